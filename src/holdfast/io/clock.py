@@ -1,0 +1,44 @@
+"""The time, handed in. Clocks only decide when to try something, never whether it is right."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What time it is."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, for people and for record timestamps; may jump."""
+
+    def monotonic(self) -> float:
+        """Seconds from some fixed point; never goes back."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class ManualClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
+        self._now_ms = now_ms
+        self._monotonic = 0.0
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def advance(self, seconds: float) -> None:
+        self._now_ms += int(seconds * 1000)
+        self._monotonic += seconds

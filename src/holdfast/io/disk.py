@@ -1,0 +1,199 @@
+"""One directory of files on a disk: the interface, and the real one.
+
+Durability is explicit. Bytes are durable after `File.sync`, names after `Directory.sync_names`;
+nothing else makes anything durable. All calls block and release the interpreter lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from holdfast.errors import Rejected
+from holdfast.types import Buffer
+
+_BUFFERS_PER_CALL_MAX = 1024  # IOV_MAX on Linux.
+
+
+class Locked(Rejected):
+    """Another process has the directory open."""
+
+    def __init__(self, path: str, holder: str) -> None:
+        super().__init__(f"{path} is in use by {holder}: stop it first, or choose another directory")
+        self.path = path
+        self.holder = holder
+
+
+class File(Protocol):
+    """One open file."""
+
+    def write_at(self, position: int, buffers: Sequence[Buffer]) -> None:
+        """Write all buffers one after the other from `position` on, or raise OSError."""
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position` on; fewer only at the end of the file."""
+
+    def sync(self) -> None:
+        """Make all bytes written so far durable. After an OSError nothing may be assumed of them."""
+
+    def truncate(self, size: int) -> None:
+        """Cut the file, or extend it with zeros."""
+
+    def size(self) -> int:
+        """The file's size in bytes."""
+
+    def close(self) -> None:
+        """Release the file. Makes nothing durable."""
+
+
+class Directory(Protocol):
+    """One directory of files, without subdirectories."""
+
+    path: str
+
+    def names(self) -> list[str]:
+        """The names of all files, sorted."""
+
+    def open(self, name: str, *, create: bool = False, write: bool = True) -> File:
+        """Open a file; `create` makes it and fails when it is there already."""
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file another name; one that has the new name is replaced."""
+
+    def remove(self, name: str) -> None:
+        """Remove a name. Open files stay readable."""
+
+    def sync_names(self) -> None:
+        """Make all names made, changed and removed so far durable."""
+
+    def lock(self, purpose: str) -> Lock:
+        """Take the directory for this process alone, or raise Locked naming the holder."""
+
+
+class Lock(Protocol):
+    """A directory held by this process."""
+
+    def release(self) -> None:
+        """Let others have it."""
+
+
+class RealFile:
+    """A file of the operating system."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write_at(self, position: int, buffers: Sequence[Buffer]) -> None:
+        for start in range(0, len(buffers), _BUFFERS_PER_CALL_MAX):
+            position = self._write_some(position, buffers[start : start + _BUFFERS_PER_CALL_MAX])
+
+    def _write_some(self, position: int, buffers: Sequence[Buffer]) -> int:
+        end = position + sum(map(len, buffers))
+        written = os.pwritev(self._descriptor, buffers, position)
+        if position + written == end:
+            return end
+        rest = memoryview(b"".join(buffers))[written:]  # A short write is rare; simple beats fast here.
+        position += written
+        while rest:
+            written = os.pwrite(self._descriptor, rest, position)
+            position += written
+            rest = rest[written:]
+        return end
+
+    def read_at(self, position: int, size: int) -> bytes:
+        data = os.pread(self._descriptor, size, position)
+        if len(data) == size or not data:
+            return data
+        pieces = [data]
+        got = len(data)
+        while got < size and (data := os.pread(self._descriptor, size - got, position + got)):
+            pieces.append(data)
+            got += len(data)
+        return b"".join(pieces)
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class RealDirectory:
+    """A directory of the operating system, made when it is not there."""
+
+    def __init__(self, path: str | Path, *, create: bool = True) -> None:
+        self.path = str(path)
+        if create:
+            os.makedirs(self.path, exist_ok=True)
+        elif not os.path.isdir(self.path):
+            raise Rejected(f"{self.path} is not a directory")
+
+    def names(self) -> list[str]:
+        with os.scandir(self.path) as entries:
+            return sorted(entry.name for entry in entries if entry.is_file(follow_symlinks=False))
+
+    def open(self, name: str, *, create: bool = False, write: bool = True) -> RealFile:
+        flags = os.O_CLOEXEC | (os.O_RDWR if write else os.O_RDONLY)
+        if create:
+            flags |= os.O_CREAT | os.O_EXCL
+        return RealFile(os.open(os.path.join(self.path, name), flags, 0o644))
+
+    def rename(self, old: str, new: str) -> None:
+        os.rename(os.path.join(self.path, old), os.path.join(self.path, new))
+
+    def remove(self, name: str) -> None:
+        os.unlink(os.path.join(self.path, name))
+
+    def sync_names(self) -> None:
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def lock(self, purpose: str) -> RealLock:
+        return RealLock(self.path, purpose)
+
+
+class RealLock:
+    """An exclusive flock on the file LOCK: gone with the process, however it ends."""
+
+    def __init__(self, directory: str, purpose: str) -> None:
+        path = os.path.join(directory, "LOCK")
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = _describe_holder(os.pread(self._descriptor, 4096, 0))
+            os.close(self._descriptor)
+            raise Locked(directory, holder) from None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "purpose": purpose}).encode(), 0)
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _describe_holder(content: bytes) -> str:
+    try:
+        holder = json.loads(content)
+        return f"process {holder['pid']} ({holder['purpose']})"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
