@@ -1,0 +1,163 @@
+"""One batch as bytes: read its header, check it, stamp it. Never looks into the records."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from holdfast.record.errors import (
+    ControlRefused,
+    LogAppendTimeRefused,
+    TooLarge,
+    Truncated,
+    UnknownCodec,
+    WrongCount,
+    WrongCrc,
+    WrongMagic,
+    WrongSize,
+)
+from holdfast.record.layout import (
+    ATTRIBUTES_AT,
+    CODEC_MASK,
+    CONTROL,
+    CRC_AT,
+    HEADER,
+    HEADER_SIZE,
+    LEADER_EPOCH_AT,
+    LENGTH_END,
+    LOG_APPEND_TIME,
+    MAGIC,
+    MAGIC_AT,
+    MAX_TIMESTAMP_AT,
+    SEQUENCE_MASK,
+    TRANSACTIONAL,
+    Codec,
+)
+from holdfast.types import Buffer
+
+_CODEC_MAX = max(Codec)
+
+
+class BatchHeader(NamedTuple):
+    """The fixed part of a batch."""
+
+    base_offset: int
+    size: int  # The whole batch in bytes, with the 12 that the length field does not count.
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after the batch's last one."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def codec(self) -> int:
+        """A `Codec`, or a number nobody has defined: see `check`."""
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.attributes & TRANSACTIONAL != 0
+
+    @property
+    def is_control(self) -> bool:
+        return self.attributes & CONTROL != 0
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.attributes & LOG_APPEND_TIME != 0
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record; -1 without an idempotent producer."""
+        if self.base_sequence < 0:
+            return self.base_sequence
+        return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MASK
+
+
+def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header of the batch that starts at `position`; the rest of the batch need not be there."""
+    found = len(buffer) - position
+    if found <= MAGIC_AT:
+        raise Truncated(position, HEADER_SIZE, found)
+    if buffer[position + MAGIC_AT] != MAGIC:  # Older versions have this byte in the same place, and little else.
+        raise WrongMagic(position, buffer[position + MAGIC_AT])
+    if found < HEADER_SIZE:
+        raise Truncated(position, HEADER_SIZE, found)
+    base_offset, length, *rest = HEADER.unpack_from(buffer, position)
+    if length < HEADER_SIZE - LENGTH_END:
+        raise WrongSize(position, length + LENGTH_END, HEADER_SIZE)
+    return BatchHeader(base_offset, length + LENGTH_END, *rest)
+
+
+def split(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """The batches that stand one after the other in a buffer, as views of it. The last one must be whole."""
+    view = memoryview(buffer)
+    position = 0
+    while position < len(view):
+        header = read_header(view, position)
+        end = position + header.size
+        if end > len(view):
+            raise Truncated(position, header.size, len(view) - position)
+        yield header, view[position:end]
+        position = end
+
+
+def check(batch: memoryview, size_max: int, *, from_client: bool = True) -> BatchHeader:
+    """Hold one whole batch against every rule that needs no look into its records.
+
+    What the broker itself stored may be a control batch, carry log-append time and, after compaction, hold fewer
+    records than offsets, or none; a client's batch may not.
+    """
+    header = read_header(batch)
+    if header.size != len(batch):
+        raise WrongSize(0, header.size, len(batch))
+    if header.size > size_max:
+        raise TooLarge(header.size, size_max)
+    computed = crc32c(batch[ATTRIBUTES_AT:])
+    if computed != header.crc:
+        raise WrongCrc(header.crc, computed)
+    if header.codec > _CODEC_MAX:
+        raise UnknownCodec(header.codec)
+    offset_count = header.last_offset_delta + 1
+    if not (1 if from_client else 0) <= header.record_count <= offset_count:
+        raise WrongCount(header.record_count, header.last_offset_delta)
+    if from_client:
+        _check_claims(header, offset_count)
+    return header
+
+
+def _check_claims(header: BatchHeader, offset_count: int) -> None:
+    if header.record_count != offset_count:
+        raise WrongCount(header.record_count, header.last_offset_delta)
+    if header.is_control:
+        raise ControlRefused(header.producer_id)
+    if header.is_log_append_time:
+        raise LogAppendTimeRefused
+
+
+def stamp(batch: memoryview, base_offset: int, leader_epoch: int) -> None:
+    """Give a batch its place in the log. In place: both numbers lie outside the crc."""
+    struct.pack_into(">q", batch, 0, base_offset)
+    struct.pack_into(">i", batch, LEADER_EPOCH_AT, leader_epoch)
+
+
+def stamp_log_append_time(batch: memoryview, timestamp_ms: int) -> None:
+    """Give all records of a batch the broker's time. In place; the base timestamp stays, readers ignore it."""
+    (attributes,) = struct.unpack_from(">h", batch, ATTRIBUTES_AT)
+    struct.pack_into(">h", batch, ATTRIBUTES_AT, attributes | LOG_APPEND_TIME)
+    struct.pack_into(">q", batch, MAX_TIMESTAMP_AT, timestamp_ms)
+    struct.pack_into(">I", batch, CRC_AT, crc32c(batch[ATTRIBUTES_AT:]))
