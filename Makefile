@@ -1,0 +1,87 @@
+# Holdfast. `make help` lists the targets: one comment line above each says what it does.
+.DEFAULT_GOAL := help
+.PHONY: help install run test check bench bench-wal bench-log demo crash bugs fmt lock clean
+
+BIN := .venv/bin
+STAMP := .venv/.holdfast
+DATA ?= ./data
+SEEDS ?= 1000
+TESTS ?=
+CODE := src tests benchmarks examples .ci
+
+# help: list the targets
+help:
+	@echo "Holdfast: make <target>"
+	@sed -nE 's/^# ([a-z-]+): (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+# install: make .venv and put everything pinned into it; nothing outside the checkout, and no work twice
+install: $(STAMP)-run $(STAMP)-dev
+
+# run: start the server on ./data, or on another directory with DATA=
+run: $(STAMP)-run
+	$(BIN)/holdfast serve --data $(DATA)
+
+# test: run all tests, or some of them with TESTS=
+test: install
+	@.ci/s3-server
+	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
+
+# check: style, types, import layers, and no registry host in the repository
+check: install
+	$(BIN)/ruff check $(wildcard $(CODE))
+	$(BIN)/ruff format --check $(wildcard $(CODE))
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	.ci/check-hosts
+
+# bench: run all benchmarks; tables and plots go to benchmarks/results
+bench: bench-wal bench-log
+
+# bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
+bench-wal: install
+	@.ci/run-if-there benchmarks/wal $(BIN)/python -m benchmarks.wal
+
+# bench-log: measure the partition log against the raw disk
+bench-log: install
+	@.ci/run-if-there benchmarks/log $(BIN)/python -m benchmarks.log
+
+# demo: write to a log, kill the writer, and show that nothing acknowledged is lost
+demo: $(STAMP)-run
+	$(BIN)/python examples/wal_library.py
+
+# crash: search for crashes that lose data, over as many seeds as SEEDS= says
+crash: install
+	@.ci/run-if-there tests/crash $(BIN)/python -m tests.crash.search --seeds $(SEEDS)
+
+# bugs: put each known bug into a copy of the code in turn, and show that a test fails
+bugs: install
+	@.ci/run-if-there tests/bugs $(BIN)/python -m tests.bugs.check
+
+# fmt: format the code and repair what can be repaired without thinking
+fmt: install
+	$(BIN)/ruff format $(wildcard $(CODE))
+	$(BIN)/ruff check --fix $(wildcard $(CODE))
+
+# lock: compile requirements/*.in again into pinned and hashed requirements/*.txt
+lock: $(STAMP)-tools
+	@for set in install run spark dev; do .ci/compile-requirements $$set; done
+
+# clean: remove everything that can be made again, but never ./data
+clean:
+	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is younger than what it was made from, so an unchanged set is not installed again.
+$(STAMP)-tools: requirements/install.txt .ci/make-venv
+	@.ci/make-venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/install.txt
+	@touch $@
+
+$(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(STAMP)-dev: $(STAMP)-run requirements/dev.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""The commands, and the one place that puts the parts together."""

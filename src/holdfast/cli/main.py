@@ -1,0 +1,83 @@
+"""The command `holdfast`: its face, its errors, and the list of what it can do.
+
+stdout is for data, stderr for talk. What goes wrong is one sentence on stderr; `--debug` adds where it happened.
+Exit codes: 0 done, 1 failed, 2 the command line was wrong.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from holdfast.cli import serve
+from holdfast.cli.talk import tell
+from holdfast.errors import HoldfastError
+
+
+class OneSentence(TyperGroup):
+    """Turns an expected failure into one sentence and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # The reader of our output went away (`| head`): nothing to say.
+        except (HoldfastError, OSError) as failure:
+            if ctx.params.get("debug"):
+                raise
+            tell(sentence_of(failure))
+            raise typer.Exit(1) from None
+
+
+def sentence_of(failure: Exception) -> str:
+    """What went wrong, for people."""
+    if isinstance(failure, OSError) and failure.strerror:
+        where = f"{failure.filename}: " if failure.filename else ""
+        return f"holdfast: {where}{failure.strerror}"
+    return f"holdfast: {failure}"
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"holdfast {importlib.metadata.version('holdfast')}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=OneSentence,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+
+
+@app.callback()
+def holdfast(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where a failure happened.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """A durable log that never loses or hides an acknowledged record.
+
+    \b
+    Examples:
+      holdfast serve --data ./data           start the server
+      holdfast wal stat ./data/wal           what a write-ahead log holds
+      holdfast wal dump ./data/wal --json    every record, one JSON object a line
+      holdfast wal verify ./data/wal         look for damage
+      holdfast --install-completion          complete commands in this shell
+    """
+
+
+app.command("serve", rich_help_panel="Run")(serve.serve)
+
+
+def main() -> None:
+    """The entry point."""
+    app(prog_name="holdfast")

@@ -1,0 +1,184 @@
+"""The settings: few, in sections, with units last in their names. An unknown one is an error.
+
+A setting is named `section.name`. Later sources win over earlier ones:
+
+    1. the defaults below
+    2. a TOML file             [wal]
+                               name = value
+    3. the environment         HOLDFAST_WAL_NAME=value
+    4. the command line        --set wal.name=value
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
+
+from holdfast.errors import Rejected
+
+ENVIRONMENT_PREFIX = "HOLDFAST_"
+FILE_VARIABLE = "HOLDFAST_CONFIG"  # Names the file itself, so it is no setting.
+
+
+class UnknownSetting(Rejected):
+    """A source names a setting that does not exist."""
+
+    def __init__(self, name: str, source: str, known: Iterable[str]) -> None:
+        close = difflib.get_close_matches(name, list(known), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        super().__init__(f"{source} sets {name}, which is no setting{hint}")
+        self.name = name
+        self.source = source
+
+
+class BadSetting(Rejected):
+    """A setting has a value that is not of its type, or that its section does not accept."""
+
+    def __init__(self, name: str, source: str, value: object, expected: str) -> None:
+        super().__init__(f"{source} sets {name} to {value!r}, but it must be {expected}")
+        self.name = name
+        self.source = source
+        self.value = value
+        self.expected = expected
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """What `holdfast serve` needs to start."""
+
+    data_path: str = "data"  # The directory that holds everything the server keeps on this machine.
+    log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
+
+    def __post_init__(self) -> None:
+        if self.log_level not in ("debug", "info", "warning", "error"):
+            raise ValueError("log_level must be debug, info, warning or error")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All sections. A section belongs to the package that uses it."""
+
+    serve: ServeSettings = field(default_factory=ServeSettings)
+
+
+class Given(NamedTuple):
+    """One value from one source; from the environment and the command line it is text."""
+
+    name: str
+    value: object
+    source: str
+
+
+def load(file: Path | None, environment: Mapping[str, str], assignments: Iterable[str]) -> Settings:
+    """The settings from all sources."""
+    given = [
+        *(from_file(file) if file else ()),
+        *from_environment(environment),
+        *from_assignments(assignments),
+    ]
+    return build(given)
+
+
+def from_file(path: Path) -> list[Given]:
+    """The settings in a TOML file."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as failure:
+        raise Rejected(f"{path} is no TOML file: {failure}") from None
+    given = []
+    for section, content in document.items():
+        if isinstance(content, dict):
+            given += [Given(f"{section}.{name}", value, str(path)) for name, value in content.items()]
+        else:
+            given.append(Given(section, content, str(path)))
+    return given
+
+
+def from_environment(environment: Mapping[str, str]) -> list[Given]:
+    """The settings in variables that start with HOLDFAST_."""
+    names = {variable_of(name): name for name in known()}
+    return [
+        Given(names.get(variable, variable), value, "the environment")
+        for variable, value in sorted(environment.items())
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable != FILE_VARIABLE
+    ]
+
+
+def from_assignments(assignments: Iterable[str]) -> list[Given]:
+    """The settings in `section.name=value` texts."""
+    given = []
+    for assignment in assignments:
+        name, sign, value = assignment.partition("=")
+        if not sign:
+            raise Rejected(f"--set {assignment} must be --set section.name=value")
+        given.append(Given(name.strip(), value.strip(), "--set"))
+    return given
+
+
+def known() -> dict[str, Any]:
+    """Every setting's name and type."""
+    return {
+        f"{section.name}.{name}": types[name]
+        for section in dataclasses.fields(Settings)
+        for types in [get_type_hints(_section_type(section.name))]
+        for name in (each.name for each in dataclasses.fields(_section_type(section.name)))
+    }
+
+
+def variable_of(name: str) -> str:
+    """The environment variable of a setting."""
+    return ENVIRONMENT_PREFIX + name.replace(".", "_").upper()
+
+
+def build(given: Iterable[Given]) -> Settings:
+    """Settings with the given values, each checked."""
+    types = known()
+    sections: dict[str, dict[str, object]] = {}
+    last: dict[str, Given] = {}
+    for each in given:
+        if each.name not in types:
+            raise UnknownSetting(each.name, each.source, types)
+        section, _, name = each.name.partition(".")
+        sections.setdefault(section, {})[name] = _convert(each, types[each.name])
+        last[section] = each
+    made = {}
+    for section, values in sections.items():
+        try:
+            made[section] = _section_type(section)(**values)
+        except ValueError as failure:
+            raise Rejected(f"{last[section].source} sets {section} wrongly: {failure}") from None
+    return Settings(**made)
+
+
+def _section_type(section: str) -> Any:
+    return get_type_hints(Settings)[section]
+
+
+def _convert(given: Given, wanted: Any) -> object:
+    value = given.value
+    if isinstance(value, str):
+        return _parse(given, value, wanted)
+    if type(value) is wanted or (wanted is float and type(value) is int):
+        return wanted(value)
+    raise BadSetting(given.name, given.source, value, _EXPECTED[wanted])
+
+
+def _parse(given: Given, text: str, wanted: type) -> object:
+    try:
+        return _PARSERS[wanted](text)
+    except (ValueError, KeyError):
+        raise BadSetting(given.name, given.source, text, _EXPECTED[wanted]) from None
+
+
+_PARSERS: dict[type, Any] = {
+    str: str,
+    int: int,
+    float: float,
+    bool: {"true": True, "false": False}.__getitem__,
+}
+_EXPECTED: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
