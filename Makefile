@@ -1,13 +1,13 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log demo crash bugs fmt lock clean
+.PHONY: help install run test check bench bench-wal bench-log demo crash bugs fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
 DATA ?= ./data
 SEEDS ?= 1000
 TESTS ?=
-CODE := src tests benchmarks examples .ci
+CODE := src tests benchmarks examples docs .ci
 
 # help: list the targets
 help:
@@ -61,6 +61,11 @@ bugs: install
 fmt: install
 	$(BIN)/ruff format $(wildcard $(CODE))
 	$(BIN)/ruff check --fix $(wildcard $(CODE))
+
+# docs: write the generated reference pages again
+docs: install
+	@$(BIN)/python docs/tools/reference.py
+	@$(BIN)/python docs/tools/guarantees.py
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt
 lock: $(STAMP)-tools
