@@ -1,0 +1,42 @@
+"""What the figures were taken on: no names of hosts, only what explains a figure."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from benchmarks.wal.peer import CHECKOUT
+
+
+def describe(directory: Path) -> dict[str, str]:
+    memory_kib = int(_first_line("/proc/meminfo").split()[1])
+    return {
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory_kib / (1 << 20):.0f} GiB",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "file system": file_system(directory),
+    }
+
+
+def versions() -> dict[str, str]:
+    packages = {name: importlib.metadata.version(name) for name in ("holdfast", "crc32c", "numba", "numpy")}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True)
+    return {"python": platform.python_version(), **packages, "commit": commit.stdout.strip() or "unknown"}
+
+
+def file_system(directory: Path) -> str:
+    """The type of the file system that holds `directory`: that of its longest mount point."""
+    best = ("", "unknown")
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, point, kind, *_ = line.split()
+        if directory.resolve().is_relative_to(point) and len(point) > len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def _first_line(path: str) -> str:
+    with open(path) as file:
+        return file.readline()

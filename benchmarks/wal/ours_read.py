@@ -1,0 +1,56 @@
+"""Workloads of ours that open and read."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.wal.ours_write import EPOCH, open_log
+from benchmarks.wal.workload import Arguments, Payloads, Report
+
+from holdfast.wal import LogId, Wal
+
+HUGE = 1 << 40
+
+
+def replay(arguments: Arguments) -> Report:
+    """Open a directory that an earlier process wrote."""
+    start = time.perf_counter()
+    wal = open_log(arguments)
+    seconds = time.perf_counter() - start
+    report = Report(next_index(wal), seconds)
+    wal.close()
+    return report
+
+
+def from_cache(arguments: Arguments) -> Report:
+    """Write all entries into a log whose cache holds them all, and read them."""
+    entries = arguments.number("entries")
+    wal = open_log(arguments, cache_size_max=HUGE, cache_entries_max=HUGE)
+    wal.append(LogId(EPOCH, 0), Payloads(arguments.number("size")).run(0, entries))
+    wal.sync()
+    return _read_all(wal, entries, arguments.number("size"))
+
+
+def from_disk(arguments: Arguments) -> Report:
+    """Read all entries of a directory that an earlier process wrote, with nothing in the cache."""
+    wal = open_log(arguments, cache_size_max=0, cache_open_chunk=False)
+    wal.drain_cache_evictable()
+    return _read_all(wal, next_index(wal), arguments.number("size"))
+
+
+def _read_all(wal: Wal, entries: int, size: int) -> Report:
+    start = time.perf_counter()
+    total = 0
+    for entry in wal.read(0, entries):
+        total += len(entry.payload)
+    seconds = time.perf_counter() - start
+    assert total == entries * size
+    cache = wal.stat().cache
+    report = Report(entries, seconds, facts={"hits": cache.hits, "misses": cache.misses})
+    wal.close()
+    return report
+
+
+def next_index(wal: Wal) -> int:
+    last = wal.state.last
+    return 0 if last is None else last.index + 1

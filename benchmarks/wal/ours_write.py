@@ -1,0 +1,93 @@
+"""Workloads of ours that append and flush through the synchronous face."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.wal.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report, memory_size
+
+from holdfast.io.disk import RealDirectory
+from holdfast.wal import LogId, Wal, WalSettings
+
+EPOCH = 1
+
+
+def open_log(arguments: Arguments, **changes: int) -> Wal:
+    values = {
+        "chunk_size_max": arguments.number("chunk_size"),
+        "chunk_entries_max": arguments.number("chunk_entries"),
+        "cache_size_max": arguments.number("cache_size"),
+        "cache_entries_max": arguments.number("cache_entries"),
+    }
+    return Wal.open(RealDirectory(arguments.text("dir")), WalSettings(**(values | changes)))
+
+
+def each_sync(arguments: Arguments) -> Report:
+    """One entry, one flush, wait for it, and again."""
+    payloads = Payloads(arguments.number("size"))
+    limit = arguments.seconds()
+    wal = open_log(arguments)
+    for index in range(WARM_UP_FLUSHES):
+        wal.append(LogId(EPOCH, index), [payloads.get(index)])
+        wal.sync()
+    report = Report()
+    index = WARM_UP_FLUSHES
+    while report.seconds < limit:
+        payload = payloads.get(index)
+        start = time.perf_counter()
+        wal.append(LogId(EPOCH, index), [payload])
+        wal.sync()
+        report.add(1, start)
+        index += 1
+    wal.close()
+    return report
+
+
+def batch(arguments: Arguments) -> Report:
+    """Many entries in one `append`, one flush, wait for it, and again."""
+    payloads = Payloads(arguments.number("size"))
+    entries, count = arguments.number("entries"), arguments.number("batch")
+    wal = open_log(arguments)
+    report = Report()
+    for first in range(0, entries, count):
+        round_ = payloads.run(first, min(first + count, entries))
+        start = time.perf_counter()
+        wal.append(LogId(EPOCH, first), round_)
+        wal.sync()
+        report.add(len(round_), start)
+    wal.close()
+    return report
+
+
+def single(arguments: Arguments) -> Report:
+    """As `batch`, with one `append` for each entry."""
+    payloads = Payloads(arguments.number("size"))
+    entries, count = arguments.number("entries"), arguments.number("batch")
+    wal = open_log(arguments)
+    report = Report()
+    for first in range(0, entries, count):
+        round_ = payloads.run(first, min(first + count, entries))
+        start = time.perf_counter()
+        for index, payload in enumerate(round_, first):
+            wal.append(LogId(EPOCH, index), [payload])
+        wal.sync()
+        report.add(len(round_), start)
+    wal.close()
+    return report
+
+
+def memory(arguments: Arguments) -> Report:
+    """Peak memory of a long append with a small cache."""
+    payloads = Payloads(arguments.number("size"))
+    entries, count = arguments.number("entries"), arguments.number("batch")
+    wal = open_log(arguments)
+    report = Report(entries, facts={"idle_size": memory_size("VmRSS")})
+    start = time.perf_counter()
+    for first in range(0, entries, count):
+        wal.append(LogId(EPOCH, first), payloads.run(first, min(first + count, entries)))
+        wal.sync()
+        if "half_peak_size" not in report.facts and first + count >= entries // 2:
+            report.facts["half_peak_size"] = memory_size("VmHWM")
+    report.seconds = time.perf_counter() - start
+    wal.close()
+    return report
