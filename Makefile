@@ -23,7 +23,7 @@ run: $(STAMP)-run
 
 # test: run all tests, or some of them with TESTS=
 test: install
-	@.ci/s3-server
+	@.ci/install-versitygw
 	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
 
 # check: style, types, import layers, and no registry host in the repository
