@@ -39,23 +39,23 @@ bench: bench-wal bench-log
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
 bench-wal: install
-	@.ci/run-if-there benchmarks/wal $(BIN)/python -m benchmarks.wal
+	@.ci/run-if-there benchmarks/wal/run.py
 
 # bench-log: measure the partition log against the raw disk
 bench-log: install
-	@.ci/run-if-there benchmarks/log $(BIN)/python -m benchmarks.log
+	@.ci/run-if-there benchmarks/log/run.py
 
 # demo: write to a log, kill the writer, and show that nothing acknowledged is lost
 demo: $(STAMP)-run
-	$(BIN)/python examples/wal_library.py
+	@.ci/run-if-there examples/wal_library.py
 
 # crash: search for crashes that lose data, over as many seeds as SEEDS= says
 crash: install
-	@.ci/run-if-there tests/crash $(BIN)/python -m tests.crash.search --seeds $(SEEDS)
+	@.ci/run-if-there tests/crash/search.py --seeds $(SEEDS)
 
 # bugs: put each known bug into a copy of the code in turn, and show that a test fails
 bugs: install
-	@.ci/run-if-there tests/bugs $(BIN)/python -m tests.bugs.check
+	@.ci/run-if-there tests/bugs/check.py
 
 # fmt: format the code and repair what can be repaired without thinking
 fmt: install
