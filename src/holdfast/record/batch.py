@@ -10,6 +10,7 @@ from crc32c import crc32c
 
 from holdfast.record.errors import (
     ControlRefused,
+    InvalidBatch,
     LogAppendTimeRefused,
     TooLarge,
     Truncated,
@@ -90,17 +91,23 @@ class BatchHeader(NamedTuple):
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header of the batch that starts at `position`; the rest of the batch need not be there."""
+    try:
+        fields = HEADER.unpack_from(buffer, position)
+    except struct.error:
+        raise _explain_short(buffer, position) from None
+    if fields[3] != MAGIC:
+        raise WrongMagic(position, fields[3])
+    if fields[1] < HEADER_SIZE - LENGTH_END:
+        raise WrongSize(position, fields[1] + LENGTH_END, HEADER_SIZE)
+    return BatchHeader._make((fields[0], fields[1] + LENGTH_END, *fields[2:]))
+
+
+def _explain_short(buffer: Buffer, position: int) -> InvalidBatch:
+    """A short batch of an older version is of an older version first: its magic stands in the same place."""
     found = len(buffer) - position
-    if found <= MAGIC_AT:
-        raise Truncated(position, HEADER_SIZE, found)
-    if buffer[position + MAGIC_AT] != MAGIC:  # Older versions have this byte in the same place, and little else.
-        raise WrongMagic(position, buffer[position + MAGIC_AT])
-    if found < HEADER_SIZE:
-        raise Truncated(position, HEADER_SIZE, found)
-    base_offset, length, *rest = HEADER.unpack_from(buffer, position)
-    if length < HEADER_SIZE - LENGTH_END:
-        raise WrongSize(position, length + LENGTH_END, HEADER_SIZE)
-    return BatchHeader(base_offset, length + LENGTH_END, *rest)
+    if found > MAGIC_AT and buffer[position + MAGIC_AT] != MAGIC:
+        return WrongMagic(position, buffer[position + MAGIC_AT])
+    return Truncated(position, HEADER_SIZE, found)
 
 
 def split(buffer: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
@@ -127,21 +134,30 @@ def check(batch: memoryview, size_max: int, *, from_client: bool = True) -> Batc
         raise WrongSize(0, header.size, len(batch))
     if header.size > size_max:
         raise TooLarge(header.size, size_max)
-    computed = crc32c(batch[ATTRIBUTES_AT:])
-    if computed != header.crc:
-        raise WrongCrc(header.crc, computed)
-    if header.codec > _CODEC_MAX:
-        raise UnknownCodec(header.codec)
-    offset_count = header.last_offset_delta + 1
-    if not (1 if from_client else 0) <= header.record_count <= offset_count:
-        raise WrongCount(header.record_count, header.last_offset_delta)
+    check_crc(header, batch)
+    check_fields(header)
     if from_client:
-        _check_claims(header, offset_count)
+        _check_claims(header)
     return header
 
 
-def _check_claims(header: BatchHeader, offset_count: int) -> None:
-    if header.record_count != offset_count:
+def check_crc(header: BatchHeader, batch: memoryview) -> None:
+    """Are these the bytes that the sender summed up?"""
+    computed = crc32c(batch[ATTRIBUTES_AT:])
+    if computed != header.crc:
+        raise WrongCrc(header.crc, computed)
+
+
+def check_fields(header: BatchHeader) -> None:
+    """The rules that hold for stored batches as well: a known codec, and not more records than offsets."""
+    if header.codec > _CODEC_MAX:
+        raise UnknownCodec(header.codec)
+    if not 0 <= header.record_count <= header.last_offset_delta + 1:
+        raise WrongCount(header.record_count, header.last_offset_delta)
+
+
+def _check_claims(header: BatchHeader) -> None:
+    if header.record_count == 0 or header.record_count != header.last_offset_delta + 1:
         raise WrongCount(header.record_count, header.last_offset_delta)
     if header.is_control:
         raise ControlRefused(header.producer_id)

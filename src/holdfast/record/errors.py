@@ -10,7 +10,10 @@ Rejected
     ├── WrongCount            no records, or not as many as the offsets say
     ├── TooLarge              more bytes than allowed
     ├── ControlRefused        only the broker writes markers
-    └── LogAppendTimeRefused  only the broker stamps log-append time
+    ├── LogAppendTimeRefused  only the broker stamps log-append time
+    ├── Undecodable           the compressed records do not decompress
+    ├── ExpandsTooFar         the compressed records expand past the limit
+    └── InvalidRecord         a record inside breaks a rule
 Corrupt
 └── CorruptBatch              the same, but found in what was stored: see `stored`
 """
@@ -106,8 +109,37 @@ class LogAppendTimeRefused(InvalidBatch):
         super().__init__("the batch claims log-append time, which only the broker can give it")
 
 
+class Undecodable(InvalidBatch):
+    """The compressed records do not decompress."""
+
+    def __init__(self, codec: int, cause: object) -> None:
+        super().__init__(f"the records do not decompress with codec {codec}: {cause}")
+        self.codec = codec
+
+
+class ExpandsTooFar(InvalidBatch):
+    """The compressed records expand past the limit."""
+
+    def __init__(self, codec: int, size: int, size_max: int) -> None:
+        super().__init__(f"{size} bytes compressed with codec {codec} expand to more than the {size_max} allowed")
+        self.codec = codec
+        self.size = size
+        self.size_max = size_max
+
+
+class InvalidRecord(InvalidBatch):
+    """A record breaks a rule of the format."""
+
+    def __init__(self, base_offset: int, index: int, position: int, reason: str) -> None:
+        super().__init__(f"record {index} of the batch at offset {base_offset}, at byte {position}: {reason}")
+        self.base_offset = base_offset
+        self.index = index  # Of the record in its batch.
+        self.position = position  # In the batch's records, after decompression.
+        self.reason = reason
+
+
 class CorruptBatch(Corrupt):
-    """A stored batch breaks a rule of the format; `violation` says which."""
+    """A stored batch breaks a rule of the format; `violation` says which, with its facts."""
 
     def __init__(self, place: str, violation: InvalidBatch) -> None:
         super().__init__(f"{place}: {violation}")
