@@ -1,0 +1,59 @@
+"""A write-ahead log of Raft grade: durable entries in order, and back after a crash.
+
+A library of its own: it knows nothing of Kafka. See docs/guides/wal-library.md for its use.
+"""
+
+from holdfast.wal.errors import (
+    ChunkGap,
+    CommitAboveLast,
+    CommitBackwards,
+    Damaged,
+    EntriesMissing,
+    EntryTooLarge,
+    LogIdBackwards,
+    LogIdUnknown,
+    NewerFormat,
+    NotConsecutive,
+    Overloaded,
+    ReadBelowPurged,
+    TruncateAboveLast,
+    TruncateBelowPurged,
+    VoteBackwards,
+    WalClosed,
+    WalFailed,
+)
+from holdfast.wal.log import Wal
+from holdfast.wal.read import Entry
+from holdfast.wal.round import Flush
+from holdfast.wal.settings import WalSettings
+from holdfast.wal.stat import OpenReport, Stat
+from holdfast.wal.state import LogId, State, Vote
+
+__all__ = [
+    "ChunkGap",
+    "CommitAboveLast",
+    "CommitBackwards",
+    "Damaged",
+    "EntriesMissing",
+    "Entry",
+    "EntryTooLarge",
+    "Flush",
+    "LogId",
+    "LogIdBackwards",
+    "LogIdUnknown",
+    "NewerFormat",
+    "NotConsecutive",
+    "OpenReport",
+    "Overloaded",
+    "ReadBelowPurged",
+    "Stat",
+    "State",
+    "TruncateAboveLast",
+    "TruncateBelowPurged",
+    "Vote",
+    "VoteBackwards",
+    "Wal",
+    "WalClosed",
+    "WalFailed",
+    "WalSettings",
+]

@@ -1,0 +1,40 @@
+"""How the payloads of one append become frames: runs of a handy size, and as few copies as pay off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.types import Buffer
+from holdfast.wal.cache import Payload
+
+_FRAME_SIZE_AIM = 1 << 20  # A frame is read and checked whole, so one entry of a huge append stays cheap to read.
+_FRAME_ENTRIES_MAX = 4096
+_JOIN_BELOW = (
+    4096  # Payloads smaller than this are copied into one buffer; larger ones are written from where they are.
+)
+
+
+def split(sizes: list[int], entries_max: int) -> Iterator[tuple[int, int]]:
+    """Runs `[start, end)` of entries, each to become one frame."""
+    entries_max = min(entries_max, _FRAME_ENTRIES_MAX)
+    if len(sizes) <= entries_max and sum(sizes) <= _FRAME_SIZE_AIM:
+        yield 0, len(sizes)
+        return
+    start = size = 0
+    for number, entry_size in enumerate(sizes):
+        if number > start and (size + entry_size > _FRAME_SIZE_AIM or number - start >= entries_max):
+            yield start, number
+            start, size = number, 0
+        size += entry_size
+    yield start, len(sizes)
+
+
+def gather(fixed: bytes, payloads: Sequence[Payload], size: int) -> Sequence[Buffer]:
+    """An append record's body: small payloads copied into one buffer, large ones as they are."""
+    pieces: list[Buffer] = [fixed]
+    for payload in payloads:
+        if isinstance(payload, tuple):
+            pieces += payload
+        else:
+            pieces.append(payload)
+    return [b"".join(pieces)] if size < _JOIN_BELOW * len(payloads) else pieces

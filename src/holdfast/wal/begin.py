@@ -1,0 +1,67 @@
+"""Begin a new chunk behind what was recovered, and clear away what is not needed any more.
+
+Every open begins a new chunk. The old one may end in bytes that only look durable; the new head says where the proven
+part ends, and the rest of it that is still valid is written again first, so that nothing is shown that a power cut
+could take back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.io.chance import Chance
+from holdfast.io.disk import Directory
+from holdfast.wal import record
+from holdfast.wal.chunk import Chunk, ChunkName
+from holdfast.wal.record import Head
+from holdfast.wal.replay import Player, Recovered, check_complete
+from holdfast.wal.round import Round
+from holdfast.wal.settings import WalSettings
+from holdfast.wal.state import State
+from holdfast.wal.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A log ready to be written."""
+
+    chunk: Chunk
+    state: State
+    writer: Writer
+    last_round: int
+
+
+def begin(directory: Directory, settings: WalSettings, chance: Chance, recovered: Recovered) -> Begun:
+    """Write the new chunk's head, with what is carried over; all of it is durable on return."""
+    chain = recovered.chain
+    name = ChunkName(chain.next_id, chance.bits(64))
+    head = head_of(name, recovered.predecessor, recovered.predecessor_end, recovered.start, recovered.state)
+    chunk = Chunk(name, recovered.start, 0, recovered.state.next_index)
+    recovered.index.chunks.append(chunk)
+    round_ = Round(recovered.last_round + 1, chunk, creates_chunk=True)
+    round_.add(record.HEAD, [record.encode_head(head)])
+    head_buffers, round_.buffers = round_.buffers, []
+    player = Player(recovered.state, recovered.index)
+    for frame in recovered.carried:
+        offset = round_.add(frame.kind, [frame.body])
+        player.apply(frame.kind, frame.body, chunk, offset)
+    check_complete(player.state, recovered.index)
+
+    writer = Writer(directory, settings, chain.spares[: settings.spares_max])
+    writer.create(chunk)
+    writer.write_first(head_buffers, round_.buffers)
+    _clear_away(directory, settings, recovered)
+    writer.recycle(recovered.index.take_purged(player.state.first_index))
+    return Begun(chunk, player.state, writer, round_.number)
+
+
+def head_of(name: ChunkName, predecessor: int | None, predecessor_end: int, start: int, state: State) -> Head:
+    return Head(record.FORMAT_VERSION, name.id, predecessor, predecessor_end, start, state)
+
+
+def _clear_away(directory: Directory, settings: WalSettings, recovered: Recovered) -> None:
+    for name in sorted(recovered.chain.leftovers, key=lambda name: name.id):
+        directory.remove(str(name))
+        directory.sync_names()
+    for spare in recovered.chain.spares[settings.spares_max :]:
+        directory.remove(spare)

@@ -1,0 +1,82 @@
+"""One frame: a record on disk.
+
+    | crc32c u32 | magic 3 bytes | kind u8 | size u32 | round_start u32 | round u64 | body, `size` bytes |
+
+All numbers are little endian. The crc covers all that follows it, and begins with the chunk's seed (its id and its
+random salt), so that frames left over in a recycled file are never taken for new ones, and so that nobody who can
+choose a payload can forge a frame inside it.
+
+`round_start` is the byte of the chunk where this frame's round begins. A round is written only after all before it is
+durable, so a valid frame proves: every byte of its chunk below `round_start` was durable before this frame was written.
+That is how recovery tells a torn tail (nothing proves the bad bytes were durable) from damage (something does).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from holdfast.types import Buffer
+
+MAGIC = b"HFW"
+HEADER = struct.Struct("<I3sBIIQ")
+_AFTER_CRC = struct.Struct("<3sBIIQ")
+_CRC = struct.Struct("<I")
+assert HEADER.size == 24  # On disk: changing it needs a new format version.
+
+BODY_SIZE_MAX = 1 << 30  # Larger sizes are garbage; also keeps every position inside a chunk below 4 GiB.
+
+
+class Frame(NamedTuple):
+    """A valid frame as found in a chunk."""
+
+    offset: int  # Of its first byte, in the chunk.
+    kind: int
+    round_start: int
+    round: int
+    body: memoryview
+
+    @property
+    def end(self) -> int:
+        return self.offset + HEADER.size + len(self.body)
+
+
+def seed_of(chunk_id: int, salt: int) -> int:
+    """Where the crc of a chunk's frames begins."""
+    return crc32c(struct.pack("<QQ", chunk_id, salt))
+
+
+def encode_header(kind: int, body: Sequence[Buffer], round_start: int, round_: int, seed: int) -> bytes:
+    """The header of a frame whose body is `body`, one buffer after the other."""
+    rest = _AFTER_CRC.pack(MAGIC, kind, sum(map(len, body)), round_start, round_)
+    crc = crc32c(rest, seed)
+    for buffer in body:
+        crc = crc32c(buffer, crc)
+    return _CRC.pack(crc) + rest
+
+
+def decode(data: memoryview, offset: int, base: int, seed: int) -> Frame | None:
+    """The frame at `base + offset` of the chunk when `data` begins at `base`, or None when there is no whole valid one."""
+    if offset + HEADER.size > len(data):
+        return None
+    crc, magic, kind, size, round_start, round_ = HEADER.unpack_from(data, offset)
+    end = offset + HEADER.size + size
+    if magic != MAGIC or size > BODY_SIZE_MAX or end > len(data) or crc32c(data[offset + 4 : end], seed) != crc:
+        return None
+    return Frame(base + offset, kind, round_start, round_, data[offset + HEADER.size : end])
+
+
+def describe_bad(data: memoryview, offset: int, seed: int) -> tuple[str, str]:
+    """What was expected and what was found where no valid frame is."""
+    if offset + HEADER.size > len(data):
+        return f"a frame header of {HEADER.size} bytes", f"the end of the file after {len(data) - offset} bytes"
+    crc, magic, _, size, _, _ = HEADER.unpack_from(data, offset)
+    if magic != MAGIC:
+        return f"the magic {MAGIC.decode()}", f"the bytes {bytes(magic).hex()}"
+    end = offset + HEADER.size + size
+    if size > BODY_SIZE_MAX or end > len(data):
+        return "a whole frame", f"a size of {size} bytes, past the end"
+    return f"crc32c {crc:#010x}", f"crc32c {crc32c(data[offset + 4 : end], seed):#010x}"

@@ -1,0 +1,318 @@
+"""The write-ahead log: durable entries in order, and back after a crash. Knows nothing of what the entries mean.
+
+Write path: `append` checks the rules, encodes a frame and puts it into the open round → `flush` wakes the writer →
+`Rounds` takes all rounds that queued up → `Writer.write` writes and syncs each → `Round.finish` tells who waits.
+All state changes happen under one lock, which is never held during a disk call.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Self
+
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
+from holdfast.io.disk import Directory
+from holdfast.types import Position
+from holdfast.wal import record
+from holdfast.wal.append import gather, split
+from holdfast.wal.begin import begin, head_of
+from holdfast.wal.cache import Payload, PayloadCache, payload_size
+from holdfast.wal.chunk import Chunk, ChunkName
+from holdfast.wal.errors import EntryTooLarge, LogIdUnknown, ReadBelowPurged
+from holdfast.wal.frame import HEADER
+from holdfast.wal.read import Cached, Entry, EntryReader, Stored
+from holdfast.wal.replay import recover
+from holdfast.wal.round import Callback, Flush, Round
+from holdfast.wal.rounds import Rounds
+from holdfast.wal.settings import WalSettings
+from holdfast.wal.stat import OpenReport, Stat
+from holdfast.wal.state import LogId, State, Vote
+
+log = logging.getLogger(__name__)
+
+_CACHED_PER_STEP_MAX = 1024
+_STORED_SIZE_PER_STEP = 1 << 20
+
+
+class Wal:
+    """A write-ahead log in one directory. Use `Wal.open`. Safe to use from several threads."""
+
+    def __init__(
+        self, directory: Directory, settings: WalSettings, clock: Clock, chance: Chance, *, threaded: bool
+    ) -> None:
+        self._directory = directory
+        self._settings = settings
+        self._chance = chance
+        self._lock = threading.Lock()
+        self._cache = PayloadCache(settings.cache_size_max, settings.cache_entries_max)
+        self._file_lock = directory.lock("write-ahead log")
+        try:
+            recovered = recover(directory)
+            begun = begin(directory, settings, chance, recovered)
+        except BaseException:
+            self._file_lock.release()
+            raise
+        self._index = recovered.index
+        self._state = begun.state
+        self._chunk = begun.chunk
+        self._chunk_begins = begun.chunk.end  # Where the chunk's own records begin, behind head and carried records.
+        self._chunk_entries = begun.state.next_index - begun.chunk.first_index
+        self._durable_index = begun.state.next_index
+        self._durable = begun.chunk.position(begun.chunk.end)
+        self._cache.pinned_from = self._durable_index
+        self._rounds = Rounds(
+            self._lock,
+            begun.writer,
+            begun.chunk,
+            settings,
+            clock,
+            begun.last_round,
+            self._note_durable,
+            threaded=threaded,
+        )
+        self.opened = OpenReport.of(recovered)
+        self.opened.log_to(log, directory.path)
+        self._rounds.start()
+
+    @classmethod
+    def open(
+        cls,
+        directory: Directory,
+        settings: WalSettings | None = None,
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        threaded: bool = True,
+    ) -> Self:
+        """Lock the directory, replay it, and begin a new chunk. Without a thread, `flush` writes in the caller."""
+        settings, clock, chance = settings or WalSettings(), clock or SystemClock(), chance or SystemChance()
+        return cls(directory, settings, clock, chance, threaded=threaded)
+
+    # Records
+
+    @property
+    def state(self) -> State:
+        """What all records so far say, taken together."""
+        return self._state
+
+    def append(self, first: LogId, payloads: Sequence[Payload]) -> Position:
+        """Queue entries of one epoch at consecutive indexes; returns the position behind them. Not durable yet."""
+        if not payloads:
+            raise ValueError("append needs at least one payload")
+        sizes = [payload_size(payload) for payload in payloads]
+        if max(sizes) > self._settings.payload_size_max:
+            raise EntryTooLarge(self._settings.payload_size_max, max(sizes))
+        with self._lock:
+            self._rounds.check_open()
+            self._state.appended(first, len(sizes))
+            self._rounds.check_room(sum(sizes))
+            for start, end in split(sizes, self._settings.chunk_entries_max):
+                self._append_frame(LogId(first.epoch, first.index + start), payloads[start:end], sizes[start:end])
+            return self._end
+
+    def _append_frame(self, first: LogId, payloads: Sequence[Payload], sizes: list[int]) -> None:
+        count, size = len(sizes), sum(sizes)
+        fixed = record.encode_append(first, sizes)
+        body = gather(fixed, payloads, size)
+        frame_size = HEADER.size + len(fixed) + size
+        self._make_room(frame_size, count)
+        round_, offset = self._rounds.put(record.APPEND, body)
+        self._index.add(self._chunk, first, offset, frame_size)
+        self._cache.add(first.index, payloads, size)
+        self._chunk_entries += count
+        self._state = self._state.appended(first, count)
+        round_.next_index = self._state.next_index
+
+    def save_vote(self, vote: Vote) -> Position:
+        """Record a vote; it may not be lower than the one before."""
+        with self._lock:
+            self._rounds.check_open()
+            return self._record(record.VOTE, record.encode_id(vote), self._state.voted(vote))
+
+    def truncate(self, index: int) -> Position:
+        """Cut all entries from `index` on."""
+        with self._lock:
+            self._rounds.check_open()
+            self._state.check_truncate(index)
+            last = self._index.log_id(index - 1, self._state.purged) if index > 0 else None
+            position = self._record(record.TRUNCATE, record.encode_id(last), self._state.truncated(last))
+            self._index.truncate(index)
+            self._cache.truncate(index)
+            self._durable_index = min(self._durable_index, index)
+            for round_ in self._rounds.pending():
+                round_.next_index = min(round_.next_index, index)
+            self._pin()
+            return position
+
+    def purge(self, upto: LogId) -> Position:
+        """Let go of all entries up to `upto`. Below the purge point nothing happens."""
+        with self._lock:
+            self._rounds.check_open()
+            state = self._state.purge(upto)
+            if state is self._state:
+                return self._end
+            self._check_known(upto)
+            position = self._record(record.PURGE, record.encode_id(upto), state)
+            self._cache.forget_below(state.first_index)
+            self._rounds.pending()[-1].freed += self._index.take_purged(state.first_index)
+            return position
+
+    def commit(self, log_id: LogId) -> Position:
+        """Record how far the entries are committed."""
+        with self._lock:
+            self._rounds.check_open()
+            state = self._state.commit(log_id)
+            self._check_known(log_id)
+            return self._record(record.COMMIT, record.encode_id(log_id), state)
+
+    def save_user_data(self, data: bytes) -> Position:
+        """Record bytes that mean something to the log's user only, together with the whole state."""
+        limit = self._settings.chunk_size_max // 4
+        if len(data) > limit:
+            raise EntryTooLarge(limit, len(data))
+        with self._lock:
+            self._rounds.check_open()
+            state = replace(self._state, user_data=data)
+            return self._record(record.STATE, record.encode_state(state), state)
+
+    def _check_known(self, log_id: LogId) -> None:
+        if log_id.index < self._state.next_index:
+            current = self._index.log_id(log_id.index, self._state.purged)
+            if current is not None and current != log_id:
+                raise LogIdUnknown(current, log_id)
+
+    def _record(self, kind: int, body: bytes, state: State) -> Position:
+        self._make_room(HEADER.size + len(body), 0)
+        round_, _ = self._rounds.put(kind, [body])
+        self._state = state
+        round_.next_index = state.next_index
+        return self._end
+
+    @property
+    def _end(self) -> Position:
+        return self._chunk.position(self._chunk.end)
+
+    def _make_room(self, size: int, count: int) -> None:
+        """Begin a new chunk when the open one is full: by size, or by the number of entries."""
+        used = self._chunk.end > self._chunk_begins
+        if used and (
+            self._chunk.end + size > self._settings.chunk_size_max
+            or self._chunk_entries + count > self._settings.chunk_entries_max
+        ):
+            self._roll_over()
+
+    def _roll_over(self) -> None:
+        before = self._chunk
+        name = ChunkName(before.name.id + 1, self._chance.bits(64))
+        head = head_of(name, before.name.id, before.end, self._end, self._state)
+        self._chunk = Chunk(name, self._end, 0, self._state.next_index)
+        self._index.chunks.append(self._chunk)
+        self._rounds.begin_chunk(self._chunk)
+        self._rounds.put(record.HEAD, [record.encode_head(head)])
+        self._chunk_begins = self._chunk.end
+        self._chunk_entries = 0
+        self._pin()
+
+    # Durability
+
+    def flush(self, callback: Callback | None = None) -> Flush:
+        """Make everything appended so far durable: await the result, or be called back with None or the failure."""
+        return self._rounds.flush(callback)
+
+    def sync(self) -> None:
+        """Make everything appended so far durable, and return when it is. Raises the log's failure."""
+        self._rounds.sync()
+
+    def mark(self) -> None:
+        """Prove now, not only when idle, that all written so far is durable."""
+        self._rounds.mark()
+
+    def _note_durable(self, round_: Round) -> None:
+        self._durable_index = max(self._durable_index, round_.next_index)
+        self._durable = round_.chunk.position(round_.start + round_.size)
+        self._pin()
+
+    def _pin(self) -> None:
+        keep = self._chunk.first_index if self._settings.cache_open_chunk else self._durable_index
+        self._cache.pinned_from = min(self._durable_index, keep)
+        self._cache.evict()
+
+    # Reading
+
+    def read(self, start: int, end: int) -> Iterator[Entry]:
+        """The entries `[start, end)`, as far as there are any: from memory where cached, else from disk, in pieces."""
+        with self._lock:
+            self._rounds.check_open()
+            self._check_readable(start)
+        return EntryReader(self._directory, self._peek, start, end).entries()
+
+    def _check_readable(self, start: int) -> None:
+        if start < self._state.first_index:
+            raise ReadBelowPurged(self._state.purged, start)
+
+    def _peek(self, start: int, end: int) -> Cached | Stored | None:
+        with self._lock:
+            self._rounds.check_open()
+            self._check_readable(start)
+            end = min(end, self._state.next_index)
+            if start >= end:
+                return None
+            cached = self._cache.get(start, min(end, start + _CACHED_PER_STEP_MAX))
+            if cached:
+                return Cached(self._index.log_ids(start, start + len(cached)), cached)
+            found = Stored(*self._index.places_from(start, self._cache.end_of_miss(start, end), _STORED_SIZE_PER_STEP))
+            self._cache.misses += found.end - start
+            return found
+
+    def drain_cache_evictable(self) -> int:
+        """Drop every cached payload that need not stay; the number dropped."""
+        with self._lock:
+            return self._cache.drain_evictable()
+
+    # Looking
+
+    def stat(self) -> Stat:
+        """Figures about chunks, cache, queue and state."""
+        with self._lock:
+            return Stat(
+                chunks=len(self._index.chunks),
+                open_chunk=str(self._chunk.name),
+                open_chunk_size=self._chunk.end,
+                end=self._end,
+                durable=self._durable,
+                on_disk_size=self.on_disk_size(),
+                queued_size=self._rounds.queued_size,
+                sync_count=self._rounds.sync_count,
+                cache_entries=len(self._cache),
+                cache_size=self._cache.size,
+                cache_hits=self._cache.hits,
+                cache_misses=self._cache.misses,
+                state=self._state,
+            )
+
+    def on_disk_size(self) -> int:
+        """Bytes of the chunks in use, without spare files."""
+        return sum(chunk.end for chunk in self._index.chunks)
+
+    def wait_worker_idle(self, timeout: float | None = None) -> bool:
+        """Wait until the writer has nothing left to do, not even a marker; False on timeout."""
+        return self._rounds.wait_idle(timeout)
+
+    def close(self) -> None:
+        """Make everything durable, say in the log that it was closed, and let the directory go. Twice is harmless."""
+        if self._rounds.closed:
+            return
+        try:
+            self._rounds.close()
+        finally:
+            self._file_lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,104 @@
+"""Entries streamed from memory and disk, in pieces: a chunk is never loaded whole, and no lock is held meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from holdfast.io.disk import Directory, File
+from holdfast.types import Buffer
+from holdfast.wal import record
+from holdfast.wal.cache import Payload
+from holdfast.wal.chunk import Chunk
+from holdfast.wal.errors import Damaged
+from holdfast.wal.frame import decode, describe_bad
+from holdfast.wal.places import Place
+from holdfast.wal.state import LogId
+
+
+class Entry(NamedTuple):
+    """One entry of the log."""
+
+    log_id: LogId
+    payload: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """The next entries are in memory."""
+
+    log_ids: list[LogId]
+    payloads: Sequence[Payload]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The next entries, up to index `end`, are in these frames of one chunk."""
+
+    chunk: Chunk
+    places: list[Place]
+    end: int
+
+
+Peek: TypeAlias = Callable[[int, int], Cached | Stored | None]  # What comes next in [start, end); None at the end.
+
+
+class EntryReader:
+    """One pass over the entries `[start, end)`."""
+
+    def __init__(self, directory: Directory, peek: Peek, start: int, end: int) -> None:
+        self._directory = directory
+        self._peek = peek
+        self._next = start
+        self._end = end
+        self._file: File | None = None
+        self._chunk: Chunk | None = None
+
+    def entries(self) -> Iterator[Entry]:
+        try:
+            while (found := self._peek(self._next, self._end)) is not None:
+                if isinstance(found, Cached):
+                    self._next += len(found.payloads)
+                    for log_id, payload in zip(found.log_ids, found.payloads, strict=True):
+                        yield Entry(log_id, record.payload_of(payload))
+                else:
+                    yield from self._from_disk(found)
+        finally:
+            self._close()
+
+    def _from_disk(self, found: Stored) -> Iterator[Entry]:
+        first, last = found.places[0], found.places[-1]
+        data = memoryview(self._read(found.chunk, first.offset, last.end - first.offset))
+        for place in found.places:
+            frame = decode(data, place.offset - first.offset, first.offset, found.chunk.seed)
+            if frame is None:
+                self._peek(self._next, self._end)  # Purged and recycled meanwhile: that is what this raises.
+                bad = describe_bad(data, place.offset - first.offset, found.chunk.seed)
+                raise Damaged(str(found.chunk.name), place.offset, *bad)
+            yield from self._entries_of(frame.body, found.end)
+
+    def _entries_of(self, body: memoryview, end: int) -> Iterator[Entry]:
+        appended = record.decode_append(body)
+        epoch, index = appended.first
+        bounds = appended.payload_bounds()
+        for number in range(self._next - index, min(appended.count, end - index)):
+            self._next = index + number + 1
+            yield Entry(LogId(epoch, index + number), body[bounds[number] : bounds[number + 1]])
+
+    def _read(self, chunk: Chunk, offset: int, size: int) -> bytes:
+        if chunk is not self._chunk:
+            self._close()
+            try:
+                self._file = self._directory.open(str(chunk.name), write=False)
+            except FileNotFoundError:
+                self._peek(self._next, self._end)
+                raise Damaged(str(chunk.name), 0, "the chunk's file", "none") from None
+            self._chunk = chunk
+        assert self._file is not None
+        return self._file.read_at(offset, size)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = self._chunk = None

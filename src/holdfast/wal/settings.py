@@ -1,0 +1,35 @@
+"""The log's settings: values only, units in the names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.wal.frame import BODY_SIZE_MAX
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalSettings:
+    """How large things may get, and how long they may wait."""
+
+    chunk_size_max: int = (
+        64 * MIB
+    )  # Bytes; the next record goes into a new chunk. A larger record has a chunk to itself.
+    chunk_entries_max: int = 1 << 20
+    cache_size_max: int = 64 * MIB  # Bytes of payloads of closed chunks kept in memory.
+    cache_entries_max: int = 1 << 17
+    cache_open_chunk: bool = True  # False: also the open chunk's entries leave the cache once they are durable.
+    queue_size_max: int = 256 * MIB  # Bytes that may wait to be written; past it `append` raises Overloaded.
+    payload_size_max: int = 256 * MIB
+    spares_max: int = 2  # Purged chunk files kept for reuse.
+    zero_ahead_size: int = 2 * MIB  # Bytes of a new file written ahead, so that most fsyncs change no file size.
+    marker_delay_ms: int = 50  # Idle this long: a marker proves that all before it is durable.
+
+    def __post_init__(self) -> None:
+        if self.chunk_size_max < 4096 or self.chunk_size_max > BODY_SIZE_MAX:
+            raise ValueError(f"chunk_size_max must be 4096 to {BODY_SIZE_MAX} bytes, not {self.chunk_size_max}")
+        if self.chunk_entries_max < 1:
+            raise ValueError("chunk_entries_max must be at least 1")
+        if not 0 < self.payload_size_max <= BODY_SIZE_MAX // 2:
+            raise ValueError(f"payload_size_max must be 1 to {BODY_SIZE_MAX // 2} bytes, not {self.payload_size_max}")

@@ -1,0 +1,110 @@
+"""The state that the log's records are replayed into, and the rules of its changes.
+
+Every change is a pure function from one frozen state to the next; a violated rule raises its own error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from holdfast.wal.errors import (
+    CommitAboveLast,
+    CommitBackwards,
+    LogIdBackwards,
+    NotConsecutive,
+    TruncateAboveLast,
+    TruncateBelowPurged,
+    VoteBackwards,
+)
+
+
+class LogId(NamedTuple):
+    """An entry's identity: who wrote it, and where. Ordered by epoch, then by index."""
+
+    epoch: int
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}:{self.index}"
+
+
+class Vote(NamedTuple):
+    """Whom this log's owner voted for. Ordered by epoch, then by node."""
+
+    epoch: int
+    node: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}/{self.node}"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the records say, taken together. Nothing yet is None."""
+
+    vote: Vote | None = None
+    last: LogId | None = None  # The last entry, or the purge point when nothing is left above it.
+    committed: LogId | None = None
+    purged: LogId | None = None  # Entries up to here are gone.
+    user_data: bytes = b""
+
+    def __post_init__(self) -> None:
+        assert end_of(self.purged) <= end_of(self.last), f"purged {self.purged} is above last {self.last}"
+
+    @property
+    def next_index(self) -> int:
+        return end_of(self.last)
+
+    @property
+    def first_index(self) -> int:
+        return end_of(self.purged)
+
+    def voted(self, vote: Vote) -> State:
+        if self.vote is not None and vote < self.vote:
+            raise VoteBackwards(self.vote, vote)
+        return replace(self, vote=vote)
+
+    def appended(self, first: LogId, count: int) -> State:
+        if first.index != self.next_index:
+            raise NotConsecutive(self.next_index, first.index)
+        if self.last is not None and first.epoch < self.last.epoch:
+            raise LogIdBackwards(self.last, first)
+        # Not `replace`: this is the hot path, and the constructor is twice as fast.
+        return State(
+            self.vote, LogId(first.epoch, first.index + count - 1), self.committed, self.purged, self.user_data
+        )
+
+    def check_truncate(self, index: int) -> None:
+        """Whether the entries from `index` on may be cut."""
+        if index < self.first_index:
+            raise TruncateBelowPurged(self.purged, index)
+        if index > self.next_index:
+            raise TruncateAboveLast(self.last, index)
+
+    def truncated(self, last: LogId | None) -> State:
+        """All entries above `last` are cut."""
+        committed = self.committed
+        if end_of(committed) > end_of(last):
+            committed = last
+        return replace(self, last=last, committed=committed)
+
+    def purge(self, upto: LogId) -> State:
+        if upto.index < self.first_index:
+            return self
+        if upto.index >= self.next_index and self.last is not None and upto.epoch < self.last.epoch:
+            raise LogIdBackwards(self.last, upto)
+        last = upto if upto.index >= self.next_index else self.last
+        return replace(self, purged=upto, last=last)
+
+    def commit(self, log_id: LogId) -> State:
+        if log_id.index >= self.next_index:
+            raise CommitAboveLast(self.last, log_id)
+        if self.committed is not None and log_id.index < self.committed.index:
+            raise CommitBackwards(self.committed, log_id)
+        return replace(self, committed=log_id)
+
+
+def end_of(log_id: LogId | None) -> int:
+    """The index after a log id; 0 when there is none."""
+    return 0 if log_id is None else log_id.index + 1
