@@ -31,7 +31,7 @@ _LZ4_END: Final = bytes(4)
 
 def snappy_blocks(data: memoryview) -> Iterator[memoryview]:
     """The snappy blocks of a framed or bare stream, or ValueError where the frame breaks off."""
-    if data[: len(_SNAPPY_MAGIC)] != _SNAPPY_MAGIC:
+    if bytes(data[: len(_SNAPPY_MAGIC)]) != _SNAPPY_MAGIC:
         yield data
         return
     position = _SNAPPY_BLOCKS_AT
