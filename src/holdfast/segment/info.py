@@ -1,0 +1,54 @@
+"""What is known of a segment without opening it: one row of the manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from holdfast.errors import Corrupt
+from holdfast.types import Offset
+
+NO_TIMESTAMP = -1
+
+
+class Aborted(NamedTuple):
+    """One aborted transaction. Its marker, at `last_offset`, may lie segments after its first record."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int  # Where the marker is.
+    last_stable_offset: int  # After the marker: no transaction that is aborted later starts below this.
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentInfo:
+    """One segment: the offsets `[base, end)` it stands for, and what is needed to open it with one read."""
+
+    name: str
+    base: Offset
+    end: Offset
+    size: int
+    tail_size: int  # The index, the snapshots and the footer: what is read to open it.
+    min_timestamp: int
+    max_timestamp: int
+    record_count: int
+    compacted: bool = False  # May lack offsets.
+    aborted: tuple[Aborted, ...] = ()  # Transactions whose abort marker is in this segment.
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.base < self.end or not 0 < self.tail_size < self.size:
+            raise Corrupt(f"{self.name}: [{self.base}, {self.end}), {self.tail_size} of {self.size} bytes")
+
+    def to_row(self) -> list[Any]:
+        """The segment as a row of the manifest; its name without the folder."""
+        row = [self.name.rpartition("/")[2], self.base, self.end, self.size, self.tail_size]
+        row += [self.min_timestamp, self.max_timestamp, self.record_count, int(self.compacted)]
+        return [*row, [list(each) for each in self.aborted]] if self.aborted else row
+
+    @classmethod
+    def from_row(cls, row: list[Any], folder: str) -> SegmentInfo:
+        """The inverse of `to_row`."""
+        name, base, end, size, tail_size, min_timestamp, max_timestamp, record_count, compacted, *rest = row
+        aborted = tuple(Aborted(*each) for each in rest[0]) if rest else ()
+        times = (min_timestamp, max_timestamp)
+        return cls(folder + name, base, end, size, tail_size, *times, record_count, bool(compacted), aborted)

@@ -1,0 +1,213 @@
+"""The versions of one partition's manifest in the store: open the newest, commit the next.
+
+Opening takes four requests however many segments and versions there are: the hint, one listing from there, the newest
+version, its full list. A commit writes what changed since the last full list; every 64th writes the list.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import replace
+
+from holdfast.errors import Unavailable
+from holdfast.io.objects import NotFound, Objects
+from holdfast.segment.changes import Append, Change, RaiseEpoch, Replace
+from holdfast.segment.errors import Damaged, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
+from holdfast.segment.info import SegmentInfo
+from holdfast.segment.manifest import Manifest, first_manifest
+from holdfast.segment.manifest_json import Steps, decode, encode, stamp_of
+from holdfast.segment.names import PartitionId, new_tag
+from holdfast.segment.segment_list import SegmentList
+from holdfast.segment.versions import GRACE_S, Patience, Stamp, Versions, full_before, take
+from holdfast.types import Epoch
+
+_CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.
+
+
+class Contended(Unavailable):
+    """Other writers took every version that was tried."""
+
+    def __init__(self, prefix: str, tries: int) -> None:
+        super().__init__(f"{prefix}: other writers took {tries} versions in a row")
+        self.prefix = prefix
+        self.tries = tries
+
+
+def load_version(versions: Versions, number: int, known: tuple[int, SegmentList] | None) -> tuple[Manifest, Steps]:
+    """One version: one request if its full list is known (its number and its segments), otherwise two."""
+    full_number = full_before(number)
+    data = versions.objects.get(versions.name(number))
+    full = known[1] if known and known[0] == full_number else None
+    if full is None and full_number != number:
+        name = versions.name(full_number)
+        full = decode(name, versions.objects.get(name), None)[1].full
+    manifest, steps = decode(versions.name(number), data, full)
+    if (manifest.version, manifest.home.manifests) != (number, versions.prefix):
+        raise Damaged(versions.name(number), f"it is version {manifest.version} of {manifest.home.manifests}")
+    return manifest, steps
+
+
+def load_manifest(objects: Objects, home: PartitionId) -> Manifest:
+    """The newest manifest of a partition, for reading."""
+    versions = Versions(objects, home.manifests)
+    number = versions.newest()
+    if number is None:
+        raise NoManifest(home.manifests)
+    return load_version(versions, number, None)[0]
+
+
+class ManifestLog:
+    """One writer's view of a partition's manifest. Calls block; any thread may make them; commits go one by one."""
+
+    def __init__(self, versions: Versions, writer: str, patience: Patience, grace_s: float = GRACE_S) -> None:
+        self._versions = versions
+        self._writer = writer
+        self._patience = patience
+        self._silence_s_max = grace_s / 2
+        self._lock = threading.Lock()
+        self._manifest: Manifest | None = None
+        self._steps = Steps(SegmentList())
+        self._fresh_until = -math.inf
+        self._epoch = Epoch(-1)
+
+    @classmethod
+    def open(
+        cls,
+        objects: Objects,
+        home: PartitionId,
+        *,
+        cluster_id: str,
+        writer: str,
+        patience: Patience,
+        first_epoch: Epoch | None = None,
+        grace_s: float = GRACE_S,
+    ) -> ManifestLog:
+        """The newest manifest, to be continued in its epoch. If there is none it is made, given a `first_epoch`."""
+        log = cls(Versions(objects, home.manifests), writer, patience, grace_s)
+        with log._lock:
+            if not log._reload():
+                if first_epoch is None:
+                    raise NoManifest(home.manifests)
+                log._create(first_manifest(home, cluster_id, first_epoch, log._stamp(first_epoch)))
+        if log.manifest.cluster_id != cluster_id:
+            raise WrongCluster(home.manifests, log.manifest.cluster_id, cluster_id)
+        log._epoch = log.manifest.epoch
+        return log
+
+    @property
+    def manifest(self) -> Manifest:
+        """The newest version this writer knows of."""
+        assert self._manifest is not None  # `open` returns none without.
+        return self._manifest
+
+    @property
+    def epoch(self) -> Epoch:
+        """The epoch this writer commits in; a manifest with a higher one fences it."""
+        return self._epoch
+
+    def refresh(self) -> Manifest:
+        """Look for a newer version: one request if there is none."""
+        with self._lock:
+            self._reload()
+            return self.manifest
+
+    def commit(self, *changes: Change) -> Manifest:
+        """Apply the changes and store the result as the next version.
+
+        A change that is applied already, because an earlier answer was lost, is not applied twice. Raises DoesNotFit,
+        HigherEpoch (stop), or Unavailable: then it may or may not have been stored; commit the same again, or refresh.
+        """
+        with self._lock:
+            for _ in range(_CONFLICTS_MAX):
+                self._catch_up(changes)
+                todo = [each for each in changes if not each.is_in(self.manifest)]
+                if not todo or self._take_next(todo):
+                    return self.manifest
+            raise Contended(self._versions.prefix, _CONFLICTS_MAX)
+
+    def _catch_up(self, changes: tuple[Change, ...]) -> None:
+        """After a silence nothing is as it was: list again, and see that the segments are still there."""
+        now = self._patience.clock.monotonic()
+        listed = now > self._fresh_until
+        if listed:
+            self._reload()
+        epoch = max([self._epoch, *(each.epoch for each in changes if isinstance(each, RaiseEpoch))])
+        if self.manifest.epoch > epoch:
+            raise HigherEpoch(self._versions.name(self.manifest.version), epoch, self.manifest.epoch)
+        for change in changes:
+            if isinstance(change, Append | Replace) and not change.is_in(self.manifest):
+                segments = change.segments if isinstance(change, Append) else change.new
+                self._check_stored(segments, now - change.stored_at, ask=listed)
+
+    def _check_stored(self, segments: tuple[SegmentInfo, ...], age_s: float, *, ask: bool) -> None:
+        for each in segments:
+            if age_s > self._silence_s_max:  # The garbage collector may be about to delete it.
+                raise SegmentTooOld(each.name)
+            if ask:
+                try:
+                    size = self._versions.objects.size(each.name)
+                except NotFound:
+                    raise SegmentTooOld(each.name) from None
+                if size != each.size:
+                    raise Damaged(each.name, f"{size} bytes are stored, {each.size} were put")
+
+    def _take_next(self, changes: list[Change]) -> bool:
+        """Try to store the next version; False if another writer has taken it."""
+        manifest, steps = self.manifest, list(self._steps.steps)
+        for change in changes:
+            manifest = change.apply(manifest)
+            step = change.step()
+            steps += [] if step is None else [step]
+        made = replace(manifest, version=manifest.version + 1, stamp=self._stamp(manifest.epoch))
+        started = self._patience.clock.monotonic()
+        try:
+            if self._take(made, steps):
+                self._adopt(made, steps, started)
+                return True
+        except Stale:
+            self._fresh_until = -math.inf
+            return False
+        except Unavailable:
+            self._fresh_until = -math.inf  # Whether it is stored is not known: look before the next commit.
+            raise
+        self._reload()
+        return False
+
+    def _take(self, made: Manifest, steps: list[list[object]]) -> bool:
+        name = self._versions.name(made.version)
+        data = [encode(made, steps)]
+        objects = self._versions.objects
+        return take(objects, name, data, made.stamp, stamp_of, self._patience, self._fresh_until) is None
+
+    def _adopt(self, made: Manifest, steps: list[list[object]], started: float) -> None:
+        self._manifest = made
+        self._epoch = made.epoch
+        self._fresh_until = started + self._silence_s_max
+        if full_before(made.version) == made.version:
+            self._steps = Steps(made.segments)
+            self._versions.leave_hint(made.version)
+        else:
+            self._steps = Steps(self._steps.full, tuple(steps))
+
+    def _create(self, made: Manifest) -> None:
+        started = self._patience.clock.monotonic()
+        self._fresh_until = started + self._silence_s_max
+        if self._take(made, []):
+            self._adopt(made, [], started)
+        elif not self._reload():
+            raise Stale(self._versions.name(made.version))
+
+    def _reload(self) -> bool:
+        """Load the newest version if it is newer than ours; False if there is none at all."""
+        started = self._patience.clock.monotonic()
+        mine = self._manifest.version if self._manifest else None
+        number = self._versions.newest(mine)
+        if number is not None:
+            known = None if mine is None else (full_before(mine), self._steps.full)
+            self._manifest, self._steps = load_version(self._versions, number, known)
+        self._fresh_until = started + self._silence_s_max
+        return self._manifest is not None
+
+    def _stamp(self, epoch: Epoch) -> Stamp:
+        return Stamp(epoch, self._writer, new_tag(self._patience.chance) + new_tag(self._patience.chance))

@@ -1,0 +1,156 @@
+"""Batches to one segment: a pure function. The batches are not copied; what it returns goes into one put."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+from crc32c import crc32c
+
+from holdfast.errors import Rejected
+from holdfast.record.batch import BatchHeader, split
+from holdfast.segment.format import (
+    ABORTED_ENTRY,
+    COMPACTED,
+    HEADER_SIZE,
+    INDEX_ENTRY,
+    Footer,
+    encode_footer,
+    encode_header,
+)
+from holdfast.segment.info import NO_TIMESTAMP, Aborted, SegmentInfo
+from holdfast.segment.names import PartitionId, segment_name
+from holdfast.segment.producers import Producers, to_rows
+from holdfast.types import Buffer, Epoch, Offset
+
+INTERVAL_SIZE = 64 * 1024  # One index entry for about this many bytes; a larger batch has one of its own.
+
+
+class NotTiled(Rejected):
+    """Batches do not follow one another as a segment's must."""
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(f"a batch starts or ends at offset {found} where {expected} is expected")
+        self.expected = expected
+        self.found = found
+
+
+def encode_segment(
+    batches: Sequence[Buffer],
+    *,
+    home: PartitionId,
+    epoch: Epoch,
+    tag: str,
+    producers: Producers | None = None,
+    aborted: Sequence[Aborted] = (),
+    start: Offset | None = None,
+    end: Offset | None = None,
+    compacted: bool = False,
+) -> tuple[list[Buffer], SegmentInfo]:
+    """The buffers of one segment, and what the manifest says of it.
+
+    Each buffer holds one or more whole batches, stamped with their offsets. `start` and `end` are needed only for a
+    compacted segment, which stands for offsets it no longer holds. `tag` comes from `names.new_tag`, new for each try.
+    """
+    index = _Index(compacted=compacted)
+    if start is not None:
+        index.end = start
+    for buffer in batches:
+        for header, batch in split(buffer):
+            index.add(header, batch)
+    base = index.first if start is None else start
+    end = Offset(index.end) if end is None else end
+    if base is None:
+        raise Rejected("a segment without batches needs the range it stands for")
+    if index.end > end or (index.end < end and not compacted):
+        raise NotTiled(end, index.end)
+    sections = [index.encode(), _encode_producers(producers), _encode_aborted(aborted)]
+    footer = index.footer(home, Offset(base), end, sections)
+    info = SegmentInfo(
+        name=segment_name(home, Offset(base), end, epoch, tag),
+        base=Offset(base),
+        end=end,
+        size=footer.size,
+        tail_size=footer.tail_size,
+        min_timestamp=footer.min_timestamp,
+        max_timestamp=footer.max_timestamp,
+        record_count=footer.record_count,
+        compacted=compacted,
+        aborted=tuple(aborted),
+    )
+    return [encode_header(home, base), *batches, *sections, encode_footer(footer)], info
+
+
+class _Index:
+    """Grows by one batch at a time; an interval is closed when the next batch would make it too large."""
+
+    def __init__(self, *, compacted: bool) -> None:
+        self.first: int | None = None
+        self.end = -1
+        self._compacted = compacted
+        self._closed: list[tuple[int, int, int, int, int]] = []
+        self._open: tuple[int, int] | None = None  # Base offset and position.
+        self._crc = 0
+        self._count = 0
+        self._batch_count = 0
+        self._record_count = 0
+        self._position = HEADER_SIZE
+        self._min_timestamp: int | None = None
+        self._max_timestamp = NO_TIMESTAMP
+
+    def add(self, header: BatchHeader, batch: memoryview) -> None:
+        if header.base_offset != self.end and self.end >= 0 and not (self._compacted and header.base_offset > self.end):
+            raise NotTiled(self.end, header.base_offset)
+        if self.first is None:
+            self.first = header.base_offset
+        if self._open is not None and self._position + header.size - self._open[1] > INTERVAL_SIZE:
+            self._close()
+        if self._open is None:
+            self._open = (header.base_offset, self._position)
+        self._crc = crc32c(batch, self._crc)
+        self._count += 1
+        self._batch_count += 1
+        self._record_count += header.record_count
+        self._position += header.size
+        self.end = header.end_offset
+        self._max_timestamp = max(self._max_timestamp, header.max_timestamp)
+        if self._min_timestamp is None or header.base_timestamp < self._min_timestamp:
+            self._min_timestamp = header.base_timestamp
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._closed.append((*self._open, self._max_timestamp, self._crc, self._count))
+        self._open, self._crc, self._count = None, 0, 0
+
+    def encode(self) -> bytes:
+        self._close()
+        return np.array(self._closed, dtype=INDEX_ENTRY).tobytes()
+
+    def footer(self, home: PartitionId, base: Offset, end: Offset, sections: Sequence[bytes]) -> Footer:
+        index_size, producers_size, aborted_size = map(len, sections)
+        return Footer(
+            home.topic_id.bytes,
+            home.partition,
+            COMPACTED if self._compacted else 0,
+            base,
+            end,
+            NO_TIMESTAMP if self._min_timestamp is None else self._min_timestamp,
+            self._max_timestamp,
+            self._record_count,
+            self._batch_count,
+            self._position,
+            index_size,
+            producers_size,
+            aborted_size,
+            crc32c(b"".join(sections)),
+        )
+
+
+def _encode_producers(producers: Producers | None) -> bytes:
+    return json.dumps(to_rows(producers), separators=(",", ":")).encode() if producers else b""
+
+
+def _encode_aborted(aborted: Sequence[Aborted]) -> bytes:
+    return np.fromiter(chain.from_iterable(aborted), dtype="<i8", count=4 * len(aborted)).view(ABORTED_ENTRY).tobytes()
