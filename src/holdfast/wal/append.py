@@ -9,9 +9,7 @@ from holdfast.wal.cache import Payload
 
 _FRAME_SIZE_AIM = 1 << 20  # A frame is read and checked whole, so one entry of a huge append stays cheap to read.
 _FRAME_ENTRIES_MAX = 4096
-_JOIN_BELOW = (
-    4096  # Payloads smaller than this are copied into one buffer; larger ones are written from where they are.
-)
+_JOIN_BELOW = 4096  # Smaller payloads are copied into one buffer; larger ones are written from where they are.
 
 
 def split(sizes: list[int], entries_max: int) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,8 @@
 
 A file that no head names and that is newer than the last whole head was being made when the process ended: it is a
 leftover, unless a frame in it proves that its head was durable once. A file between a chunk and its predecessor is a
-leftover of the same kind from an earlier open. A named predecessor that is missing while older chunks are there is a gap.
+leftover of the same kind from an earlier open. A named predecessor that is missing while older chunks are there is a
+gap.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import pairwise
 
 from holdfast.wal.chunk import Chunk
 from holdfast.wal.places import Place
@@ -75,9 +76,9 @@ class EntryIndex:
     def take_purged(self, first_index: int) -> list[Chunk]:
         """Remove and return the closed chunks whose entries are all below `first_index`, or cut."""
         free = 0
-        while free < len(self.chunks) - 1 and not self._holds_live(
-            self.chunks[free], self.chunks[free + 1], first_index
-        ):
+        for chunk, following in pairwise(self.chunks):
+            if self._holds_live(chunk, following, first_index):
+                break
             free += 1
         freed, self.chunks = self.chunks[:free], self.chunks[free:]
         self._forget_epochs(first_index)

@@ -64,16 +64,7 @@ class Wal:
         self._durable_index = begun.state.next_index
         self._durable = begun.chunk.position(begun.chunk.end)
         self._cache.pinned_from = self._durable_index
-        self._rounds = Rounds(
-            self._lock,
-            begun.writer,
-            begun.chunk,
-            settings,
-            clock,
-            begun.last_round,
-            self._note_durable,
-            threaded=threaded,
-        )
+        self._rounds = Rounds(self._lock, begun, settings, clock, self._note_durable, threaded=threaded)
         self.opened = OpenReport.of(recovered)
         self.opened.log_to(log, directory.path)
         self._rounds.start()

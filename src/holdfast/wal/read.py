@@ -82,7 +82,7 @@ class EntryReader:
         appended = record.decode_append(body)
         epoch, index = appended.first
         bounds = appended.payload_bounds()
-        for number in range(self._next - index, min(appended.count, end - index)):
+        for number in range(self._next - index, min(appended.entry_count, end - index)):
             self._next = index + number + 1
             yield Entry(LogId(epoch, index + number), body[bounds[number] : bounds[number + 1]])
 

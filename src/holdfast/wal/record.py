@@ -97,20 +97,20 @@ class Appended(NamedTuple):
     """An append record: entries of one epoch at consecutive indexes."""
 
     first: LogId
-    count: int
+    entry_count: int
     body: memoryview
 
     def payload_bounds(self) -> list[int]:
         """Where in the body each payload begins, and where the last one ends."""
-        start = _APPEND.size + 4 * self.count
-        if self.count == 1:
+        start = _APPEND.size + 4 * self.entry_count
+        if self.entry_count == 1:
             return [start, len(self.body)]
-        sizes = np.frombuffer(self.body, "<u4", self.count, _APPEND.size)
-        bounds = np.empty(self.count + 1, np.int64)
+        sizes = np.frombuffer(self.body, "<u4", self.entry_count, _APPEND.size)
+        bounds = np.empty(self.entry_count + 1, np.int64)
         bounds[0] = start
         np.cumsum(sizes, dtype=np.int64, out=bounds[1:])
         bounds[1:] += start
-        return bounds.tolist()  # type: ignore[no-any-return]
+        return bounds.tolist()
 
 
 def decode_append(body: memoryview) -> Appended:

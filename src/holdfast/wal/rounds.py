@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from holdfast.io.clock import Clock
 from holdfast.types import Buffer
 from holdfast.wal import record
+from holdfast.wal.begin import Begun
 from holdfast.wal.chunk import Chunk
 from holdfast.wal.errors import Overloaded, WalClosed, WalFailed
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.settings import WalSettings
 from holdfast.wal.thread import WriterThread
-from holdfast.wal.writer import Writer
 
 log = logging.getLogger(__name__)
 
@@ -31,21 +31,19 @@ class Rounds:
     def __init__(
         self,
         lock: threading.Lock,
-        writer: Writer,
-        chunk: Chunk,
+        begun: Begun,
         settings: WalSettings,
         clock: Clock,
-        last_round: int,
         on_durable: Callable[[Round], None],  # Called under the lock.
         *,
         threaded: bool,
     ) -> None:
         self._lock = lock
-        self._writer = writer
-        self._chunk = chunk  # The open one.
+        self._writer = begun.writer
+        self._chunk = begun.chunk  # The open one.
         self._settings = settings
         self._clock = clock
-        self._number = last_round
+        self._number = begun.last_round
         self._on_durable = on_durable
         self._seat = threading.Lock()  # Held by whoever writes.
         self._queue: list[Round] = []  # Not taken yet; the last one is open.
@@ -189,7 +187,7 @@ class Rounds:
         return False
 
     def mark(self) -> None:
-        """Write a marker now: it proves that all before it is durable, so that later damage is told from a torn tail."""
+        """Write a marker now: it proves that all before it is durable."""
         with self._seat:
             self._write_queue()
             if not self._marked:

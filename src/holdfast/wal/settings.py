@@ -13,9 +13,7 @@ MIB = 1 << 20
 class WalSettings:
     """How large things may get, and how long they may wait."""
 
-    chunk_size_max: int = (
-        64 * MIB
-    )  # Bytes; the next record goes into a new chunk. A larger record has a chunk to itself.
+    chunk_size_max: int = 64 * MIB  # Bytes. A record larger than this has a chunk to itself.
     chunk_entries_max: int = 1 << 20
     cache_size_max: int = 64 * MIB  # Bytes of payloads of closed chunks kept in memory.
     cache_entries_max: int = 1 << 17

@@ -23,7 +23,7 @@ class LogId(NamedTuple):
     """An entry's identity: who wrote it, and where. Ordered by epoch, then by index."""
 
     epoch: int
-    index: int
+    index: int  # type: ignore[assignment]  # The word wins over tuple's search method.
 
     def __str__(self) -> str:
         return f"{self.epoch}:{self.index}"
@@ -71,9 +71,8 @@ class State:
         if self.last is not None and first.epoch < self.last.epoch:
             raise LogIdBackwards(self.last, first)
         # Not `replace`: this is the hot path, and the constructor is twice as fast.
-        return State(
-            self.vote, LogId(first.epoch, first.index + count - 1), self.committed, self.purged, self.user_data
-        )
+        last = LogId(first.epoch, first.index + count - 1)
+        return State(self.vote, last, self.committed, self.purged, self.user_data)
 
     def check_truncate(self, index: int) -> None:
         """Whether the entries from `index` on may be cut."""
