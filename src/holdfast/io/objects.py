@@ -1,7 +1,11 @@
 """An object store with put-if-absent: the interface.
 
 Objects never change once they are there, except the few that are written with `put`. A put that returned is durable.
-All calls block and may be made from any thread. Failures are `Unavailable` (or the errors below), never an empty answer.
+All calls block and may be made from any thread. Failures are `Unavailable` (or the errors below), never an empty
+answer.
+
+Implementations: `LocalObjects` (a directory), `RemoteObjects` (S3, GCS, Azure), `MemoryObjects` (the model, for tests);
+`open_objects` finds the right one for a URL. `CountingObjects` and `FaultyObjects` wrap any of them.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ class StoreFailed(Unavailable):
         super().__init__(f"the store failed to {action} {name}: {cause}")
         self.action = action
         self.name = name
+        self.cause = cause
 
 
 class ObjectInfo(NamedTuple):
@@ -47,7 +52,11 @@ class ObjectInfo(NamedTuple):
 
 
 class Objects(Protocol):
-    """An object store. Names are paths with `/`, without a leading one."""
+    """An object store. Names are paths with `/`, without a leading one; `object_names` says which are legal.
+
+    No name may be the folder of another: with an object `a` there is no `a/b`. A listing shows every object that was
+    there from its start to its end, once; those put or deleted meanwhile may or may not be in it.
+    """
 
     url: str  # How people and other processes name this store: file:///… , s3://bucket/prefix, memory://…
 
