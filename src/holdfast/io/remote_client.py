@@ -1,0 +1,70 @@
+"""The HTTP client of a remote store: which one, its limits, and where plain HTTP is allowed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
+
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from holdfast.errors import Rejected
+
+Client: TypeAlias = S3Store | GCSStore | AzureStore
+
+CLIENTS: dict[str, type[S3Store] | type[GCSStore] | type[AzureStore]] = {
+    "s3": S3Store,
+    "gs": GCSStore,
+    "az": AzureStore,
+}
+
+
+class Limits(NamedTuple):
+    """How long the client tries. An attempt takes at most `request_timeout_ms`, body included."""
+
+    connect_timeout_ms: int
+    request_timeout_ms: int
+    retries: int
+    retry_timeout_ms: int  # After this time no further attempt is started.
+
+
+def open_client(scheme: str, bucket: str, limits: Limits, config: Mapping[str, str]) -> Client:
+    """A client for one bucket, or Rejected with what is wrong with the settings. Sends nothing yet."""
+    settings: dict[str, Any] = dict(config)
+    client: dict[str, Any] = {
+        "connect_timeout": timedelta(milliseconds=limits.connect_timeout_ms),
+        "timeout": timedelta(milliseconds=limits.request_timeout_ms),
+    }
+    retry: dict[str, Any] = {
+        "max_retries": limits.retries,
+        "retry_timeout": timedelta(milliseconds=limits.retry_timeout_ms),
+    }
+    if scheme == "s3":
+        settings.setdefault("conditional_put", "etag")
+        settings.setdefault("disable_bulk_delete", True)  # We delete one by one, and every S3 can do that.
+        if _is_loopback(_s3_endpoint(config)):
+            client["allow_http"] = True
+    try:
+        # The client's types know each setting by name; ours come from people, and it checks them when it is made.
+        return CLIENTS[scheme](bucket, config=settings, client_options=client, retry_config=retry)  # type: ignore[arg-type]
+    except (BaseError, ValueError) as failure:
+        raise Rejected(f"{scheme}://{bucket} cannot be opened: {first_lines(failure)}") from failure
+
+
+def first_lines(failure: Exception) -> str:
+    """What a client's error says to people, without its inner structure."""
+    return str(failure).partition("\n\nDebug source")[0]
+
+
+def _s3_endpoint(config: Mapping[str, str]) -> str:
+    given = (config.get(key) for key in ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url"))
+    usual = (os.environ.get(key) for key in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"))
+    return next(filter(None, (*given, *usual)), "")
+
+
+def _is_loopback(endpoint: str) -> bool:
+    host = urlsplit(endpoint).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
