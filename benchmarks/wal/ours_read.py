@@ -9,8 +9,6 @@ from benchmarks.wal.workload import Arguments, Payloads, Report
 
 from holdfast.wal import LogId, Wal
 
-HUGE = 1 << 40
-
 
 def replay(arguments: Arguments) -> Report:
     """Open a directory that an earlier process wrote."""
@@ -25,7 +23,7 @@ def replay(arguments: Arguments) -> Report:
 def from_cache(arguments: Arguments) -> Report:
     """Write all entries into a log whose cache holds them all, and read them."""
     entries = arguments.number("entries")
-    wal = open_log(arguments, cache_size_max=HUGE, cache_entries_max=HUGE)
+    wal = open_log(arguments)
     wal.append(LogId(EPOCH, 0), Payloads(arguments.number("size")).run(0, entries))
     wal.sync()
     return _read_all(wal, entries, arguments.number("size"))
@@ -33,7 +31,7 @@ def from_cache(arguments: Arguments) -> Report:
 
 def from_disk(arguments: Arguments) -> Report:
     """Read all entries of a directory that an earlier process wrote, with nothing in the cache."""
-    wal = open_log(arguments, cache_size_max=0, cache_open_chunk=False)
+    wal = open_log(arguments)
     wal.drain_cache_evictable()
     return _read_all(wal, next_index(wal), arguments.number("size"))
 
@@ -45,8 +43,8 @@ def _read_all(wal: Wal, entries: int, size: int) -> Report:
         total += len(entry.payload)
     seconds = time.perf_counter() - start
     assert total == entries * size
-    cache = wal.stat().cache
-    report = Report(entries, seconds, facts={"hits": cache.hits, "misses": cache.misses})
+    stat = wal.stat()
+    report = Report(entries, seconds, facts={"hits": stat.cache_hits, "misses": stat.cache_misses})
     wal.close()
     return report
 

@@ -12,14 +12,17 @@ from holdfast.wal import LogId, Wal, WalSettings
 EPOCH = 1
 
 
-def open_log(arguments: Arguments, **changes: int) -> Wal:
-    values = {
-        "chunk_size_max": arguments.number("chunk_size"),
-        "chunk_entries_max": arguments.number("chunk_entries"),
-        "cache_size_max": arguments.number("cache_size"),
-        "cache_entries_max": arguments.number("cache_entries"),
-    }
-    return Wal.open(RealDirectory(arguments.text("dir")), WalSettings(**(values | changes)))
+def settings_of(arguments: Arguments) -> WalSettings:
+    return WalSettings(
+        chunk_size_max=arguments.number("chunk_size"),
+        chunk_entries_max=arguments.number("chunk_entries"),
+        cache_size_max=arguments.number("cache_size"),
+        cache_entries_max=arguments.number("cache_entries"),
+    )
+
+
+def open_log(arguments: Arguments) -> Wal:
+    return Wal.open(RealDirectory(arguments.text("dir")), settings_of(arguments))
 
 
 def each_sync(arguments: Arguments) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MIB = 1 << 20
@@ -43,7 +44,7 @@ class Step:
     size: int
     directory: str = ""  # One that an earlier step of the round wrote; empty: a fresh one.
     keep: str = ""  # Leave the directory under this name for a later step of the round.
-    arguments: dict[str, object] = field(default_factory=dict)
+    arguments: Mapping[str, float | str] = field(default_factory=dict)
 
 
 def groups(scale: Scale) -> list[list[Step]]:
@@ -60,7 +61,8 @@ def _each(size: int, scale: Scale) -> list[Step]:
     timed = {"seconds": scale.seconds}
 
     def raw(program: str, language: str, file: str) -> Step:
-        values = timed | {"batch": 1, "frame_size": size + RECORD_OVERHEAD + ENTRY_OVERHEAD, "file": file}
+        frame = {"batch": 1, "frame_size": size + RECORD_OVERHEAD + ENTRY_OVERHEAD}
+        values: Mapping[str, float | str] = {**timed, **frame, "file": file}
         return Step(f"raw.{language}.{file}", program, "raw", size, arguments=values)
 
     return [
@@ -112,7 +114,7 @@ def _read(size: int, scale: Scale) -> list[Step]:
         Step("ours.read_disk", "ours", "read_disk", size, directory="ours-batch"),
         Step("peer.read_disk", "peer", "read_disk", size, directory="peer-batch"),
         Step("ours.read_disk_single", "ours", "read_disk", size, directory="ours-single"),
-        Step("ours.read_cache", "ours", "read_cache", size, arguments=counted),
+        Step("ours.read_cache", "ours", "read_cache", size, arguments=counted | huge),
         Step("peer.read_cache", "peer", "read_cache", size, arguments=counted | huge),
     ]
 

@@ -50,7 +50,7 @@ class Runner:
             shutil.rmtree(place, ignore_errors=True)
         os.sync()  # What an earlier step left unwritten must not slow this one down.
         load = os.getloadavg()[0]
-        values = LIMITS | {"wait_us": 0, "size": step.size, "dir": place} | step.arguments
+        values = {**LIMITS, "wait_us": 0, "size": step.size, "dir": place, **step.arguments}
         command = [*(self._command(step) or ()), *(f"{key}={value}" for key, value in values.items())]
         done = _run(command)
         if not step.directory and not step.keep:

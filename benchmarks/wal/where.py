@@ -22,7 +22,7 @@ def main(given: list[str]) -> None:
         profiles.append((thread.name, profile))
         profile.runcall(plain_run, thread)
 
-    threading.Thread.run = profiled_run  # type: ignore[method-assign]  # A profiler sees only its own thread.
+    threading.Thread.run = profiled_run  # type: ignore[assignment,method-assign]  # A profiler sees only its own thread.
     from benchmarks.wal import ours  # Only now: imports are no part of the workload.
 
     own = cProfile.Profile()
