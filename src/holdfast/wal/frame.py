@@ -59,7 +59,7 @@ def encode_header(kind: int, body: Sequence[Buffer], round_start: int, round_: i
 
 
 def decode(data: memoryview, offset: int, base: int, seed: int) -> Frame | None:
-    """The frame at byte `offset` of `data`, which begins at byte `base` of its chunk; None where no whole valid one is."""
+    """The frame at byte `offset` of `data`, which begins at byte `base` of its chunk; None where no valid one is."""
     if offset + HEADER.size > len(data):
         return None
     crc, magic, kind, size, round_start, round_ = HEADER.unpack_from(data, offset)

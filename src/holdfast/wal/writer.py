@@ -37,7 +37,7 @@ class Writer:
         self._file.sync()
 
     def write_first(self, head: Sequence[Buffer], carried: Sequence[Buffer]) -> None:
-        """Begin a chunk with what is carried over from the one before: the head comes last, so that it proves the rest."""
+        """Begin a chunk with what is carried over from the one before: the head comes last, and so proves the rest."""
         assert self._file is not None
         head_size = sum(map(len, head))
         if carried:
