@@ -13,7 +13,7 @@ from dataclasses import replace
 from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.segment.changes import Append, Change, RaiseEpoch, Replace
-from holdfast.segment.errors import Damaged, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
+from holdfast.segment.errors import Damaged, DoesNotFit, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest, first_manifest
 from holdfast.segment.manifest_json import Steps, decode, encode, stamp_of
@@ -23,6 +23,7 @@ from holdfast.segment.versions import GRACE_S, Patience, Stamp, Versions, full_b
 from holdfast.types import Epoch
 
 _CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.
+_LOADS_MAX = 3
 
 
 class Contended(Unavailable):
@@ -48,13 +49,27 @@ def load_version(versions: Versions, number: int, known: tuple[int, SegmentList]
     return manifest, steps
 
 
+def load_newest(
+    versions: Versions, after: int | None = None, known: tuple[int, SegmentList] | None = None
+) -> tuple[Manifest, Steps] | None:
+    """The newest version; with `after`, only if it is above that."""
+    for _ in range(_LOADS_MAX):
+        number = versions.newest(after)
+        if number is None:
+            return None
+        try:
+            return load_version(versions, number, known)
+        except NotFound as failure:  # Collected between two requests: we were very slow, and there is a newer one.
+            gone = failure
+    raise Damaged(gone.name, "it is missing, but needed by the newest version")
+
+
 def load_manifest(objects: Objects, home: PartitionId) -> Manifest:
     """The newest manifest of a partition, for reading."""
-    versions = Versions(objects, home.manifests)
-    number = versions.newest()
-    if number is None:
+    loaded = load_newest(Versions(objects, home.manifests))
+    if loaded is None:
         raise NoManifest(home.manifests)
-    return load_version(versions, number, None)[0]
+    return loaded[0]
 
 
 class ManifestLog:
@@ -155,10 +170,17 @@ class ManifestLog:
     def _take_next(self, changes: list[Change]) -> bool:
         """Try to store the next version; False if another writer has taken it."""
         manifest, steps = self.manifest, list(self._steps.steps)
-        for change in changes:
-            manifest = change.apply(manifest)
-            step = change.step()
-            steps += [] if step is None else [step]
+        try:
+            for change in changes:
+                manifest = change.apply(manifest)
+                step = change.step()
+                steps += [] if step is None else [step]
+        except DoesNotFit:
+            known = self.manifest.version
+            self._reload()
+            if self.manifest.version == known:
+                raise
+            return False  # It did not fit an old version: say so only of the newest.
         made = replace(manifest, version=manifest.version + 1, stamp=self._stamp(manifest.epoch))
         started = self._patience.clock.monotonic()
         try:
@@ -201,11 +223,13 @@ class ManifestLog:
     def _reload(self) -> bool:
         """Load the newest version if it is newer than ours; False if there is none at all."""
         started = self._patience.clock.monotonic()
-        mine = self._manifest.version if self._manifest else None
-        number = self._versions.newest(mine)
-        if number is not None:
-            known = None if mine is None else (full_before(mine), self._steps.full)
-            self._manifest, self._steps = load_version(self._versions, number, known)
+        if self._manifest is None:
+            loaded = load_newest(self._versions)
+        else:
+            mine = self._manifest.version
+            loaded = load_newest(self._versions, mine, (full_before(mine), self._steps.full))
+        if loaded is not None:
+            self._manifest, self._steps = loaded
         self._fresh_until = started + self._silence_s_max
         return self._manifest is not None
 

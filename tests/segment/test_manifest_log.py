@@ -1,0 +1,360 @@
+"""The versions of a manifest: ambiguous answers, racing writers, fencing, and how many requests they take."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.errors import Corrupt, Fenced, Rejected, Unavailable
+from holdfast.io.objects import StoreFailed
+from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
+from holdfast.segment.errors import (
+    DoesNotFit,
+    HigherEpoch,
+    NewerFormat,
+    NoManifest,
+    SegmentTooOld,
+    Undecided,
+    WrongCluster,
+)
+from holdfast.segment.manifest_json import encode
+from holdfast.segment.manifest_log import load_manifest
+from holdfast.segment.versions import FULL_EVERY, GRACE_S, Versions
+
+
+@pytest.fixture
+def append(clock, make_info, store):
+    def make(base, end):
+        info = make_info(base, end)
+        store.inner.put(info.name, [bytes(info.size)])
+        return Append((info,), end, {}, clock.monotonic())
+
+    return make
+
+
+def fail(name):
+    raise StoreFailed("put", name, "timed out")
+
+
+def fail_times(count):
+    left = [count]
+
+    def hook(name):
+        left[0] -= 1
+        if left[0] >= 0:
+            fail(name)
+
+    return hook
+
+
+def spans(manifest):
+    return [(each.base, each.end) for each in manifest.segments]
+
+
+def test_what_is_committed_is_there_when_opened_again(open_log, append, store, home):
+    """L2: the newest version holds everything, also across full lists."""
+    log = open_log()
+    for number in range(FULL_EVERY + 5):
+        log.commit(append(number, number + 1))
+    again = open_log("another")
+    assert again.manifest == log.manifest == load_manifest(store, home)
+    assert again.manifest.version == FULL_EVERY + 5
+    assert len(again.manifest.segments) == FULL_EVERY + 5
+
+
+def test_put_that_timed_out_but_succeeded(open_log, append, store):
+    """A3: the answer is lost, the version is ours: success, and applied once."""
+    log = open_log()
+    store.after["put_if_absent"] = fail
+    manifest = log.commit(append(0, 10))
+    assert manifest.version == 1
+    store.after.clear()
+    assert log.commit(append(10, 20)).version == 2
+    assert spans(open_log().manifest) == [(0, 10), (10, 20)]
+
+
+def test_put_that_timed_out_and_failed_is_tried_again_with_the_same_bytes(open_log, append, store):
+    """A3: absent after a failure means the same bytes again."""
+    log = open_log()
+    store.before["put_if_absent"] = fail_times(3)
+    assert log.commit(append(0, 10)).version == 1
+    assert spans(open_log().manifest) == [(0, 10)]
+
+
+def test_put_that_lands_after_it_was_looked_for(open_log, append, store):
+    """A3: a late put collides with its own repeat, and the nonce tells that both are ours."""
+    log = open_log()
+    held = []
+    inner = store.inner.put_if_absent
+
+    def put_late(name, data):
+        if not held:
+            held.append((name, data))
+            fail(name)
+        if len(held) == 1:
+            inner(*held[0])
+            held.append(None)
+        inner(name, data)
+
+    store.inner.put_if_absent = put_late
+    assert log.commit(append(0, 10)).version == 1
+    assert spans(open_log().manifest) == [(0, 10)]
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_store_that_fails_for_long_leaves_it_undecided_and_the_same_commit_settles_it(open_log, append, store, landed):
+    """A3: Unavailable, not success; committing the same change again applies it exactly once."""
+    log = open_log()
+    hooks = store.after if landed else store.before
+    hooks["put_if_absent"] = fail
+    store.before["get"] = fail
+    change = append(0, 10)
+    with pytest.raises(Undecided):
+        log.commit(change)
+    store.before.clear()
+    store.after.clear()
+    log.commit(change)
+    log.commit(append(10, 20))
+    assert spans(open_log().manifest) == [(0, 10), (10, 20)]
+
+
+def test_another_flush_after_an_undecided_one_that_had_landed_does_not_fit(open_log, append, store):
+    """A3: the range was stored already; the writer is told and sees it, so nothing doubles."""
+    log = open_log()
+    store.after["put_if_absent"] = fail
+    store.before["get"] = fail
+    with pytest.raises(Unavailable):
+        log.commit(append(0, 10))
+    store.after.clear()
+    store.before.clear()
+    with pytest.raises(DoesNotFit):
+        log.commit(append(0, 12))
+    assert log.manifest.flushed == 10
+    log.commit(append(10, 12))
+    assert spans(open_log().manifest) == [(0, 10), (10, 12)]
+
+
+def test_two_writers_of_one_epoch_both_get_through(open_log, append, make_info, clock):
+    """L2: compaction commits beside the leader: each reloads, checks, takes the next version."""
+    leader = open_log()
+    leader.commit(append(0, 10))
+    leader.commit(append(10, 20))
+    compaction = open_log("compaction")
+    old = tuple(each.name for each in compaction.manifest.segments)
+    leader.commit(append(20, 30))
+    merged = make_info(0, 20, compacted=True)
+    compaction.commit(Replace(old, (merged,), clock.monotonic()))
+    leader.commit(append(30, 40))
+    assert spans(leader.manifest) == [(0, 20), (20, 30), (30, 40)]
+    assert leader.manifest.version == 5
+    assert leader.manifest.segments[0] == merged
+
+
+def test_compaction_of_segments_that_left_meanwhile_does_not_fit(open_log, append, make_info, clock):
+    """L2: log start rose under it, or another compaction was quicker."""
+    leader = open_log()
+    for base in (0, 10, 20):
+        leader.commit(append(base, base + 10))
+    compaction = open_log("compaction")
+    first, second, third = (each.name for each in compaction.manifest.segments)
+    leader.commit(RaiseLogStart(10))
+    with pytest.raises(DoesNotFit):
+        compaction.commit(Replace((first, second), (make_info(0, 20),), clock.monotonic()))
+    compaction.commit(Replace((second, third), (make_info(10, 30),), clock.monotonic()))
+    with pytest.raises(DoesNotFit):
+        leader.commit(Replace((second, third), (make_info(10, 30),), clock.monotonic()))
+    assert spans(open_log().manifest) == [(10, 30)]
+
+
+def test_zombie_writer_is_fenced(open_log, append):
+    """A2: a new leader's first commit ends the old one's writes, for ever."""
+    zombie = open_log("old")
+    zombie.commit(append(0, 10))
+    leader = open_log("new")
+    leader.commit(RaiseEpoch(2, 10))
+    for _ in range(2):
+        with pytest.raises(Fenced):
+            zombie.commit(append(10, 20))
+    leader.commit(append(10, 15))
+    with pytest.raises(HigherEpoch):
+        zombie.commit(append(10, 20))
+    assert spans(open_log().manifest) == [(0, 10), (10, 15)]
+    assert open_log().manifest.epochs == ((1, 0), (2, 10))
+
+
+def test_a_leader_takes_in_what_its_predecessor_committed_last(open_log, append):
+    """A2: a lower epoch that was first is no fence and is not lost: the raise must reckon with it."""
+    leader = open_log("new")
+    predecessor = open_log("old")
+    predecessor.commit(append(0, 10))
+    with pytest.raises(DoesNotFit):
+        leader.commit(RaiseEpoch(2, 0))
+    leader.commit(RaiseEpoch(2, leader.manifest.flushed))
+    assert spans(leader.manifest) == [(0, 10)]
+    assert leader.manifest.epochs == ((1, 0), (2, 10))
+
+
+def test_two_leaders_cannot_share_an_epoch(open_log):
+    """A2: of two that raise to the same epoch one is refused."""
+    one, two = open_log("one"), open_log("two")
+    one.commit(RaiseEpoch(2, 0))
+    with pytest.raises(DoesNotFit):
+        two.commit(RaiseEpoch(2, 0))
+    two.commit(RaiseEpoch(3, 0))
+    with pytest.raises(Fenced):
+        one.commit(RaiseLogStart(0), RaiseEpoch(2, 0))
+
+
+def test_two_that_make_the_first_version_agree(open_log, store):
+    """L2: the second takes the first one's."""
+    made = []
+    store.before["put_if_absent"] = lambda _: made.append(0) or (len(made) == 1 and open_log("quick"))
+    slow = open_log("slow")
+    assert slow.manifest.stamp.writer == "quick"
+
+
+def test_writer_paused_lists_again_before_it_commits(open_log, append, store, clock):
+    """S7: after half of the grace its idea of the next number may be wrong: numbers above it may be deleted."""
+    log = open_log()
+    log.commit(append(0, 10))
+    leader = open_log("new")
+    leader.commit(RaiseEpoch(2, 10))
+    for number in range(FULL_EVERY):
+        leader.commit(append(10 + number, 11 + number))
+    versions = Versions(store, log.manifest.home.manifests)
+    for number in range(FULL_EVERY):  # As the garbage collector does, after the grace.
+        store.inner.delete(versions.name(number))
+    clock.advance(GRACE_S / 2 + 1)
+    with pytest.raises(Fenced):
+        log.commit(append(10, 20))
+    assert open_log().manifest == leader.manifest
+
+
+def test_a_pause_in_the_middle_of_a_commit_is_noticed(open_log, append, store, clock):
+    """S7: retries of one put never outlive the time in which its number is known to be free."""
+    log = open_log()
+
+    def long_failure(name):
+        clock.advance(GRACE_S / 2 + 1)
+        store.before.pop("put_if_absent")
+        fail(name)
+
+    store.before["put_if_absent"] = long_failure
+    store.requests.clear()
+    with pytest.raises(SegmentTooOld):
+        log.commit(append(0, 10))
+    assert [method for method, _ in store.requests] == ["put_if_absent", "get", "list"]
+
+
+def test_a_segment_put_long_ago_is_not_listed(open_log, append, clock):
+    """S7: the garbage collector may be about to delete it: put it again."""
+    log = open_log()
+    change = append(0, 10)
+    clock.advance(GRACE_S / 2 + 1)
+    with pytest.raises(SegmentTooOld):
+        log.commit(change)
+    assert log.manifest.flushed == 0
+
+
+def test_after_a_silence_the_segment_is_seen_to_be_there(open_log, append, store, clock):
+    """S7: a quiet partition's first commit asks for its segment; a missing one is refused, a present one listed."""
+    log = open_log()
+    clock.advance(GRACE_S)
+    change = append(0, 10)
+    store.delete(change.segments[0].name)
+    with pytest.raises(SegmentTooOld):
+        log.commit(change)
+    clock.advance(GRACE_S)
+    log.commit(append(0, 10))
+    assert log.manifest.flushed == 10
+
+
+def test_opening_takes_at_most_five_requests(open_log, append, store, make_info, clock, home):
+    """L2: 10,000 segments, 10,000 versions, listed in pages of 1,000 as S3 does."""
+    log = open_log()
+    while log.manifest.version < 9_950:
+        log.commit(Append((), 0, {}, clock.monotonic()))
+    log.commit(Append(tuple(make_info(base, base + 1) for base in range(9_950)), 9_950, {}, clock.monotonic()))
+    while log.manifest.version < 10_000:
+        log.commit(append(log.manifest.flushed, log.manifest.flushed + 1))
+    log.commit(append(log.manifest.flushed, log.manifest.flushed + 50))
+    store.requests.clear()
+    manifest = load_manifest(store, home)
+    assert manifest == log.manifest
+    assert len(manifest.segments) == 10_000
+    assert len(store.requests) == 4
+    store.requests.clear()
+    open_log("another").commit(append(log.manifest.flushed, log.manifest.flushed + 1))
+    assert len(store.requests) == 5
+    store.requests.clear()
+    log.refresh()
+    assert [method for method, _ in store.requests] == ["list", "get"]
+
+
+@pytest.mark.parametrize(
+    "hint", [b'{"newest_full": 64}', b'{"newest_full": 9999}', b"nonsense", b'{"newest_full": "x"}']
+)
+def test_a_wrong_hint_costs_requests_and_nothing_else(open_log, append, store, home, hint):
+    """L2: stale, too new, or no hint at all: the newest version is found."""
+    log = open_log()
+    for number in range(3 * FULL_EVERY):
+        log.commit(append(number, number + 1))
+    store.put(home.manifests + "newest.json", [hint])
+    assert load_manifest(store, home) == log.manifest
+    store.delete(home.manifests + "newest.json")
+    assert load_manifest(store, home) == log.manifest
+
+
+def test_a_commit_writes_what_changed_not_all_segments(open_log, append, store, make_info, clock):
+    """L2: with 5,000 segments a commit is some kilobytes, a full list comes once in 64."""
+    log = open_log()
+    log.commit(Append(tuple(make_info(base, base + 1) for base in range(5_000)), 5_000, {}, clock.monotonic()))
+    sizes = []
+    while len(sizes) < 2 * FULL_EVERY:
+        log.commit(append(log.manifest.flushed, log.manifest.flushed + 1))
+        sizes.append(store.inner.size(Versions(store, log.manifest.home.manifests).name(log.manifest.version)))
+    assert sum(size > 100_000 for size in sizes[FULL_EVERY:]) == 1
+    assert sorted(sizes)[FULL_EVERY - 10] < 20_000
+
+
+def test_a_partition_without_a_manifest_is_not_made_up(open_log, store, home):
+    """K6: reading a deleted partition is an error, and makes nothing."""
+    with pytest.raises(NoManifest):
+        load_manifest(store, home)
+    with pytest.raises(NoManifest):
+        open_log(first_epoch=None)
+    assert list(store.list("")) == []
+
+
+def test_another_clusters_store_is_refused(open_log):
+    """O1: one clear sentence."""
+    open_log()
+    with pytest.raises(WrongCluster, match="belongs to cluster c1, not to c2"):
+        open_log(cluster_id="c2")
+
+
+def test_every_flipped_bit_of_a_manifest_is_found(open_log, append, store, home):
+    """L2: full lists and changes alike."""
+    log = open_log()
+    log.commit(append(0, 10))
+    versions = Versions(store, home.manifests)
+    for number in (0, 1):
+        data = store.get(versions.name(number))
+        for position in range(len(data)):
+            damaged = bytearray(data)
+            damaged[position] ^= 1 << position % 8
+            store.put(versions.name(number), [damaged])
+            with pytest.raises((Corrupt, Rejected)):
+                load_manifest(store, home)
+        store.put(versions.name(number), [data])
+    assert load_manifest(store, home) == log.manifest
+
+
+def test_a_newer_manifest_format_is_refused(open_log, store, home, monkeypatch):
+    """O5: a later release wrote it; this one says so."""
+    log = open_log()
+    monkeypatch.setattr("holdfast.segment.manifest_json.FORMAT", 2)
+    data = encode(log.manifest, [])
+    monkeypatch.undo()
+    store.put(Versions(store, home.manifests).name(0), [data])
+    with pytest.raises(NewerFormat):
+        load_manifest(store, home)
