@@ -110,11 +110,21 @@ def _rich(table: Table) -> RichTable:
 
 def profile(workload: str, size: int, directory: Path) -> int:
     """One workload under the profiler; those that read get a directory written by another process first."""
-    values = plan.LIMITS | {"size": size, "dir": directory / "profiled", "seconds": 2.0, "batch": plan.BATCH}
+    values = plan.LIMITS | {
+        "size": size,
+        "dir": directory / "profiled",
+        "seconds": 2.0,
+        "turns": 1,
+        "batch": plan.BATCH,
+    }
     values |= {"entries": plan.FULL.entries.get(size, 100_000), "appenders": plan.APPENDERS}
     given = [f"{key}={value}" for key, value in values.items()]
     name, _, written_by = workload.partition("_after_")
-    python = [sys.executable, "-m"]
+
+    def start(module: str, name: str) -> int:
+        command = [sys.executable, "-m", f"benchmarks.wal.{module}", name, *given]
+        return subprocess.run(command, cwd=peer.CHECKOUT, stdin=subprocess.DEVNULL).returncode
+
     if name in ("replay", "read_disk"):
-        subprocess.run([*python, "benchmarks.wal.ours", written_by or "batch", *given], cwd=peer.CHECKOUT, check=True)
-    return subprocess.run([*python, "benchmarks.wal.where", name, *given], cwd=peer.CHECKOUT).returncode
+        start("ours", written_by or "batch")
+    return start("where", name)

@@ -18,20 +18,21 @@ def each_async(arguments: Arguments) -> Report:
 
 async def _each(arguments: Arguments) -> Report:
     payloads = Payloads(arguments.number("size"))
-    limit = arguments.seconds()
     wal = open_log(arguments)
     for index in range(WARM_UP_FLUSHES):
         wal.append(LogId(EPOCH, index), [payloads.get(index)])
         await wal.flush()
     report = Report()
-    index = WARM_UP_FLUSHES
-    while report.seconds < limit:
-        payload = payloads.get(index)
-        start = time.perf_counter()
-        wal.append(LogId(EPOCH, index), [payload])
-        await wal.flush()
-        report.add(1, start)
-        index += 1
+    for seconds in arguments.slices():
+        end = report.seconds + seconds
+        while report.seconds < end:
+            index = WARM_UP_FLUSHES + report.entries
+            payload = payloads.get(index)
+            start = time.perf_counter()
+            wal.append(LogId(EPOCH, index), [payload])
+            await wal.flush()
+            report.add(1, start)
+        wal.wait_worker_idle(1.0)  # Its marker is not to disturb whose turn is next.
     wal.close()
     return report
 
@@ -44,13 +45,14 @@ def appenders(arguments: Arguments) -> Report:
 async def _appenders(arguments: Arguments) -> Report:
     payloads = Payloads(arguments.number("size"))
     wal = open_log(arguments)
-    report = Report()
-    start = time.perf_counter()
-    end = start + arguments.seconds()
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(arguments.number("appenders")):
-            tasks.create_task(_append_until(end, wal, payloads, report))
-    report.seconds = time.perf_counter() - start
+    report = Report(facts={"appended": 0})
+    for seconds in arguments.slices():
+        start = time.perf_counter()
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(arguments.number("appenders")):
+                tasks.create_task(_append_until(start + seconds, wal, payloads, report))
+        report.seconds += time.perf_counter() - start
+        wal.wait_worker_idle(1.0)  # Its marker is not to disturb whose turn is next.
     wal.close()
     return report
 
@@ -58,8 +60,8 @@ async def _appenders(arguments: Arguments) -> Report:
 async def _append_until(end: float, wal: Wal, payloads: Payloads, report: Report) -> None:
     # All tasks share the count: an index belongs to whoever takes it, as nothing awaits in between.
     while (start := time.perf_counter()) < end:
-        index = report.facts.get("appended", 0)
-        report.facts["appended"] = index + 1
+        index = report.facts["appended"]
+        report.facts["appended"] += 1
         wal.append(LogId(EPOCH, index), [payloads.get(index)])
         await wal.flush()
         report.entries += 1

@@ -24,7 +24,7 @@ def from_cache(arguments: Arguments) -> Report:
     """Write all entries into a log whose cache holds them all, and read them."""
     entries = arguments.number("entries")
     wal = open_log(arguments)
-    wal.append(LogId(EPOCH, 0), Payloads(arguments.number("size")).run(0, entries))
+    wal.append(LogId(EPOCH, 0), Payloads(arguments.number("size")).of(range(entries)))
     wal.sync()
     return _read_all(wal, entries, arguments.number("size"))
 

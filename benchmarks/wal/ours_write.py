@@ -28,20 +28,21 @@ def open_log(arguments: Arguments) -> Wal:
 def each_sync(arguments: Arguments) -> Report:
     """One entry, one flush, wait for it, and again."""
     payloads = Payloads(arguments.number("size"))
-    limit = arguments.seconds()
     wal = open_log(arguments)
     for index in range(WARM_UP_FLUSHES):
         wal.append(LogId(EPOCH, index), [payloads.get(index)])
         wal.sync()
     report = Report()
-    index = WARM_UP_FLUSHES
-    while report.seconds < limit:
-        payload = payloads.get(index)
-        start = time.perf_counter()
-        wal.append(LogId(EPOCH, index), [payload])
-        wal.sync()
-        report.add(1, start)
-        index += 1
+    for seconds in arguments.slices():
+        end = report.seconds + seconds
+        while report.seconds < end:
+            index = WARM_UP_FLUSHES + report.entries
+            payload = payloads.get(index)
+            start = time.perf_counter()
+            wal.append(LogId(EPOCH, index), [payload])
+            wal.sync()
+            report.add(1, start)
+        wal.wait_worker_idle(1.0)  # Its marker is not to disturb whose turn is next.
     wal.close()
     return report
 
@@ -49,13 +50,12 @@ def each_sync(arguments: Arguments) -> Report:
 def batch(arguments: Arguments) -> Report:
     """Many entries in one `append`, one flush, wait for it, and again."""
     payloads = Payloads(arguments.number("size"))
-    entries, count = arguments.number("entries"), arguments.number("batch")
     wal = open_log(arguments)
     report = Report()
-    for first in range(0, entries, count):
-        round_ = payloads.run(first, min(first + count, entries))
+    for indexes in arguments.batches():
+        round_ = payloads.of(indexes)
         start = time.perf_counter()
-        wal.append(LogId(EPOCH, first), round_)
+        wal.append(LogId(EPOCH, indexes.start), round_)
         wal.sync()
         report.add(len(round_), start)
     wal.close()
@@ -65,13 +65,12 @@ def batch(arguments: Arguments) -> Report:
 def single(arguments: Arguments) -> Report:
     """As `batch`, with one `append` for each entry."""
     payloads = Payloads(arguments.number("size"))
-    entries, count = arguments.number("entries"), arguments.number("batch")
     wal = open_log(arguments)
     report = Report()
-    for first in range(0, entries, count):
-        round_ = payloads.run(first, min(first + count, entries))
+    for indexes in arguments.batches():
+        round_ = payloads.of(indexes)
         start = time.perf_counter()
-        for index, payload in enumerate(round_, first):
+        for index, payload in zip(indexes, round_, strict=True):
             wal.append(LogId(EPOCH, index), [payload])
         wal.sync()
         report.add(len(round_), start)
@@ -87,7 +86,7 @@ def memory(arguments: Arguments) -> Report:
     report = Report(entries, facts={"idle_size": memory_size("VmRSS")})
     start = time.perf_counter()
     for first in range(0, entries, count):
-        wal.append(LogId(EPOCH, first), payloads.run(first, min(first + count, entries)))
+        wal.append(LogId(EPOCH, first), payloads.of(range(first, min(first + count, entries))))
         wal.sync()
         if "half_peak_size" not in report.facts and first + count >= entries // 2:
             report.facts["half_peak_size"] = memory_size("VmHWM")

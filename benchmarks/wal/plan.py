@@ -25,13 +25,14 @@ class Scale:
     """How long and how much."""
 
     rounds: int
-    seconds: float  # For workloads that are limited by time.
+    turns: int  # In each round, for those who take turns.
+    seconds: float  # In each round, for workloads that are limited by time.
     entries: dict[int, int]  # By entry size, for workloads that are limited by count.
     memory_entries: int
 
 
-FULL = Scale(rounds=5, seconds=0.8, entries={100: 200_000, 1024: 100_000}, memory_entries=200_000)
-QUICK = Scale(rounds=2, seconds=0.25, entries={100: 50_000, 1024: 30_000}, memory_entries=100_000)
+FULL = Scale(rounds=5, turns=8, seconds=0.8, entries={100: 200_000, 1024: 100_000}, memory_entries=200_000)
+QUICK = Scale(rounds=2, turns=4, seconds=0.25, entries={100: 50_000, 1024: 30_000}, memory_entries=100_000)
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,26 @@ class Step:
     arguments: Mapping[str, float | str] = field(default_factory=dict)
 
 
-def groups(scale: Scale) -> list[list[Step]]:
-    """The groups of one round. Steps of a group are compared, so they run one after the other, without a pause."""
-    steps = [group for size in SIZES for group in _groups_of_size(size, scale)]
-    return [*steps, _memory(scale)]
+@dataclass(frozen=True)
+class Group:
+    """Steps that are compared: they run at the same time but take turns, or one after the other when there are none."""
+
+    steps: list[Step]
+    turns: int = 0
 
 
-def _groups_of_size(size: int, scale: Scale) -> list[list[Step]]:
-    return [_each(size, scale), _appenders(size, scale), _thousand(size, scale), _replay(size), _read(size, scale)]
+def groups(scale: Scale) -> list[Group]:
+    """The groups of one round."""
+    return [*(group for size in SIZES for group in _groups_of_size(size, scale)), Group(_memory(scale))]
+
+
+def _groups_of_size(size: int, scale: Scale) -> list[Group]:
+    return [
+        Group(_each(size, scale) + _appenders(size, scale), scale.turns),
+        Group(_thousand(size, scale), scale.turns),
+        Group(_replay(size)),
+        Group(_read(size, scale)),
+    ]
 
 
 def _each(size: int, scale: Scale) -> list[Step]:

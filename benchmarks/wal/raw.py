@@ -17,27 +17,31 @@ PIECE_SIZE = 1 << 20
 
 def write_and_sync(arguments: Arguments) -> Report:
     frames = arguments.number("batch")
-    round_ = b"".join(Payloads(arguments.number("frame_size")).run(0, frames))
-    file_size = arguments.number("chunk_size")
-    growing = arguments.text("file") == "growing"
+    round_ = b"".join(Payloads(arguments.number("frame_size")).of(range(frames)))
+    size_max = sys.maxsize if arguments.text("file") == "growing" else arguments.number("chunk_size")
     descriptor = _create(arguments.text("dir"))
-    if not growing:
-        _write_once(descriptor, file_size)
+    if size_max < sys.maxsize:
+        _write_once(descriptor, size_max)
+    position = 0
+    for _ in range(WARM_UP_FLUSHES):
+        position = _write_round(descriptor, round_, position, size_max)
     report = Report()
-    position = count = 0
-    limit = arguments.seconds()
-    while report.seconds < limit:
-        if not growing and position + len(round_) > file_size:
-            position = 0
-        start = time.perf_counter()
-        os.pwrite(descriptor, round_, position)
-        os.fdatasync(descriptor)
-        if count >= WARM_UP_FLUSHES:
+    for seconds in arguments.slices():
+        end = report.seconds + seconds
+        while report.seconds < end:
+            start = time.perf_counter()
+            position = _write_round(descriptor, round_, position, size_max)
             report.add(frames, start)
-        position += len(round_)
-        count += 1
     os.close(descriptor)
     return report
+
+
+def _write_round(descriptor: int, round_: bytes, position: int, size_max: int) -> int:
+    if position + len(round_) > size_max:
+        position = 0
+    os.pwrite(descriptor, round_, position)
+    os.fdatasync(descriptor)
+    return position + len(round_)
 
 
 def _create(directory: str) -> int:

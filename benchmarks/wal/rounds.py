@@ -1,6 +1,6 @@
 """Runs the rounds: each step in a process of its own, and the order of every group turned round in every second round.
 
-Disk speed drifts within seconds, so a ratio is only taken between steps of one round (A B, then B A, and so on).
+A ratio is only taken between steps of one round. Steps that take turns share even the drift of the disk within it.
 """
 
 from __future__ import annotations
@@ -10,60 +10,96 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.wal.peer import CHECKOUT
-from benchmarks.wal.plan import LIMITS, Scale, Step, groups
+from benchmarks.wal.plan import LIMITS, Group, Scale, Step, groups
 
-STEP_SECONDS_MAX = 180
+CHILD_SECONDS_MAX = 180  # A child that hangs must not hold up the rest.
 
 
-@dataclass
+class Child:
+    """One step in its process."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(
+            command, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self._last = ""
+        self._watchdog = threading.Timer(CHILD_SECONDS_MAX, self._process.kill)
+        self._watchdog.start()
+
+    def run_until_ready(self) -> None:
+        """Wait until the child wants a turn, or ends."""
+        assert self._process.stdout is not None
+        self._last = self._process.stdout.readline().strip()
+
+    @property
+    def ready(self) -> bool:
+        return self._last == "ready"
+
+    def take_turn(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+        self.run_until_ready()
+
+    def report(self) -> dict[str, object]:
+        _, talk = self._process.communicate()
+        self._watchdog.cancel()
+        if self._process.returncode:
+            return {"error": (talk.strip().splitlines() or [f"exit status {self._process.returncode}"])[-1]}
+        report: dict[str, object] = json.loads(self._last)
+        return report
+
+
 class Runner:
     """Starts steps below one directory."""
 
-    directory: Path
-    peer: Path | None
+    def __init__(self, directory: Path, peer: Path | None) -> None:
+        self._directory = directory
+        self._peer = peer
 
     def rounds(self, scale: Scale, tell: Callable[[str], None]) -> Iterator[dict[str, object]]:
         """All measurements, as they come."""
         for number in range(scale.rounds):
             for group in groups(scale):
-                for step in group if number % 2 == 0 else reversed(group):
-                    if self._command(step) is None:
-                        continue
-                    tell(f"round {number + 1} of {scale.rounds}: {step.label}, {step.size} B")
-                    yield {"round": number, "label": step.label, "size": step.size, **self._measure(step)}
-            shutil.rmtree(self.directory)
+                steps = [step for step in group.steps if step.program != "peer" or self._peer]
+                if number % 2:
+                    steps.reverse()
+                for part in [steps] if group.turns else [[step] for step in steps]:
+                    tell(f"round {number + 1} of {scale.rounds}, {part[0].size} B: {part[0].label} …")
+                    for step, measured in zip(part, self._measure(Group(part, group.turns)), strict=True):
+                        yield {"round": number, "label": step.label, "size": step.size, **measured}
+            shutil.rmtree(self._directory)
 
-    def _command(self, step: Step) -> list[str] | None:
-        if step.program == "peer":
-            return None if self.peer is None else [str(self.peer), step.workload]
-        return [sys.executable, "-m", f"benchmarks.wal.{step.program}", step.workload]
+    def _measure(self, group: Group) -> list[dict[str, object]]:
+        for step in group.steps:
+            if not step.directory:
+                shutil.rmtree(self._place(step), ignore_errors=True)
+        os.sync()  # What was written before must not slow these steps down.
+        load = {"load": round(os.getloadavg()[0], 2)}
+        children = [Child(self._command(step, group.turns)) for step in group.steps]
+        for child in children:
+            child.run_until_ready()
+        while waiting := [child for child in children if child.ready]:
+            for child in waiting:
+                child.take_turn()
+        reports = [load | child.report() for child in children]
+        for step in group.steps:
+            if not step.directory and not step.keep:
+                shutil.rmtree(self._place(step), ignore_errors=True)
+        return reports
 
-    def _measure(self, step: Step) -> dict[str, object]:
-        # A kept directory belongs to one size: those of the next size take its place.
-        place = self.directory / (step.directory or step.keep or "fresh")
-        if not step.directory:
-            shutil.rmtree(place, ignore_errors=True)
-        os.sync()  # What an earlier step left unwritten must not slow this one down.
-        load = os.getloadavg()[0]
-        values = {**LIMITS, "wait_us": 0, "size": step.size, "dir": place, **step.arguments}
-        command = [*(self._command(step) or ()), *(f"{key}={value}" for key, value in values.items())]
-        done = _run(command)
-        if not step.directory and not step.keep:
-            shutil.rmtree(place, ignore_errors=True)
-        return {"load": round(load, 2), **done}
+    def _place(self, step: Step) -> Path:
+        # A kept directory belongs to one size: that of the next size takes its place.
+        return self._directory / (step.directory or step.keep or step.label)
 
-
-def _run(command: list[str]) -> dict[str, object]:
-    try:
-        done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=STEP_SECONDS_MAX)
-    except subprocess.TimeoutExpired:
-        return {"error": f"took more than {STEP_SECONDS_MAX} s"}
-    if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]}
-    report: dict[str, object] = json.loads(done.stdout)
-    return report
+    def _command(self, step: Step, turns: int) -> list[str]:
+        program = (
+            [str(self._peer)] if step.program == "peer" else [sys.executable, "-m", f"benchmarks.wal.{step.program}"]
+        )
+        values = {**LIMITS, "wait_us": 0, "turns": turns, "size": step.size, "dir": self._place(step), **step.arguments}
+        return [*program, step.workload, *(f"{key}={value}" for key, value in values.items())]

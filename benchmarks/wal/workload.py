@@ -1,14 +1,17 @@
 """What a workload's own process is given, and what it reports: the same for both sides of the comparison.
 
 `… WORKLOAD key=value …` prints one line of JSON. Each workload has a process to itself: its peak memory is its own.
+Disk speed drifts within seconds, so workloads that are compared run at the same time, but in turns: a workload prints
+`ready`, waits for a line on its standard input, does a slice of its work, and says `ready` again.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 POOL_SIZE = 65_536
@@ -27,8 +30,24 @@ class Arguments:
     def number(self, key: str) -> int:
         return int(self._values[key])
 
-    def seconds(self) -> float:
-        return float(self._values["seconds"])
+    def slices(self) -> Iterator[float]:
+        """Waits for each turn; yields the seconds it should last."""
+        turns = self.number("turns")
+        for _ in range(turns):
+            print("ready", flush=True)
+            sys.stdin.readline()
+            yield float(self._values["seconds"]) / turns
+
+    def batches(self) -> Iterator[range]:
+        """Waits for each turn; yields the indexes of the batches it should write."""
+        entries, batch, turns = self.number("entries"), self.number("batch"), self.number("turns")
+        firsts = range(0, entries, batch)
+        per_turn = -(-len(firsts) // turns)
+        for number, first in enumerate(firsts):
+            if number % per_turn == 0:
+                print("ready", flush=True)
+                sys.stdin.readline()
+            yield range(first, min(first + batch, entries))
 
 
 class Payloads:
@@ -42,8 +61,8 @@ class Payloads:
         start = index * 61 % POOL_SIZE
         return self._pool[start : start + self._size]
 
-    def run(self, start: int, end: int) -> list[bytes]:
-        return [self.get(index) for index in range(start, end)]
+    def of(self, indexes: range) -> list[bytes]:
+        return [self.get(index) for index in indexes]
 
 
 @dataclass

@@ -1,6 +1,8 @@
-//! `key=value` arguments.
+//! `key=value` arguments, and the turns they speak of.
 
 use std::collections::HashMap;
+use std::io::{stdin, stdout, Write};
+use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -30,7 +32,34 @@ impl Arguments {
         text.parse().map_err(|_| format!("not a number: {key}={text}"))
     }
 
-    pub fn duration(&self, key: &str) -> Result<Duration, String> {
-        Ok(Duration::from_secs_f64(self.number(key)?))
+    /// Waits for each turn; yields the time it should last.
+    pub fn slices(&self) -> Result<impl Iterator<Item = Duration>, String> {
+        let turns: u32 = self.number("turns")?;
+        let slice = Duration::from_secs_f64(self.number("seconds")?) / turns;
+        Ok((0..turns).map(move |_| {
+            wait_for_turn();
+            slice
+        }))
     }
+
+    /// Waits for each turn; yields the indexes of the batches it should write.
+    pub fn batches(&self) -> Result<impl Iterator<Item = Range<u64>>, String> {
+        let (entries, batch): (u64, u64) = (self.number("entries")?, self.number("batch")?);
+        let per_turn = entries.div_ceil(batch).div_ceil(self.number("turns")?);
+        Ok((0..entries.div_ceil(batch)).map(move |number| {
+            if number % per_turn == 0 {
+                wait_for_turn();
+            }
+            number * batch..entries.min((number + 1) * batch)
+        }))
+    }
+}
+
+/// Says `ready`, and waits for a line on the standard input: workloads that are compared run in turns.
+fn wait_for_turn() {
+    println!("ready");
+    stdout().flush().expect("the standard output is there");
+    stdin()
+        .read_line(&mut String::new())
+        .expect("the standard input is there");
 }

@@ -20,15 +20,14 @@ pub fn each(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
         writer.flush()?;
     }
     let mut report = Report::default();
-    let limit = arguments.duration("seconds")?.as_secs_f64();
-    for index in WARM_UP_FLUSHES.. {
-        let entry = payloads.entry(index);
-        let start = Instant::now();
-        writer.log.append([entry])?;
-        writer.flush()?;
-        report.add(1, start);
-        if report.seconds >= limit {
-            break;
+    for slice in arguments.slices()? {
+        let end = report.seconds + slice.as_secs_f64();
+        while report.seconds < end {
+            let entry = payloads.entry(WARM_UP_FLUSHES + report.entries);
+            let start = Instant::now();
+            writer.log.append([entry])?;
+            writer.flush()?;
+            report.add(1, start);
         }
     }
     Ok(report)
@@ -37,11 +36,10 @@ pub fn each(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 /// Many entries in one `append`, one flush, wait for it, and again.
 pub fn batch(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let payloads = Payloads::new(arguments.number("size")?);
-    let (entries, batch): (u64, u64) = (arguments.number("entries")?, arguments.number("batch")?);
     let mut writer = Writer::open(config(arguments)?)?;
     let mut report = Report::default();
-    for first in (0..entries).step_by(batch as usize) {
-        let round = payloads.entries(first, batch.min(entries - first));
+    for indexes in arguments.batches()? {
+        let round = payloads.entries(indexes);
         let start = Instant::now();
         let count = round.len() as u64;
         writer.log.append(round)?;
@@ -54,11 +52,10 @@ pub fn batch(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 /// As `batch`, with one `append` for each entry.
 pub fn single(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let payloads = Payloads::new(arguments.number("size")?);
-    let (entries, batch): (u64, u64) = (arguments.number("entries")?, arguments.number("batch")?);
     let mut writer = Writer::open(config(arguments)?)?;
     let mut report = Report::default();
-    for first in (0..entries).step_by(batch as usize) {
-        let round = payloads.entries(first, batch.min(entries - first));
+    for indexes in arguments.batches()? {
+        let round = payloads.entries(indexes);
         let start = Instant::now();
         let count = round.len() as u64;
         for entry in round {
@@ -74,30 +71,39 @@ pub fn single(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
 pub fn appenders(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let payloads = Payloads::new(arguments.number("size")?);
     let count: usize = arguments.number("appenders")?;
-    let limit = arguments.duration("seconds")?;
     let mut writer = Writer::open(config(arguments)?)?;
     let mut report = Report::default();
-    let start = Instant::now();
-    let mut started = vec![start; count];
-    let mut index = 0;
-    for appender in 0..count {
-        writer.log.append([payloads.entry(index)])?;
-        writer.start_flush(appender)?;
-        index += 1;
-    }
-    while report.entries < index {
-        let (appender, result) = writer.receiver.recv()?;
-        result?;
-        report.entries += 1;
-        report.waits.push(started[appender].elapsed());
-        if start.elapsed() < limit {
-            let entry = payloads.entry(index);
+    let mut started = vec![Instant::now(); count];
+    for slice in arguments.slices()? {
+        let start = Instant::now();
+        let mut index = report.entries;
+        for appender in 0..count {
             started[appender] = Instant::now();
-            writer.log.append([entry])?;
-            writer.start_flush(appender)?;
-            index += 1;
+            start_next(&mut writer, &payloads, appender, &mut index)?;
         }
+        while report.entries < index {
+            let (appender, result) = writer.receiver.recv()?;
+            result?;
+            report.entries += 1;
+            report.waits.push(started[appender].elapsed());
+            if start.elapsed() < slice {
+                started[appender] = Instant::now();
+                start_next(&mut writer, &payloads, appender, &mut index)?;
+            }
+        }
+        report.seconds += start.elapsed().as_secs_f64();
     }
-    report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
+}
+
+fn start_next(
+    writer: &mut Writer,
+    payloads: &Payloads,
+    appender: usize,
+    index: &mut u64,
+) -> Result<(), Box<dyn Error>> {
+    writer.log.append([payloads.entry(*index)])?;
+    writer.start_flush(appender)?;
+    *index += 1;
+    Ok(())
 }

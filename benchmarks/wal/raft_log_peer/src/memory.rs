@@ -16,7 +16,7 @@ pub fn peak(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let start = std::time::Instant::now();
     let mut half = 0;
     for first in (0..entries).step_by(batch as usize) {
-        writer.log.append(payloads.entries(first, batch.min(entries - first)))?;
+        writer.log.append(payloads.entries(first..entries.min(first + batch)))?;
         writer.flush()?;
         if half == 0 && first + batch >= entries / 2 {
             half = memory_size("VmHWM");

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::ops::Range;
 use std::sync::mpsc::Sender;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +129,7 @@ impl Payloads {
         ((1, index), self.get(index))
     }
 
-    pub fn entries(&self, start: u64, count: u64) -> Vec<Entry> {
-        (start..start + count).map(|index| self.entry(index)).collect()
+    pub fn entries(&self, indexes: Range<u64>) -> Vec<Entry> {
+        indexes.map(|index| self.entry(index)).collect()
     }
 }

@@ -16,32 +16,53 @@ const PIECE_SIZE: usize = 1 << 20;
 pub fn write_and_sync(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let frames: u64 = arguments.number("batch")?;
     let payloads = Payloads::new(arguments.number("frame_size")?);
-    let round: Vec<u8> = (0..frames).flat_map(|index| payloads.get(index)).collect();
-    let limit = arguments.duration("seconds")?.as_secs_f64();
-    let file_size: u64 = arguments.number("chunk_size")?;
     let growing = arguments.text("file")? == "growing";
-    let file = create(arguments.text("dir")?)?;
+    let mut target = Target {
+        file: create(arguments.text("dir")?)?,
+        round: (0..frames).flat_map(|index| payloads.get(index)).collect(),
+        position: 0,
+        size_max: if growing {
+            u64::MAX
+        } else {
+            arguments.number("chunk_size")?
+        },
+    };
     if !growing {
-        write_once(&file, file_size)?;
+        write_once(&target.file, target.size_max)?;
+    }
+    for _ in 0..WARM_UP_WRITES {
+        target.write_round()?;
     }
     let mut report = Report::default();
-    let mut position = 0;
-    for count in 0u64.. {
-        if !growing && position + round.len() as u64 > file_size {
-            position = 0;
-        }
-        let start = Instant::now();
-        file.write_all_at(&round, position)?;
-        file.sync_data()?;
-        if count >= WARM_UP_WRITES {
+    for slice in arguments.slices()? {
+        let end = report.seconds + slice.as_secs_f64();
+        while report.seconds < end {
+            let start = Instant::now();
+            target.write_round()?;
             report.add(frames, start);
-        }
-        position += round.len() as u64;
-        if report.seconds >= limit {
-            break;
         }
     }
     Ok(report)
+}
+
+struct Target {
+    file: File,
+    round: Vec<u8>,
+    position: u64,
+    size_max: u64,
+}
+
+impl Target {
+    fn write_round(&mut self) -> std::io::Result<()> {
+        let size = self.round.len() as u64;
+        if self.position + size > self.size_max {
+            self.position = 0;
+        }
+        self.file.write_all_at(&self.round, self.position)?;
+        self.file.sync_data()?;
+        self.position += size;
+        Ok(())
+    }
 }
 
 fn create(directory: &str) -> std::io::Result<File> {

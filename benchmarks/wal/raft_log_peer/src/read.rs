@@ -13,7 +13,7 @@ pub fn from_cache(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let size: usize = arguments.number("size")?;
     let entries: u64 = arguments.number("entries")?;
     let mut writer = Writer::open(config(arguments)?)?;
-    writer.log.append(Payloads::new(size).entries(0, entries))?;
+    writer.log.append(Payloads::new(size).entries(0..entries))?;
     writer.flush()?;
     read_all(&writer.log, entries, size)
 }
