@@ -2,11 +2,11 @@
 
 A setting is named `section.name`. Later sources win over earlier ones:
 
-    1. the defaults below
-    2. a TOML file             [wal]
-                               name = value
-    3. the environment         HOLDFAST_WAL_NAME=value
-    4. the command line        --set wal.name=value
+    1. the defaults          of each section's class
+    2. a TOML file           [wal]
+                             name = value
+    3. the environment       HOLDFAST_WAL_NAME=value
+    4. the command line      --set wal.name=value
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.errors import Rejected
+from holdfast.wal.settings import WalSettings
 
 ENVIRONMENT_PREFIX = "HOLDFAST_"
 FILE_VARIABLE = "HOLDFAST_CONFIG"  # Names the file itself, so it is no setting.
@@ -64,6 +65,7 @@ class Settings:
     """All sections. A section belongs to the package that uses it."""
 
     serve: ServeSettings = field(default_factory=ServeSettings)
+    wal: WalSettings = field(default_factory=WalSettings)
 
 
 class Given(NamedTuple):
@@ -163,8 +165,10 @@ def _convert(given: Given, wanted: Any) -> object:
     value = given.value
     if isinstance(value, str):
         return _parse(given, value, wanted)
-    if type(value) is wanted or (wanted is float and type(value) is int):
-        return wanted(value)
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is wanted:
+        return value
     raise BadSetting(given.name, given.source, value, _EXPECTED[wanted])
 
 

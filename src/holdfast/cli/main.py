@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import serve
+from holdfast.cli import serve, wal
 from holdfast.cli.talk import tell
 from holdfast.errors import HoldfastError
 
@@ -76,6 +76,7 @@ def holdfast(
 
 
 app.command("serve", rich_help_panel="Run")(serve.serve)
+app.add_typer(wal.app, name="wal", rich_help_panel="Look inside")
 
 
 def main() -> None:

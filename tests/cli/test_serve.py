@@ -1,0 +1,83 @@
+"""`holdfast serve` as a process: it starts, holds its directory, and stops cleanly when told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import takewhile
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+
+COMMAND = Path(sys.executable).parent / "holdfast"
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+
+
+@contextmanager
+def serving(data: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A server that has said it serves."""
+    command = [COMMAND, "serve", "--data", data, *options]
+    with subprocess.Popen(command, env=environment(), stdout=PIPE, stderr=PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            said = list(takewhile(lambda line: not line.startswith("holdfast: serving"), server.stderr))
+            assert server.poll() is None, "".join(said)
+            yield server
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_cleanly(tmp_path: Path, which: signal.Signals) -> None:
+    with serving(tmp_path / "data") as server:
+        server.send_signal(which)
+        out, err = server.communicate()
+    assert (server.returncode, out) == (0, "")
+    assert err.splitlines()[-1] == "holdfast: stopped, everything is durable"
+
+
+def test_it_opens_its_own_directory_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        with serving(tmp_path) as server:
+            server.terminate()
+            assert server.wait() == 0
+
+
+def test_a_second_server_on_the_directory_is_told_who_holds_it(tmp_path: Path) -> None:
+    """W1: the holder is named, in one sentence."""
+    with serving(tmp_path) as first:
+        second = subprocess.run(
+            [COMMAND, "serve", "--data", tmp_path], env=environment(), capture_output=True, text=True
+        )
+    assert second.returncode == 1
+    assert len(second.stderr.splitlines()) == 1
+    assert f"is in use by process {first.pid}" in second.stderr
+
+
+def test_a_killed_server_leaves_no_lock_behind(tmp_path: Path) -> None:
+    """W1: the lock goes with the process, however it ends."""
+    with serving(tmp_path) as server:
+        server.kill()
+        server.wait()
+    with serving(tmp_path):
+        pass
+
+
+def test_settings_reach_the_parts(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [COMMAND, "serve", "--data", tmp_path, "--set", "wal.chunk_size_max=1"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("holdfast: --set sets wal wrongly: chunk_size_max must be 4096 to")
+    assert not (tmp_path / "wal").exists()

@@ -1,0 +1,31 @@
+"""The pages say what the code says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / "docs" / "tools"
+
+
+@pytest.mark.parametrize("tool", ["reference.py", "guarantees.py"])
+def test_a_generated_page_is_up_to_date(tool: str) -> None:
+    done = subprocess.run([sys.executable, TOOLS / tool, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_outdated_page_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("old\n")
+    code = f"from pathlib import Path; from publish import publish; publish(Path({str(page)!r}), 'new\\n')"
+    check = [sys.executable, "-c", code]
+    done = subprocess.run([*check, "--check"], cwd=TOOLS, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "-old\n+new" in done.stderr
+    assert page.read_text() == "old\n"
+    assert subprocess.run(check, cwd=TOOLS, capture_output=True).returncode == 0
+    assert page.read_text() == "new\n"

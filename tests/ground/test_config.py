@@ -1,0 +1,103 @@
+"""Settings: four sources in order, and an unknown or wrong one is an error that says where it came from."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from holdfast import config
+from holdfast.errors import Rejected
+from holdfast.wal.settings import WalSettings
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "holdfast.toml"
+    path.write_text(text)
+    return path
+
+
+def test_without_sources_the_defaults_hold() -> None:
+    assert config.load(None, {}, []) == config.Settings()
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    file = write(tmp_path, "[wal]\nchunk_size_max = 8192\nspares_max = 7\nmarker_delay_ms = 1\n")
+    environment = {"HOLDFAST_WAL_CHUNK_SIZE_MAX": "16384", "HOLDFAST_WAL_SPARES_MAX": "8", "PATH": "/bin"}
+    settings = config.load(file, environment, ["wal.chunk_size_max=32_768"])
+    assert settings.wal == WalSettings(chunk_size_max=32768, spares_max=8, marker_delay_ms=1)
+
+
+def test_each_type_is_read_from_text() -> None:
+    settings = config.load(None, {}, ["wal.cache_open_chunk=false", "serve.data_path=/tmp/a=b", "wal.spares_max=3"])
+    assert (settings.wal.cache_open_chunk, settings.serve.data_path, settings.wal.spares_max) == (False, "/tmp/a=b", 3)
+
+
+def test_an_unknown_setting_is_an_error_with_a_hint() -> None:
+    with pytest.raises(config.UnknownSetting) as caught:
+        config.load(None, {}, ["wal.chunk_size=1"])
+    assert str(caught.value) == "--set sets wal.chunk_size, which is no setting; did you mean wal.chunk_size_max?"
+    assert (caught.value.name, caught.value.source) == ("wal.chunk_size", "--set")
+
+
+def test_an_unknown_variable_is_an_error() -> None:
+    with pytest.raises(config.UnknownSetting, match="the environment sets HOLDFAST_WAL_CHUNK"):
+        config.load(None, {"HOLDFAST_WAL_CHUNK": "1"}, [])
+
+
+def test_the_variable_that_names_the_file_is_no_setting() -> None:
+    assert config.load(None, {"HOLDFAST_CONFIG": "x.toml"}, []) == config.Settings()
+
+
+@pytest.mark.parametrize("text", ["[wall]\nspares_max = 1\n", "spares_max = 1\n", "[wal.deep]\nspares_max = 1\n"])
+def test_an_unknown_name_in_the_file_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(config.UnknownSetting, match=r"holdfast\.toml sets"):
+        config.load(file, {}, [])
+
+
+@pytest.mark.parametrize(
+    ("assignment", "expected"),
+    [
+        ("wal.spares_max=many", "a whole number"),
+        ("wal.spares_max=1.5", "a whole number"),
+        ("wal.cache_open_chunk=yes", "true or false"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_an_error(assignment: str, expected: str) -> None:
+    with pytest.raises(config.BadSetting, match=f"but it must be {expected}"):
+        config.load(None, {}, [assignment])
+
+
+@pytest.mark.parametrize("value", ["true", "1.5", "[1]"])
+def test_a_value_of_the_wrong_type_in_the_file_is_an_error(tmp_path: Path, value: str) -> None:
+    file = write(tmp_path, f"[wal]\nspares_max = {value}\n")
+    with pytest.raises(config.BadSetting, match=r"holdfast.toml sets wal.spares_max to .* a whole number"):
+        config.load(file, {}, [])
+
+
+def test_a_value_out_of_bounds_is_refused_in_one_sentence() -> None:
+    with pytest.raises(Rejected, match="--set sets wal wrongly: chunk_size_max must be 4096 to"):
+        config.load(None, {}, ["wal.chunk_size_max=1"])
+
+
+def test_an_assignment_without_a_value_is_refused() -> None:
+    with pytest.raises(Rejected, match=r"must be --set section\.name=value"):
+        config.load(None, {}, ["wal.spares_max"])
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Rejected, match="is no TOML file"):
+        config.load(write(tmp_path, "[wal\n"), {}, [])
+
+
+def test_every_setting_has_its_own_variable_and_a_readable_type() -> None:
+    known = config.known()
+    assert len({config.variable_of(name) for name in known}) == len(known) > 0
+    assert set(known.values()) <= {str, int, float, bool}
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.Settings().serve.data_path = "elsewhere"  # type: ignore[misc]
