@@ -1,4 +1,4 @@
-"""Kill -9 and come back: a child process appends to a write-ahead log and reports each ack, and is killed in the middle.
+"""Kill -9 and come back: a child process appends to a write-ahead log, reports each ack, and is killed on the way.
 
 The parent opens the log again and shows that every entry the child reported as durable is there, in order.
 """
