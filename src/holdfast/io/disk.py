@@ -89,6 +89,8 @@ class RealFile:
         self._descriptor = descriptor
 
     def write_at(self, position: int, buffers: Sequence[Buffer]) -> None:
+        if len(buffers) == 1 and os.pwrite(self._descriptor, buffers[0], position) == len(buffers[0]):
+            return
         for start in range(0, len(buffers), _BUFFERS_PER_CALL_MAX):
             position = self._write_some(position, buffers[start : start + _BUFFERS_PER_CALL_MAX])
 

@@ -12,12 +12,14 @@ _FRAME_ENTRIES_MAX = 4096
 _JOIN_BELOW = 4096  # Smaller payloads are copied into one buffer; larger ones are written from where they are.
 
 
+def fits_one_frame(count: int, size: int, entries_max: int) -> bool:
+    """Whether `count` entries of `size` bytes in all make one frame."""
+    return count == 1 or (size <= _FRAME_SIZE_AIM and count <= min(entries_max, _FRAME_ENTRIES_MAX))
+
+
 def split(sizes: list[int], entries_max: int) -> Iterator[tuple[int, int]]:
     """Runs `[start, end)` of entries, each to become one frame."""
     entries_max = min(entries_max, _FRAME_ENTRIES_MAX)
-    if len(sizes) <= entries_max and sum(sizes) <= _FRAME_SIZE_AIM:
-        yield 0, len(sizes)
-        return
     start = size = 0
     for number, entry_size in enumerate(sizes):
         if number > start and (size + entry_size > _FRAME_SIZE_AIM or number - start >= entries_max):
@@ -28,7 +30,7 @@ def split(sizes: list[int], entries_max: int) -> Iterator[tuple[int, int]]:
 
 
 def gather(fixed: bytes, payloads: Sequence[Payload], size: int) -> Sequence[Buffer]:
-    """An append record's body: small payloads copied into one buffer, large ones as they are."""
+    """An append record's body of `size` bytes: small payloads copied into one buffer, large ones as they are."""
     pieces: list[Buffer] = [fixed]
     for payload in payloads:
         if isinstance(payload, tuple):

@@ -39,11 +39,12 @@ def begin(directory: Directory, settings: WalSettings, chance: Chance, recovered
     chunk = Chunk(name, recovered.start, 0, recovered.state.next_index)
     recovered.index.chunks.append(chunk)
     round_ = Round(recovered.last_round + 1, chunk, creates_chunk=True)
-    round_.add(record.HEAD, [record.encode_head(head)])
+    body = record.encode_head(head)
+    round_.add(record.HEAD, [body], len(body))
     head_buffers, round_.buffers = round_.buffers, []
     player = Player(recovered.state, recovered.index)
     for frame in recovered.carried:
-        offset = round_.add(frame.kind, [frame.body])
+        offset = round_.add(frame.kind, [frame.body], len(frame.body))
         player.apply(frame.kind, frame.body, chunk, offset)
     check_complete(player.state, recovered.index)
 

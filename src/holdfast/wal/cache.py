@@ -42,7 +42,8 @@ class PayloadCache:
         assert first == self.end, "the cache holds one unbroken run"
         self._payloads += payloads
         self.size += size
-        self.evict()
+        if self.size > self._size_max or len(self) > self._entries_max:
+            self.evict()
 
     def get(self, start: int, end: int) -> list[Payload]:
         """The payloads of `[start, end)` as far as they are cached from `start` on."""

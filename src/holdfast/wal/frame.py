@@ -49,9 +49,9 @@ def seed_of(chunk_id: int, salt: int) -> int:
     return crc32c(struct.pack("<QQ", chunk_id, salt))
 
 
-def encode_header(kind: int, body: Sequence[Buffer], round_start: int, round_: int, seed: int) -> bytes:
-    """The header of a frame whose body is `body`, one buffer after the other."""
-    rest = _AFTER_CRC.pack(MAGIC, kind, sum(map(len, body)), round_start, round_)
+def encode_header(kind: int, body: Sequence[Buffer], size: int, round_start: int, round_: int, seed: int) -> bytes:
+    """The header of a frame whose body is `body`, one buffer after the other, `size` bytes in all."""
+    rest = _AFTER_CRC.pack(MAGIC, kind, size, round_start, round_)
     crc = crc32c(rest, seed)
     for buffer in body:
         crc = crc32c(buffer, crc)

@@ -20,6 +20,10 @@ class EntryIndex:
 
     def add(self, chunk: Chunk, first: LogId, offset: int, size: int) -> None:
         chunk.places.add(first.index, offset, size)
+        self.note_epoch(first)
+
+    def note_epoch(self, first: LogId) -> None:
+        """Entries from `first` on have its epoch."""
         if not self._epochs or self._epochs[-1] != first.epoch:
             self._epoch_starts.append(first.index)
             self._epochs.append(first.epoch)

@@ -18,7 +18,7 @@ from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.types import Position
 from holdfast.wal import record
-from holdfast.wal.append import gather, split
+from holdfast.wal.append import fits_one_frame, gather, split
 from holdfast.wal.begin import begin, head_of
 from holdfast.wal.cache import Payload, PayloadCache, payload_size
 from holdfast.wal.chunk import Chunk, ChunkName
@@ -30,7 +30,7 @@ from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.rounds import Rounds
 from holdfast.wal.settings import WalSettings
 from holdfast.wal.stat import OpenReport, Stat
-from holdfast.wal.state import LogId, State, Vote
+from holdfast.wal.state import Current, LogId, State, Vote
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Wal:
             self._file_lock.release()
             raise
         self._index = recovered.index
-        self._state = begun.state
+        self._current = Current(begun.state)
         self._chunk = begun.chunk
         self._chunk_begins = begun.chunk.end  # Where the chunk's own records begin, behind head and carried records.
         self._chunk_entries = begun.state.next_index - begun.chunk.first_index
@@ -88,49 +88,53 @@ class Wal:
     @property
     def state(self) -> State:
         """What all records so far say, taken together."""
-        return self._state
+        return self._current.state
 
     def append(self, first: LogId, payloads: Sequence[Payload]) -> Position:
         """Queue entries of one epoch at consecutive indexes; returns the position behind them. Not durable yet."""
-        if not payloads:
-            raise ValueError("append needs at least one payload")
         sizes = [payload_size(payload) for payload in payloads]
-        if max(sizes) > self._settings.payload_size_max:
+        size = sum(sizes)
+        if not sizes:
+            raise ValueError("append needs at least one payload")
+        if size > self._settings.payload_size_max and max(sizes) > self._settings.payload_size_max:
             raise EntryTooLarge(self._settings.payload_size_max, max(sizes))
         with self._lock:
             self._rounds.check_open()
-            self._state.appended(first, len(sizes))
-            self._rounds.check_room(sum(sizes))
-            for start, end in split(sizes, self._settings.chunk_entries_max):
-                self._append_frame(LogId(first.epoch, first.index + start), payloads[start:end], sizes[start:end])
+            self._current.check_append(first)
+            self._rounds.check_room(size)
+            if fits_one_frame(len(sizes), size, self._settings.chunk_entries_max):
+                self._append_frame(first, payloads, sizes, size)
+            else:
+                for start, end in split(sizes, self._settings.chunk_entries_max):
+                    run = sizes[start:end]
+                    self._append_frame(LogId(first.epoch, first.index + start), payloads[start:end], run, sum(run))
             return self._end
 
-    def _append_frame(self, first: LogId, payloads: Sequence[Payload], sizes: list[int]) -> None:
-        count, size = len(sizes), sum(sizes)
+    def _append_frame(self, first: LogId, payloads: Sequence[Payload], sizes: list[int], size: int) -> None:
+        count = len(sizes)
         fixed = record.encode_append(first, sizes)
-        body = gather(fixed, payloads, size)
-        frame_size = HEADER.size + len(fixed) + size
-        self._make_room(frame_size, count)
-        round_, offset = self._rounds.put(record.APPEND, body)
-        self._index.add(self._chunk, first, offset, frame_size)
-        self._cache.add(first.index, payloads, size)
+        size += len(fixed)
+        self._make_room(HEADER.size + size, count)
+        round_, offset = self._rounds.put(record.APPEND, gather(fixed, payloads, size), size)
+        self._index.add(self._chunk, first, offset, HEADER.size + size)
+        self._cache.add(first.index, payloads, size - len(fixed))
         self._chunk_entries += count
-        self._state = self._state.appended(first, count)
-        round_.next_index = self._state.next_index
+        round_.next_index = first.index + count
+        self._current.append(first.epoch, round_.next_index)
 
     def save_vote(self, vote: Vote) -> Position:
         """Record a vote; it may not be lower than the one before."""
         with self._lock:
             self._rounds.check_open()
-            return self._record(record.VOTE, record.encode_id(vote), self._state.voted(vote))
+            return self._record(record.VOTE, record.encode_id(vote), self._current.state.voted(vote))
 
     def truncate(self, index: int) -> Position:
         """Cut all entries from `index` on."""
         with self._lock:
             self._rounds.check_open()
-            self._state.check_truncate(index)
-            last = self._index.log_id(index - 1, self._state.purged) if index > 0 else None
-            position = self._record(record.TRUNCATE, record.encode_id(last), self._state.truncated(last))
+            self._current.state.check_truncate(index)
+            last = self._index.log_id(index - 1, self._current.state.purged) if index > 0 else None
+            position = self._record(record.TRUNCATE, record.encode_id(last), self._current.state.truncated(last))
             self._index.truncate(index)
             self._cache.truncate(index)
             self._durable_index = min(self._durable_index, index)
@@ -143,8 +147,8 @@ class Wal:
         """Let go of all entries up to `upto`. Below the purge point nothing happens."""
         with self._lock:
             self._rounds.check_open()
-            state = self._state.purge(upto)
-            if state is self._state:
+            state = self._current.state.purge(upto)
+            if state is self._current.state:
                 return self._end
             self._check_known(upto)
             position = self._record(record.PURGE, record.encode_id(upto), state)
@@ -156,7 +160,7 @@ class Wal:
         """Record how far the entries are committed."""
         with self._lock:
             self._rounds.check_open()
-            state = self._state.commit(log_id)
+            state = self._current.state.commit(log_id)
             self._check_known(log_id)
             return self._record(record.COMMIT, record.encode_id(log_id), state)
 
@@ -167,19 +171,19 @@ class Wal:
             raise EntryTooLarge(limit, len(data))
         with self._lock:
             self._rounds.check_open()
-            state = replace(self._state, user_data=data)
+            state = replace(self._current.state, user_data=data)
             return self._record(record.STATE, record.encode_state(state), state)
 
     def _check_known(self, log_id: LogId) -> None:
-        if log_id.index < self._state.next_index:
-            current = self._index.log_id(log_id.index, self._state.purged)
+        if log_id.index < self._current.state.next_index:
+            current = self._index.log_id(log_id.index, self._current.state.purged)
             if current is not None and current != log_id:
                 raise LogIdUnknown(current, log_id)
 
     def _record(self, kind: int, body: bytes, state: State) -> Position:
         self._make_room(HEADER.size + len(body), 0)
-        round_, _ = self._rounds.put(kind, [body])
-        self._state = state
+        round_, _ = self._rounds.put(kind, [body], len(body))
+        self._current.state = state
         round_.next_index = state.next_index
         return self._end
 
@@ -199,11 +203,12 @@ class Wal:
     def _roll_over(self) -> None:
         before = self._chunk
         name = ChunkName(before.name.id + 1, self._chance.bits(64))
-        head = head_of(name, before.name.id, before.end, self._end, self._state)
-        self._chunk = Chunk(name, self._end, 0, self._state.next_index)
+        head = head_of(name, before.name.id, before.end, self._end, self._current.state)
+        self._chunk = Chunk(name, self._end, 0, self._current.state.next_index)
         self._index.chunks.append(self._chunk)
         self._rounds.begin_chunk(self._chunk)
-        self._rounds.put(record.HEAD, [record.encode_head(head)])
+        body = record.encode_head(head)
+        self._rounds.put(record.HEAD, [body], len(body))
         self._chunk_begins = self._chunk.end
         self._chunk_entries = 0
         self._pin()
@@ -242,14 +247,14 @@ class Wal:
         return EntryReader(self._directory, self._peek, start, end).entries()
 
     def _check_readable(self, start: int) -> None:
-        if start < self._state.first_index:
-            raise ReadBelowPurged(self._state.purged, start)
+        if start < self._current.state.first_index:
+            raise ReadBelowPurged(self._current.state.purged, start)
 
     def _peek(self, start: int, end: int) -> Cached | Stored | None:
         with self._lock:
             self._rounds.check_open()
             self._check_readable(start)
-            end = min(end, self._state.next_index)
+            end = min(end, self._current.next_index)
             if start >= end:
                 return None
             cached = self._cache.get(start, min(end, start + _CACHED_PER_STEP_MAX))
@@ -282,7 +287,7 @@ class Wal:
                 cache_size=self._cache.size,
                 cache_hits=self._cache.hits,
                 cache_misses=self._cache.misses,
-                state=self._state,
+                state=self._current.state,
             )
 
     def on_disk_size(self) -> int:

@@ -26,8 +26,8 @@ class Places:
 
     def __init__(self) -> None:
         self._first = array("Q")
-        self._offset = array("L")
-        self._size = array("L")
+        self._offset = array("Q")
+        self._size = array("Q")
 
     def __len__(self) -> int:
         return len(self._first)
@@ -36,6 +36,12 @@ class Places:
         self._first.append(first_index)
         self._offset.append(offset)
         self._size.append(size)
+
+    def extend(self, first_index: bytes, offset: bytes, size: bytes) -> None:
+        """Add many places at once, given as columns of unsigned 64-bit numbers."""
+        self._first.frombytes(first_index)
+        self._offset.frombytes(offset)
+        self._size.frombytes(size)
 
     def number_of(self, index: int) -> int:
         """Which place holds `index`; -1 when it lies before the first one."""

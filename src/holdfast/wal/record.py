@@ -39,8 +39,8 @@ FORMAT_VERSION = 1
 
 _ID = struct.Struct("<BQQ")
 _HEAD = struct.Struct("<HQBQIQ")
-_APPEND = struct.Struct("<QQI")
-assert (_ID.size, _HEAD.size, _APPEND.size) == (17, 31, 20)  # On disk: changing one needs a new format version.
+APPEND_FIXED = struct.Struct("<QQI")
+assert (_ID.size, _HEAD.size, APPEND_FIXED.size) == (17, 31, 20)  # On disk: changing one needs a new format version.
 
 
 class Head(NamedTuple):
@@ -90,7 +90,7 @@ def decode_head(body: memoryview) -> Head:
 
 def encode_append(first: LogId, sizes: Sequence[int]) -> bytes:
     """An append record's body up to its payloads."""
-    return _APPEND.pack(first.epoch, first.index, len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
+    return APPEND_FIXED.pack(first.epoch, first.index, len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
 
 
 class Appended(NamedTuple):
@@ -102,10 +102,10 @@ class Appended(NamedTuple):
 
     def payload_bounds(self) -> list[int]:
         """Where in the body each payload begins, and where the last one ends."""
-        start = _APPEND.size + 4 * self.entry_count
+        start = APPEND_FIXED.size + 4 * self.entry_count
         if self.entry_count == 1:
             return [start, len(self.body)]
-        sizes = np.frombuffer(self.body, "<u4", self.entry_count, _APPEND.size)
+        sizes = np.frombuffer(self.body, "<u4", self.entry_count, APPEND_FIXED.size)
         bounds = np.empty(self.entry_count + 1, np.int64)
         bounds[0] = start
         np.cumsum(sizes, dtype=np.int64, out=bounds[1:])
@@ -114,7 +114,7 @@ class Appended(NamedTuple):
 
 
 def decode_append(body: memoryview) -> Appended:
-    epoch, index, count = _APPEND.unpack_from(body)
+    epoch, index, count = APPEND_FIXED.unpack_from(body)
     return Appended(LogId(epoch, index), count, body)
 
 

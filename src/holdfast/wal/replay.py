@@ -12,15 +12,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from holdfast.io.disk import Directory, File
 from holdfast.types import Position
-from holdfast.wal import record, scan
+from holdfast.wal import record, scan, walk
 from holdfast.wal.chain import Chain, Link, read_chain
 from holdfast.wal.chunk import Chunk, ChunkName
 from holdfast.wal.errors import Damaged, EntriesMissing
 from holdfast.wal.frame import HEADER, Frame
 from holdfast.wal.index import EntryIndex
-from holdfast.wal.state import LogId, State, Vote
+from holdfast.wal.state import Current, LogId, State, Vote
+from holdfast.wal.walk import Numbers, Walked
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +53,7 @@ def recover(directory: Directory) -> Recovered:
     tail = read_tail(directory, chain.links[-1])
     _replay_proven(directory, recovered, tail)
     recovered.last_round = tail.last_round
-    recovered.carried = [frame for frame in tail.unproven if frame.kind != record.MARKER]
+    recovered.carried = tail.unproven
     recovered.clean = tail.closed
     if tail.torn:
         recovered.cut = (str(chain.links[-1].name), tail.end)
@@ -72,18 +75,18 @@ class Tail:
 def read_tail(directory: Directory, link: Link) -> Tail:
     """Find the end of the newest chunk. Raises Damaged when what follows the end proves that it is not the end."""
     tail = Tail()
+    seed = link.name.seed
     with _opened(directory, link.name) as file:
-        for frame in scan.frames(file, link.name.seed, 0):
-            if frame.round_start > tail.proven:
-                tail.unproven.clear()
-                tail.proven = frame.round_start
-            if frame.kind != record.HEAD:
-                tail.unproven.append(frame)
-            tail.end, tail.last_round = frame.end, frame.round
-            tail.closed = frame.kind == record.MARKER and frame.body[0] == 1
-        if scan.find_proof(file, link.name.seed, tail.end, tail.last_round) is not None:
-            raise Damaged(str(link.name), tail.end, *scan.explain(file, link.name.seed, tail.end))
+        for walked in walk.walk(file, seed, 0):
+            last = walked.rows[-1].tolist()
+            tail.proven, tail.last_round = last[walk.ROUND_START], last[walk.ROUND]
+            tail.end = last[walk.OFFSET] + last[walk.SIZE]
+            tail.closed = last[walk.KIND] == record.MARKER and walked.body(-1)[0] == 1
+        if scan.find_proof(file, seed, tail.end, tail.last_round) is not None:
+            raise Damaged(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
         tail.torn = not tail.closed and any(file.read_at(tail.end, HEADER.size))
+        unproven = scan.frames(file, seed, tail.proven, tail.end)
+        tail.unproven = [frame for frame in unproven if frame.kind not in (record.HEAD, record.MARKER)]
     return tail
 
 
@@ -119,9 +122,9 @@ def _replay_chunk(directory: Directory, link: Link, end: int, player: Player) ->
     player.index.chunks.append(chunk)
     reached = 0
     with _opened(directory, link.name) as file:
-        for frame in scan.frames(file, chunk.seed, 0, end):
-            player.apply(frame.kind, frame.body, chunk, frame.offset)
-            reached = frame.end
+        for walked in walk.walk(file, chunk.seed, 0, end):
+            player.apply_walked(walked, chunk)
+            reached = int(walked.rows[-1, walk.OFFSET] + walked.rows[-1, walk.SIZE])
         if reached != end:
             raise Damaged(str(link.name), reached, *scan.explain(file, chunk.seed, reached))
 
@@ -130,29 +133,47 @@ class Player:
     """Applies records to a state and an index, in order."""
 
     def __init__(self, state: State, index: EntryIndex) -> None:
-        self._state = state
+        self._current = Current(state)
         self.index = index
-        # Appends are most of what there is: their effect on the state is kept as two plain numbers.
-        self._epoch, self._next_index = (state.last.epoch if state.last else 0), state.next_index
-        self._appended = False
 
     @property
     def state(self) -> State:
-        if self._appended:
-            s = self._state
-            last = LogId(self._epoch, self._next_index - 1)
-            self._state = State(s.vote, last, s.committed, s.purged, s.user_data)
-            self._appended = False
-        return self._state
+        return self._current.state
 
     @state.setter
     def state(self, state: State) -> None:
-        self._state = state
-        self._epoch, self._next_index = (state.last.epoch if state.last else 0), state.next_index
+        self._current.state = state
 
     def check_head(self, link: Link) -> None:
         if link.head.state != self.state:
             raise Damaged(str(link.name), 0, f"the state {self.state}", f"{link.head.state}")
+
+    def apply_walked(self, walked: Walked, chunk: Chunk) -> None:
+        """Apply frames in bulk: runs of appends as columns, all others one by one."""
+        kinds = walked.rows[:, walk.KIND]
+        start = 0
+        for other in [*np.flatnonzero(kinds != record.APPEND).tolist(), len(kinds)]:
+            if start < other:
+                self._apply_appends(walked.rows[start:other], chunk)
+            if other < len(kinds):
+                offset = int(walked.rows[other, walk.OFFSET])
+                self.apply(int(kinds[other]), walked.body(other), chunk, offset)
+            start = other + 1
+
+    def _apply_appends(self, rows: Numbers, chunk: Chunk) -> None:
+        epochs, firsts, counts = rows[:, walk.EPOCH], rows[:, walk.FIRST], rows[:, walk.COUNT]
+        ends = firsts + counts
+        in_order = (firsts[1:] == ends[:-1]) & (epochs[1:] >= epochs[:-1])
+        first = LogId(int(epochs[0]), int(firsts[0]))
+        if not self._current.follows(first) or not in_order.all():
+            wrong = 0 if not self._current.follows(first) else int(np.argmin(in_order)) + 1
+            expected = self._current.next_index if wrong == 0 else int(ends[wrong - 1])
+            found = LogId(int(epochs[wrong]), int(firsts[wrong]))
+            raise Damaged(str(chunk.name), int(rows[wrong, walk.OFFSET]), f"an entry at {expected}", f"{found}")
+        chunk.places.extend(firsts.tobytes(), rows[:, walk.OFFSET].tobytes(), rows[:, walk.SIZE].tobytes())
+        for start in [0, *(np.flatnonzero(epochs[1:] != epochs[:-1]) + 1).tolist()]:
+            self.index.note_epoch(LogId(int(epochs[start]), int(firsts[start])))
+        self._current.append(int(epochs[-1]), int(ends[-1]))
 
     def apply(self, kind: int, body: memoryview, chunk: Chunk, offset: int) -> None:
         if kind == record.APPEND:
@@ -164,7 +185,7 @@ class Player:
         elif kind == record.TRUNCATE:
             last = record.decode_id(body)
             self.state = self.state.truncated(last)
-            self.index.truncate(self._next_index)
+            self.index.truncate(self._current.next_index)
         elif kind == record.PURGE:
             purged = record.decode_id(body)
             assert purged is not None
@@ -178,11 +199,10 @@ class Player:
 
     def _apply_append(self, body: memoryview, chunk: Chunk, offset: int) -> None:
         first, count, _ = record.decode_append(body)
-        if first.index != self._next_index or first.epoch < self._epoch:
-            raise Damaged(str(chunk.name), offset, f"an entry {self._epoch}:{self._next_index}", f"{first}")
+        if not self._current.follows(first):
+            raise Damaged(str(chunk.name), offset, f"an entry at {self._current.next_index}", f"{first}")
         self.index.add(chunk, first, offset, HEADER.size + len(body))
-        self._epoch, self._next_index = first.epoch, first.index + count
-        self._appended = True
+        self._current.append(first.epoch, first.index + count)
 
 
 def check_complete(state: State, index: EntryIndex) -> None:

@@ -36,14 +36,15 @@ class Round:
         self._callbacks: list[Callback] = []
         self._futures: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
 
-    def add(self, kind: int, body: Sequence[Buffer]) -> int:
-        """Put one more frame at the end of the round and of its chunk; the byte where it begins."""
-        offset = self.chunk.end
-        header = encode_header(kind, body, self.start, self.number, self.chunk.seed)
-        size = HEADER.size + sum(map(len, body))
-        self.buffers += (header, *body)
+    def add(self, kind: int, body: Sequence[Buffer], size: int) -> int:
+        """Put one more frame, whose body has `size` bytes, at the end of the round; the byte where it begins."""
+        chunk = self.chunk
+        offset = chunk.end
+        self.buffers.append(encode_header(kind, body, size, self.start, self.number, chunk.seed))
+        self.buffers += body
+        size += HEADER.size
         self.size += size
-        self.chunk.end += size
+        chunk.end = offset + size
         return offset
 
     def finish(self, error: Exception | None) -> None:

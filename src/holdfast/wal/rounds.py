@@ -16,6 +16,7 @@ from holdfast.wal import record
 from holdfast.wal.begin import Begun
 from holdfast.wal.chunk import Chunk
 from holdfast.wal.errors import Overloaded, WalClosed, WalFailed
+from holdfast.wal.frame import HEADER
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.settings import WalSettings
 from holdfast.wal.thread import WriterThread
@@ -82,11 +83,11 @@ class Rounds:
         self._queue.append(round_)
         return round_
 
-    def put(self, kind: int, body: Sequence[Buffer]) -> tuple[Round, int]:
+    def put(self, kind: int, body: Sequence[Buffer], size: int) -> tuple[Round, int]:
         """Put a frame into the open round; the round, and the byte of the chunk where the frame begins."""
         round_ = self._queue[-1] if self._queue else self._begin(creates_chunk=False)
-        offset = round_.add(kind, body)
-        self.queued_size += self._chunk.end - offset
+        offset = round_.add(kind, body, size)
+        self.queued_size += HEADER.size + size
         if self._thread and self.queued_size * _WRITE_EARLY_AT > self._settings.queue_size_max:
             self._thread.wake()
         return round_, offset
@@ -195,7 +196,7 @@ class Rounds:
 
     def _write_marker(self, *, closing: bool) -> None:
         with self._lock:
-            self.put(record.MARKER, [bytes([closing])])
+            self.put(record.MARKER, [bytes([closing])], 1)
         self._write_queue()
         self._marked = True
 

@@ -65,15 +65,6 @@ class State:
             raise VoteBackwards(self.vote, vote)
         return replace(self, vote=vote)
 
-    def appended(self, first: LogId, count: int) -> State:
-        if first.index != self.next_index:
-            raise NotConsecutive(self.next_index, first.index)
-        if self.last is not None and first.epoch < self.last.epoch:
-            raise LogIdBackwards(self.last, first)
-        # Not `replace`: this is the hot path, and the constructor is twice as fast.
-        last = LogId(first.epoch, first.index + count - 1)
-        return State(self.vote, last, self.committed, self.purged, self.user_data)
-
     def check_truncate(self, index: int) -> None:
         """Whether the entries from `index` on may be cut."""
         if index < self.first_index:
@@ -102,6 +93,51 @@ class State:
         if self.committed is not None and log_id.index < self.committed.index:
             raise CommitBackwards(self.committed, log_id)
         return replace(self, committed=log_id)
+
+
+class Current:
+    """A state that changes. Appends are most of what happens, so their effect is kept as two plain numbers."""
+
+    __slots__ = ("_epoch", "_stale", "_state", "next_index")
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._stale = False
+        self._epoch = 0
+        self.next_index = 0
+        self.state = state
+
+    @property
+    def state(self) -> State:
+        if self._stale:
+            s = self._state
+            self._state = State(s.vote, LogId(self._epoch, self.next_index - 1), s.committed, s.purged, s.user_data)
+            self._stale = False
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        self._stale = False
+        self._epoch = state.last.epoch if state.last else 0
+        self.next_index = state.next_index
+
+    def follows(self, first: LogId) -> bool:
+        """Whether an entry `first` may come next."""
+        return first.index == self.next_index and first.epoch >= self._epoch
+
+    def check_append(self, first: LogId) -> None:
+        epoch, index = first
+        if index != self.next_index:
+            raise NotConsecutive(self.next_index, index)
+        if epoch < self._epoch:
+            raise LogIdBackwards(self.state.last, first)
+
+    def append(self, epoch: int, end: int) -> None:
+        """Entries of `epoch` now go up to `end`."""
+        self._epoch = epoch
+        self.next_index = end
+        self._stale = True
 
 
 def end_of(log_id: LogId | None) -> int:

@@ -15,6 +15,8 @@ from holdfast.wal.chunk import Chunk, spare_name
 from holdfast.wal.round import Round
 from holdfast.wal.settings import WalSettings
 
+_JOIN_BELOW = 128 << 10  # One copy of a small round is cheaper than the system's walk over many small buffers.
+
 
 class Writer:
     """Writes rounds into the open chunk's file."""
@@ -66,6 +68,8 @@ class Writer:
             ahead = self._zero_ahead(end, size)
             buffers = [*buffers, ahead] if ahead else buffers
             self._written_end = end + len(ahead)
+        if size < _JOIN_BELOW:
+            buffers = [b"".join(buffers)]
         self._file.write_at(offset, buffers)
 
     def _zero_ahead(self, end: int, size: int) -> Buffer:
