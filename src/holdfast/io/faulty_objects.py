@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.io.chance import Chance
+from holdfast.io.object_names import check_prefix
 from holdfast.io.objects import ObjectInfo, Objects, StoreFailed
 from holdfast.types import Buffer
 
@@ -107,16 +108,20 @@ class FaultyObjects:
         return self._through("get", name, lambda: self._inner.get(name, start, end))
 
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
-        fault = self._before("list", prefix)
-        yield from self._inner.list(prefix, after)
-        if isinstance(fault, FailAfter):
-            raise StoreFailed("list", prefix, "a planned fault, behind the last name")
+        check_prefix(prefix)
+        return self._listed(prefix, after)
 
     def delete(self, name: str) -> None:
         self._through("delete", name, lambda: self._inner.delete(name))
 
     def size(self, name: str) -> int:
         return self._through("size", name, lambda: self._inner.size(name))
+
+    def _listed(self, prefix: str, after: str) -> Iterator[ObjectInfo]:
+        fault = self._before("list", prefix)
+        yield from self._inner.list(prefix, after)
+        if isinstance(fault, FailAfter):
+            raise StoreFailed("list", prefix, "a planned fault, behind the last name")
 
     def _through(self, kind: str, name: str, call: Callable[[], _Answer]) -> _Answer:
         fault = self._before(kind, name)

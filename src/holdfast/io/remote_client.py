@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import timedelta
+from ipaddress import ip_address
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -23,12 +24,13 @@ CLIENTS: dict[str, type[S3Store] | type[GCSStore] | type[AzureStore]] = {
 
 
 class Limits(NamedTuple):
-    """How long the client tries. An attempt takes at most `request_timeout_ms`, body included."""
+    """What the client may do, and for how long. An attempt takes at most `request_timeout_ms`, body included."""
 
     connect_timeout_ms: int
     request_timeout_ms: int
     retries: int
     retry_timeout_ms: int  # After this time no further attempt is started.
+    allow_http: bool
 
 
 def open_client(scheme: str, bucket: str, limits: Limits, config: Mapping[str, str]) -> Client:
@@ -45,8 +47,7 @@ def open_client(scheme: str, bucket: str, limits: Limits, config: Mapping[str, s
     if scheme == "s3":
         settings.setdefault("conditional_put", "etag")
         settings.setdefault("disable_bulk_delete", True)  # We delete one by one, and every S3 can do that.
-        if _is_loopback(_s3_endpoint(config)):
-            client["allow_http"] = True
+        client["allow_http"] = _plain_http(_s3_endpoint(config), allowed=limits.allow_http)
     try:
         # The client's types know each setting by name; ours come from people, and it checks them when it is made.
         return CLIENTS[scheme](bucket, config=settings, client_options=client, retry_config=retry)  # type: ignore[arg-type]
@@ -65,6 +66,19 @@ def _s3_endpoint(config: Mapping[str, str]) -> str:
     return next(filter(None, (*given, *usual)), "")
 
 
-def _is_loopback(endpoint: str) -> bool:
-    host = urlsplit(endpoint).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+def _plain_http(endpoint: str, *, allowed: bool) -> bool:
+    """Whether this endpoint speaks plain HTTP, which is refused unless it is on this machine or was asked for."""
+    scheme, host = urlsplit(endpoint).scheme, urlsplit(endpoint).hostname or ""
+    if scheme != "http":
+        return False
+    here = host == "localhost" or _is_loopback_address(host)
+    if not (here or allowed or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"):
+        raise Rejected(f"{endpoint} is not encrypted: use https, or set allow_http if the network is trusted")
+    return True
+
+
+def _is_loopback_address(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False  # A name, of whatever machine.

@@ -1,10 +1,10 @@
 """Object stores over HTTP: S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage.
 
 What put-if-absent means here: the store decides the race, by a precondition in the request (`If-None-Match: *`, or the
-store's own form of it). But the client repeats a request whose connection broke or that was answered with a server
-error, and the repeat may meet the object that the first one made. So our own bytes may be answered with `Exists`, and
-after `StoreFailed` nothing is known; what is answered as success always is one. Whoever must know reads the object and
-looks for the mark it wrote into it, as manifests do.
+store's own form of it). But the client repeats requests by itself, after server errors for one, and the repeat may meet
+the object that the first attempt made. So our own bytes may be answered with `Exists`, and after `StoreFailed` nothing
+is known: the object may be there, or still come. What is answered as success always is one. Whoever must know reads the
+object and looks for the mark it wrote into it, as manifests do.
 
 Every call ends: after `retry_timeout_ms` no attempt is started, and an attempt takes at most `request_timeout_ms`.
 """
@@ -34,7 +34,7 @@ class RemoteObjects:
 
     `config` are the store's own settings (`endpoint`, `region`, `access_key_id`, `account_name`, …); what is not given
     comes from the usual environment variables (`AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID`, …). Plain HTTP is taken for
-    endpoints on this machine only.
+    endpoints on this machine only, unless `allow_http` is set.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class RemoteObjects:
         request_timeout_ms: int = 30_000,
         retries: int = 3,
         retry_timeout_ms: int = 60_000,
+        allow_http: bool = False,
         **config: str,
     ) -> None:
         scheme, bucket, path, *_ = urlsplit(url)
@@ -52,7 +53,7 @@ class RemoteObjects:
         self.url = f"{scheme}://{bucket}/{self._prefix}".rstrip("/")
         if scheme not in CLIENTS or not bucket:
             raise Rejected(f"{url} does not name a bucket: write s3://, gs:// or az:// and the bucket's name")
-        limits = Limits(connect_timeout_ms, request_timeout_ms, retries, retry_timeout_ms)
+        limits = Limits(connect_timeout_ms, request_timeout_ms, retries, retry_timeout_ms, allow_http)
         self._store = open_client(scheme, bucket, limits, config)
 
     def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:
