@@ -1,0 +1,38 @@
+"""What tests of all parts share: the S3 server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # So that `tests.support` can be imported from any test.
+
+from tests.support.s3_server import S3Server, missing
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """A running S3 server. Without Go the test is skipped; with it, the server has to be there."""
+    reason = missing()
+    if reason and "Go is missing" in reason:
+        pytest.skip(reason)
+    if reason:
+        pytest.fail(reason)
+    with S3Server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3_bucket(s3_server: S3Server) -> str:
+    """The name of a new, empty bucket on the S3 server."""
+    return s3_server.fresh_bucket()
+
+
+@pytest.fixture
+def s3_store(s3_server: S3Server, s3_bucket: str) -> tuple[str, dict[str, Any]]:
+    """A URL and options for `open_objects`: an empty prefix of a fresh bucket."""
+    return f"s3://{s3_bucket}/some/prefix", dict(s3_server.options)
