@@ -1,0 +1,36 @@
+"""Bytes by address, for compiled loops: read one, copy some. Nothing is checked here; whoever calls has checked.
+
+Both end up inside the machine code of loops in other files, whose cache on disk does not notice changes of this file:
+give a function that changes a new name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+_POINTER = ir.IntType(8).as_pointer()
+
+
+def _emit_byte_at(_typing: Any, address: Any) -> Any:
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], _POINTER))
+
+    return types.uint8(address), emit
+
+
+def _emit_copy(_typing: Any, target: Any, source: Any, size: Any) -> Any:
+    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        target, source, size = arguments
+        emit_memcpy: Any = cgutils.raw_memcpy
+        emit_memcpy(builder, builder.inttoptr(target, _POINTER), builder.inttoptr(source, _POINTER), size, 1)
+        return context.get_dummy_value()
+
+    return types.void(target, source, size), emit
+
+
+byte_at: Any = intrinsic(_emit_byte_at)  # (address) -> the byte there
+copy: Any = intrinsic(_emit_copy)  # (target address, source address, size)

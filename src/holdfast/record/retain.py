@@ -1,0 +1,44 @@
+"""Keep some records of a batch, as they are, and let the others go: what compaction does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.record.batch import read_header
+from holdfast.record.build import Envelope, Extent, seal
+from holdfast.record.codec import EXPANDED_SIZE_MAX, open_records
+from holdfast.record.errors import InvalidRecord, stored
+from holdfast.record.spans import FINDINGS, address_of
+
+
+def retain(
+    batch: memoryview, chosen: NDArray[Any], *, place: str = "batch", expanded_size_max: int = EXPANDED_SIZE_MAX
+) -> bytearray:
+    """The batch with only those records for which `chosen` is true.
+
+    Offsets, timestamps, producer fields and codec stay, and so do base and last offset: the batch covers the same
+    offsets as before, of which some, or all, now hold no record.
+    """
+    from holdfast.record import read_loops as loops  # Here, because numba takes half a second to import.
+
+    with stored(place):
+        header = read_header(batch)
+        if len(chosen) != header.record_count:
+            raise ValueError(f"{len(chosen)} choices for {header.record_count} records")
+        count = int(np.count_nonzero(chosen))
+        if count == header.record_count:
+            return bytearray(batch)
+        data = open_records(header, batch, expanded_size_max)
+        target = np.empty(len(data), np.uint8)
+        mask = np.array(chosen, np.bool_)
+        found, index, at, size, delta_max = loops.keep(address_of(data), len(data), mask, target.ctypes.data)
+        if found != loops.FINE:
+            raise InvalidRecord(header.base_offset, index, at - address_of(data), FINDINGS[found])
+        max_timestamp = header.max_timestamp
+        if count and not header.is_log_append_time:
+            max_timestamp = header.base_timestamp + delta_max
+        extent = Extent(count, header.last_offset_delta, header.base_timestamp, max_timestamp)
+        return seal(target[:size].data, extent, Envelope.of(header))
