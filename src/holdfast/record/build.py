@@ -29,7 +29,6 @@ from holdfast.record.layout import (
 )
 from holdfast.record.records import Record
 from holdfast.record.varint import write_number
-from holdfast.types import Buffer
 
 
 class NoRecords(Rejected):
@@ -103,23 +102,22 @@ def build(
     if not rows:
         raise NoRecords
     base_timestamp = rows[0].timestamp
-    payload = bytearray()
+    room = bytearray(HEADER_SIZE)
     delta = -1
     for index, record in enumerate(rows):
         previous = delta
         delta = previous + 1 if record.offset is None else record.offset - base_offset
         if delta <= previous:
-            raise InvalidRecord(base_offset, index, len(payload), f"offset {record.offset} does not grow")
-        _write_record(payload, record, record.timestamp - base_timestamp, delta)
+            raise InvalidRecord(base_offset, index, len(room) - HEADER_SIZE, f"offset {record.offset} does not grow")
+        _write_record(room, record, record.timestamp - base_timestamp, delta)
     extent = Extent(len(rows), delta, base_timestamp, max(record.timestamp for record in rows))
-    return seal(payload, extent, envelope)
+    return seal(room, extent, envelope)
 
 
-def seal(payload: Buffer, extent: Extent, envelope: Envelope) -> bytearray:
-    """Compress the encoded records and put the header before them."""
-    packed = compress(envelope.attributes & CODEC_MASK, payload) if extent.record_count else b""
-    batch = bytearray(HEADER_SIZE + len(packed))
-    batch[HEADER_SIZE:] = packed
+def seal(room: bytearray, extent: Extent, envelope: Envelope) -> bytearray:
+    """Make a batch of encoded records, before which there is room for the header; uncompressed, in the same memory."""
+    codec = envelope.attributes & CODEC_MASK
+    batch = room if codec == Codec.NONE else _packed(codec, room, extent.record_count)
     HEADER.pack_into(
         batch,
         0,
@@ -138,6 +136,13 @@ def seal(payload: Buffer, extent: Extent, envelope: Envelope) -> bytearray:
         extent.record_count,
     )
     struct.pack_into(">I", batch, CRC_AT, crc32c(memoryview(batch)[ATTRIBUTES_AT:]))
+    return batch
+
+
+def _packed(codec: int, room: bytearray, record_count: int) -> bytearray:
+    packed = compress(codec, memoryview(room)[HEADER_SIZE:]) if record_count else b""
+    batch = bytearray(HEADER_SIZE + len(packed))
+    memoryview(batch)[HEADER_SIZE:] = packed
     return batch
 
 

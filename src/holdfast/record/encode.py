@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from holdfast.errors import Rejected
 from holdfast.record.build import Envelope, Extent, NoRecords, seal
 from holdfast.record.columns import Binary, Columns
+from holdfast.record.layout import HEADER_SIZE
+from holdfast.record.spans import address_of
 
 Numbers: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[Any]  # Numbers of rows, or one truth value for each row.
@@ -33,7 +35,7 @@ def encode(
     """
     from holdfast.record import write_loops as loops  # Here, because numba takes half a second to import.
 
-    chosen = np.arange(len(columns)) if rows is None else np.arange(len(columns))[rows]
+    chosen = _numbers(rows, len(columns))
     if not len(chosen):
         raise NoRecords
     offsets, timestamps = columns.offset[chosen], columns.timestamp[chosen]
@@ -46,10 +48,18 @@ def encode(
     starts, ends, header_key, header_value = _locate_headers(columns, chosen)
     sizes = np.empty(len(chosen), np.int64)
     size = loops.measure(*times, key[1], value[1], starts, ends, header_key[1], header_value[1], sizes)
-    target = np.empty(size, np.uint8)
+    room = bytearray(HEADER_SIZE + size)
+    target = address_of(room) + HEADER_SIZE
     loops.write(*times, *key, *value, starts, ends, *header_key, *header_value, sizes, target)
     last = int(deltas[-1]) if last_offset_delta is None else last_offset_delta
-    return seal(target.data, Extent(len(chosen), last, int(timestamps[0]), int(timestamps.max())), envelope)
+    return seal(room, Extent(len(chosen), last, int(timestamps[0]), int(timestamps.max())), envelope)
+
+
+def _numbers(rows: Rows | None, count: int) -> Numbers:
+    """The rows chosen, by their numbers."""
+    if rows is None:
+        return np.arange(count)
+    return np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64)
 
 
 def _locate(binary: Binary | None, rows: Numbers) -> tuple[Numbers, Numbers]:
@@ -66,13 +76,16 @@ def _locate(binary: Binary | None, rows: Numbers) -> tuple[Numbers, Numbers]:
 def _locate_headers(
     columns: Columns, rows: Numbers
 ) -> tuple[Numbers, Numbers, tuple[Numbers, Numbers], tuple[Numbers, Numbers]]:
-    """The range of each row's headers, and where the keys and values of all headers lie."""
-    none = np.zeros(len(rows), np.int64)
+    """The range of each row's headers, and where the keys and values of those headers lie."""
     if columns.headers is None:
-        nowhere = (np.empty(0, np.int64), np.empty(0, np.int64))
+        none, nowhere = np.zeros(len(rows), np.int64), (np.empty(0, np.int64), np.empty(0, np.int64))
         return none, none, nowhere, nowhere
-    all_headers = np.arange(len(columns.headers.keys))
-    starts = columns.headers.ends[rows].astype(np.int64)
-    ends = columns.headers.ends[rows + 1].astype(np.int64)
-    keys, values = _locate(columns.headers.keys, all_headers), _locate(columns.headers.values, all_headers)
-    return starts, ends, keys, values
+    starts, ends = (columns.headers.ends[at].astype(np.int64) for at in (rows, rows + 1))
+    first = int(starts.min())
+    headers = np.arange(first, int(ends.max()))
+    return (
+        starts - first,
+        ends - first,
+        _locate(columns.headers.keys, headers),
+        _locate(columns.headers.values, headers),
+    )

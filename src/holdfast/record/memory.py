@@ -1,6 +1,6 @@
-"""Bytes by address, for compiled loops: read one, copy some. Nothing is checked here; whoever calls has checked.
+"""Bytes by address, for compiled loops: read one, write one, copy some. Whoever calls has checked; nobody does here.
 
-Both end up inside the machine code of loops in other files, whose cache on disk does not notice changes of this file:
+They end up inside the machine code of loops in other files, whose cache on disk does not notice changes of this file:
 give a function that changes a new name.
 """
 
@@ -22,6 +22,14 @@ def _emit_byte_at(_typing: Any, address: Any) -> Any:
     return types.uint8(address), emit
 
 
+def _emit_put_byte(_typing: Any, address: Any, _byte: Any) -> Any:
+    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], _POINTER))
+        return context.get_dummy_value()
+
+    return types.void(address, types.uint8), emit
+
+
 def _emit_copy(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         target, source, size = arguments
@@ -33,4 +41,5 @@ def _emit_copy(_typing: Any, target: Any, source: Any, size: Any) -> Any:
 
 
 byte_at: Any = intrinsic(_emit_byte_at)  # (address) -> the byte there
+put_byte: Any = intrinsic(_emit_put_byte)  # (address, byte)
 copy: Any = intrinsic(_emit_copy)  # (target address, source address, size)

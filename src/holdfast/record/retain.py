@@ -11,6 +11,7 @@ from holdfast.record.batch import read_header
 from holdfast.record.build import Envelope, Extent, seal
 from holdfast.record.codec import EXPANDED_SIZE_MAX, open_records
 from holdfast.record.errors import InvalidRecord, stored
+from holdfast.record.layout import HEADER_SIZE
 from holdfast.record.spans import FINDINGS, address_of
 
 
@@ -32,13 +33,15 @@ def retain(
         if count == header.record_count:
             return bytearray(batch)
         data = open_records(header, batch, expanded_size_max)
-        target = np.empty(len(data), np.uint8)
+        room = bytearray(HEADER_SIZE + len(data))
+        target = address_of(room) + HEADER_SIZE
         mask = np.array(chosen, np.bool_)
-        found, index, at, size, delta_max = loops.keep(address_of(data), len(data), mask, target.ctypes.data)
+        found, index, at, size, delta_max = loops.keep(address_of(data), len(data), mask, target)
         if found != loops.FINE:
             raise InvalidRecord(header.base_offset, index, at - address_of(data), FINDINGS[found])
         max_timestamp = header.max_timestamp
         if count and not header.is_log_append_time:
             max_timestamp = header.base_timestamp + delta_max
         extent = Extent(count, header.last_offset_delta, header.base_timestamp, max_timestamp)
-        return seal(target[:size].data, extent, Envelope.of(header))
+        del room[HEADER_SIZE + size :]
+        return seal(room, extent, Envelope.of(header))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.record.compiled import compiled
-from holdfast.record.memory import copy
+from holdfast.record.memory import copy, put_byte
 
 Array: TypeAlias = NDArray[Any]
 
@@ -35,25 +35,25 @@ def _field_size(size: int) -> int:
 
 
 @compiled
-def _write_number(target: Array, position: int, number: int) -> int:
-    """Write a zigzag varint; the position after it."""
+def _write_number(target: int, number: int) -> int:
+    """Write a zigzag varint to an address; the address after it."""
     raw = np.uint64((number << 1) ^ (number >> 63))
     while raw > np.uint64(0x7F):
-        target[position] = np.uint8(raw & np.uint64(0x7F)) | np.uint8(0x80)
+        put_byte(target, np.uint8(raw & np.uint64(0x7F)) | np.uint8(0x80))
         raw >>= np.uint64(7)
-        position += 1
-    target[position] = np.uint8(raw)
-    return position + 1
+        target += 1
+    put_byte(target, np.uint8(raw))
+    return target + 1
 
 
 @compiled
-def _write_field(target: Array, position: int, at: int, size: int) -> int:
-    """Write a key or value; the position after it."""
-    position = _write_number(target, position, size)
-    if size > 0:
-        copy(target.ctypes.data + position, at, size)
-        position += size
-    return position
+def _write_field(target: int, at: int, size: int) -> int:
+    """Write a key or value to an address; the address after it."""
+    target = _write_number(target, size)
+    if size <= 0:
+        return target
+    copy(target, at, size)
+    return target + size
 
 
 @compiled
@@ -96,19 +96,18 @@ def write(
     header_value_at: Array,
     header_value_sizes: Array,
     sizes: Array,
-    target: Array,
+    target: int,
 ) -> int:
-    """Encode all records, whose sizes `measure` gave; the size of what was written."""
-    position = 0
+    """Encode all records, whose sizes `measure` gave, to an address; the address after them."""
     for row in range(len(sizes)):
-        position = _write_number(target, position, sizes[row])
-        target[position] = 0  # The attributes of a record: none are defined.
-        position = _write_number(target, position + 1, timestamp_deltas[row])
-        position = _write_number(target, position, offset_deltas[row])
-        position = _write_field(target, position, key_at[row], key_sizes[row])
-        position = _write_field(target, position, value_at[row], value_sizes[row])
-        position = _write_number(target, position, header_ends[row] - header_starts[row])
+        target = _write_number(target, sizes[row])
+        put_byte(target, np.uint8(0))  # The attributes of a record: none are defined.
+        target = _write_number(target + 1, timestamp_deltas[row])
+        target = _write_number(target, offset_deltas[row])
+        target = _write_field(target, key_at[row], key_sizes[row])
+        target = _write_field(target, value_at[row], value_sizes[row])
+        target = _write_number(target, header_ends[row] - header_starts[row])
         for header in range(header_starts[row], header_ends[row]):
-            position = _write_field(target, position, header_key_at[header], header_key_sizes[header])
-            position = _write_field(target, position, header_value_at[header], header_value_sizes[header])
-    return position
+            target = _write_field(target, header_key_at[header], header_key_sizes[header])
+            target = _write_field(target, header_value_at[header], header_value_sizes[header])
+    return target
