@@ -38,7 +38,7 @@ def _info(name: str, entry: os.DirEntry[str]) -> ObjectInfo | None:
 def _wanted(root: str, folder: str, prefix: str, after: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     for entry in _entries(root, folder):
         name = folder + entry.name
-        if not is_name(name):
+        if not is_name(entry.name):
             continue  # The store's own files, and what others left here.
         if entry.is_symlink():
             # Neither following it nor leaving it out is right: the one leads out of the store, the other hides objects.

@@ -7,10 +7,13 @@ UTF-8. A whole name has at most 900 bytes: S3 stops at 1,024 and takes the store
 
 from __future__ import annotations
 
+import re
+
 from holdfast.errors import Rejected
 
 _PART_SIZE_MAX = 200
 _NAME_SIZE_MAX = 900
+_ILLEGAL = re.compile(r"[\\\x00-\x1f\x7f]")
 
 
 class BadName(Rejected):
@@ -72,7 +75,7 @@ def _check_size(name: str) -> None:
 def _check_part(name: str, part: str) -> None:
     if part.startswith("."):
         raise BadName(name, "a part of it starts with a dot")
-    if "\\" in part or any(character < " " or character == "\x7f" for character in part):
+    if _ILLEGAL.search(part):
         raise BadName(name, "it has a backslash or a control character")
     if _utf8_size(name, part) > _PART_SIZE_MAX:
         raise BadName(name, f"a part of it has more than {_PART_SIZE_MAX} bytes")
