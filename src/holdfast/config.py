@@ -11,7 +11,6 @@ A setting is named `section.name`. Later sources win over earlier ones:
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -125,10 +124,9 @@ def from_assignments(assignments: Iterable[str]) -> list[Given]:
 def known() -> dict[str, Any]:
     """Every setting's name and type."""
     return {
-        f"{section.name}.{name}": types[name]
-        for section in dataclasses.fields(Settings)
-        for types in [get_type_hints(_section_type(section.name))]
-        for name in (each.name for each in dataclasses.fields(_section_type(section.name)))
+        f"{section}.{name}": wanted
+        for section, kind in get_type_hints(Settings).items()
+        for name, wanted in get_type_hints(kind).items()
     }
 
 
