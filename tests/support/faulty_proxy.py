@@ -15,6 +15,7 @@ from enum import Enum, auto
 from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
+from typing import Any
 
 _SILENT_SECONDS_MAX = 20  # No connection, held back or not, outlives this.
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close by reset, without a farewell.
@@ -86,6 +87,10 @@ class _Server(ThreadingHTTPServer):
         self.port = port
         self.connections: set[socket.socket] = set()
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)  # Before its thread starts, so that none is missed when all are ended.
+        super().process_request(request, client_address)
+
     def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
         self.close_request(request)  # Without the farewell that comes first otherwise, so that a cut is a reset.
 
@@ -101,10 +106,6 @@ class _Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = _SILENT_SECONDS_MAX
     server: _Server
-
-    def setup(self) -> None:
-        self.server.connections.add(self.request)
-        super().setup()
 
     def finish(self) -> None:
         with contextlib.suppress(OSError):
