@@ -70,13 +70,15 @@ class EntryReader:
     def _from_disk(self, found: Stored) -> Iterator[Entry]:
         first, last = found.places[0], found.places[-1]
         data = memoryview(self._read(found.chunk, first.offset, last.end - first.offset))
-        for place in found.places:
+        # A frame counts up to where the next one begins: what it holds beyond was cut.
+        ends = [*(place.first_index for place in found.places[1:]), found.end]
+        for place, end in zip(found.places, ends, strict=True):
             frame = decode(data, place.offset - first.offset, first.offset, found.chunk.seed)
             if frame is None:
                 self._peek(self._next, self._end)  # Purged and recycled meanwhile: that is what this raises.
                 bad = describe_bad(data, place.offset - first.offset, found.chunk.seed)
                 raise Damaged(str(found.chunk.name), place.offset, *bad)
-            yield from self._entries_of(frame.body, found.end)
+            yield from self._entries_of(frame.body, end)
 
     def _entries_of(self, body: memoryview, end: int) -> Iterator[Entry]:
         appended = record.decode_append(body)
