@@ -149,10 +149,10 @@ def check_crc(header: BatchHeader, batch: memoryview) -> None:
 
 
 def check_fields(header: BatchHeader) -> None:
-    """The rules that hold for stored batches as well: a known codec, and not more records than offsets."""
+    """The rules that hold for stored batches as well: a known codec, at least one offset, not more records than that."""
     if header.codec > _CODEC_MAX:
         raise UnknownCodec(header.codec)
-    if not 0 <= header.record_count <= header.last_offset_delta + 1:
+    if header.last_offset_delta < 0 or not 0 <= header.record_count <= header.last_offset_delta + 1:
         raise WrongCount(header.record_count, header.last_offset_delta)
 
 
