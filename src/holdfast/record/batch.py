@@ -149,7 +149,7 @@ def check_crc(header: BatchHeader, batch: memoryview) -> None:
 
 
 def check_fields(header: BatchHeader) -> None:
-    """The rules that hold for stored batches as well: a known codec, at least one offset, not more records than that."""
+    """The rules that hold for stored batches as well: a known codec, some offsets, and not more records than those."""
     if header.codec > _CODEC_MAX:
         raise UnknownCodec(header.codec)
     if header.last_offset_delta < 0 or not 0 <= header.record_count <= header.last_offset_delta + 1:
