@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from holdfast.io.chance import SeededChance
@@ -89,3 +92,21 @@ def reopened(disk: SimulatedDisk, **settings: Any) -> Wal:
     """The log after its process was killed."""
     disk.kill()
     return open_log(disk, **settings)
+
+
+@contextmanager
+def writer_held(wal: Wal) -> Iterator[None]:
+    """The writer thread is busy in a callback, so that everything flushed meanwhile queues up behind it."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def block(_: Exception | None) -> None:
+        entered.set()
+        leave.wait(10)
+
+    wal.save_user_data(b"")
+    wal.flush(block)
+    assert entered.wait(10)
+    try:
+        yield
+    finally:
+        leave.set()

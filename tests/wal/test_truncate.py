@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.wal.logs import UNCACHED, append, append_batch, held, new_disk, open_log, reopened
 
 from holdfast.wal import LogId, TruncateBelowPurged
-
-from tests.wal.logs import UNCACHED, append, append_batch, held, new_disk, open_log, reopened
 
 
 def test_truncate_keeps_what_is_before_the_index() -> None:

@@ -128,9 +128,9 @@ class RealFile:
         return os.fstat(self._descriptor).st_size
 
     def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        descriptor, self._descriptor = self._descriptor, -1  # Taken first: closed twice, it might be another's by then.
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 class RealDirectory:
@@ -186,11 +186,11 @@ class RealLock:
         os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "purpose": purpose}).encode(), 0)
 
     def release(self) -> None:
-        if self._descriptor >= 0:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = -1
+                os.ftruncate(descriptor, 0)
+            os.close(descriptor)
 
 
 def _describe_holder(content: bytes) -> str:

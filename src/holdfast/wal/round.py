@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
@@ -30,10 +31,12 @@ class Round:
         self.buffers: list[Buffer] = []
         self.next_index: int = 0  # Entries below this are durable with this round.
         self.freed: list[Chunk] = []  # Chunks that nothing needs once this round is durable.
+        self.marks = False  # It holds nothing but a marker, and so leaves nothing unproven behind.
         self._lock = threading.Lock()
-        self._done = False
+        self.known = False  # Whether the round is durable or failed.
+        self._done = False  # All who waited were told so.
         self._error: Exception | None = None
-        self._callbacks: list[Callback] = []
+        self._callbacks: deque[Callback] = deque()
         self._futures: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
 
     def add(self, kind: int, body: Sequence[Buffer], size: int) -> int:
@@ -48,19 +51,35 @@ class Round:
         return offset
 
     def finish(self, error: Exception | None) -> None:
-        """Tell everybody who waits, in the order in which they came."""
-        with self._lock:
-            self._done = True
-            self._error = error
-            callbacks, futures = self._callbacks, self._futures
-        for callback in callbacks:
+        """Tell everybody who waits, in the order in which they came; who comes meanwhile is told last."""
+        self._error = error
+        self.known = True
+        interruption: BaseException | None = None
+        while (callback := self._next_callback()) is not None:
             try:
                 callback(error)
             except Exception:  # A caller's mistake must not stop the writer, nor keep the news from the others.
                 log.exception("a flush callback failed")
-        for loop, waiting in futures.items():
+            except BaseException as failure:
+                interruption = failure
+        for loop, waiting in self._futures.items():
             with contextlib.suppress(RuntimeError):  # The loop was closed: nobody is left to be told.
                 loop.call_soon_threadsafe(_resolve, waiting, error)
+        self._futures = {}
+        if interruption is not None:
+            raise interruption
+
+    def _next_callback(self) -> Callback | None:
+        with self._lock:
+            if self._callbacks:
+                return self._callbacks.popleft()
+            self._done = True
+            return None
+
+    def check(self) -> None:
+        """Raise the failure of a round that is known to have failed."""
+        if self._error is not None:
+            raise self._error.with_traceback(None)
 
     def when_done(self, callback: Callback) -> None:
         with self._lock:
@@ -107,15 +126,9 @@ class Flush:
         """Block until durable; raises the log's failure, or TimeoutError."""
         if self._round is None:
             return
-        done = threading.Event()
-        failure: list[Exception | None] = []
-
-        def note(error: Exception | None) -> None:
-            failure.append(error)
-            done.set()
-
-        self._round.when_done(note)
-        if not done.wait(timeout):
-            raise TimeoutError(f"not durable after {timeout} s")
-        if failure[0] is not None:
-            raise failure[0]
+        if not self._round.known:  # Who asks in a callback must not wait for the end of the callbacks.
+            done = threading.Event()
+            self._round.when_done(lambda _: done.set())
+            if not done.wait(timeout):
+                raise TimeoutError(f"not durable after {timeout} s")
+        self._round.check()

@@ -49,6 +49,7 @@ class Rounds:
         self._seat = threading.Lock()  # Held by whoever writes.
         self._queue: list[Round] = []  # Not taken yet; the last one is open.
         self._writing: list[Round] = []  # Taken, not durable yet.
+        self._durable: Round | None = None  # The last durable one; perhaps not everybody was told yet.
         self._failure: Exception | None = None
         self._marked = False  # A marker follows all that was written. After an open none follows the head yet.
         self._written_at = clock.monotonic()
@@ -66,7 +67,8 @@ class Rounds:
     def check_open(self) -> None:
         """Raise what stopped the log, if anything did."""
         if self._failure is not None:
-            raise self._failure
+            # The same error is raised again and again: without this its traceback would grow each time.
+            raise self._failure.with_traceback(None)
 
     def check_room(self, size: int) -> None:
         if self.queued_size and self.queued_size + size > self._settings.queue_size_max:
@@ -87,6 +89,7 @@ class Rounds:
         """Put a frame into the open round; the round, and the byte of the chunk where the frame begins."""
         round_ = self._queue[-1] if self._queue else self._begin(creates_chunk=False)
         offset = round_.add(kind, body, size)
+        round_.marks = kind == record.MARKER
         self.queued_size += HEADER.size + size
         if self._thread and self.queued_size * _WRITE_EARLY_AT > self._settings.queue_size_max:
             self._thread.wake()
@@ -102,12 +105,15 @@ class Rounds:
         with self._lock:
             self.check_open()
             pending = self.pending()
-        if not pending:
-            if callback is not None:
-                callback(None)
-            return Flush(None)
+            last = pending[-1] if pending else self._durable
         if callback is not None:
-            pending[-1].when_done(callback)
+            # Also when all is durable: those who came before may not have been called yet.
+            if last is not None:
+                last.when_done(callback)
+            else:
+                callback(None)
+        if not pending:
+            return Flush(None)
         if self._thread:
             self._thread.wake()
         else:
@@ -116,14 +122,12 @@ class Rounds:
 
     def sync(self) -> None:
         """Write in the caller's own thread when the seat is free, else wait for whoever has it."""
-        if not self._seat.acquire(blocking=False):
+        if self._seat.locked():
             self.flush(None).wait()
             return
-        was_marked = self._marked
-        try:
+        with self._seat:  # Nothing but `with` is safe from an interrupt between taking it and giving it back.
+            was_marked = self._marked
             self._write_queue()
-        finally:
-            self._seat.release()
         if self._thread and (was_marked or self._queue):
             self._thread.wake()  # To watch for idleness, and to write what queued up meanwhile.
         self.check_open()
@@ -138,40 +142,49 @@ class Rounds:
             self._write_queue()
 
     def _write_queue(self) -> None:
-        with self._lock:
-            if self._failure is not None:
-                return
-            rounds, self._queue = self._queue, []
-            self._writing = rounds.copy()
-        for round_ in rounds:
-            try:
+        try:
+            for round_ in self._take_queue():
                 self._writer.write(round_)
                 self._note_durable(round_)
                 round_.finish(None)
                 self._writer.recycle(round_.freed)
-            except OSError as failure:
-                self._stop(failure)  # Never retry an fsync: the pages may already be gone.
-                return
-            except BaseException as failure:  # Interrupted in the middle: what follows would leave a hole.
-                self._stop(failure)
-                raise
+        except OSError as failure:
+            self._stop(failure)  # Never retry an fsync: the pages may already be gone.
+        except BaseException as failure:  # Interrupted in the middle: what follows would leave a hole.
+            self._stop(failure)
+            raise
+
+    def _take_queue(self) -> list[Round]:
+        with self._lock:
+            if self._failure is not None:
+                return []
+            self._writing, self._queue = self._queue, []
+            return self._writing.copy()
 
     def _note_durable(self, round_: Round) -> None:
         with self._lock:
             self._writing.remove(round_)
+            self._durable = round_
+            round_.buffers = []
             self.queued_size -= round_.size
             self.sync_count += 1
-            self._marked = False
+            self._marked = round_.marks
             self._written_at = self._clock.monotonic()
             self._on_durable(round_)
 
     def _stop(self, cause: BaseException) -> None:
         failure = WalFailed(self._writer.path, cause)
+        log.critical("%s", failure)
+        if self._durable is not None:
+            self._durable.finish(None)  # An interrupted callback was not the last one.
+        self._end_with(failure)
+
+    def _end_with(self, failure: Exception) -> None:
+        """Refuse everything from now on, and tell everybody who waits."""
         with self._lock:
             self._failure = failure
             rounds = self.pending()
             self._queue, self._writing = [], []
-        log.critical("%s", failure)
         for round_ in rounds:
             round_.finish(failure)
 
@@ -181,37 +194,42 @@ class Rounds:
             with self._lock:
                 if self._marked or self._failure is not None:
                     return False
-                idle_ms = (self._clock.monotonic() - self._written_at) * 1000
-                if self._queue or idle_ms < self._settings.marker_delay_ms:
+                if (self._clock.monotonic() - self._written_at) * 1000 < self._settings.marker_delay_ms:
                     return True
             self._write_marker(closing=False)
-        return False
+            return not self._marked and self._failure is None
 
     def mark(self) -> None:
         """Write a marker now: it proves that all before it is durable."""
         with self._seat:
-            self._write_queue()
-            if not self._marked:
+            with self._lock:
+                self.check_open()
+            if self._queue or not self._marked:
                 self._write_marker(closing=False)
+        self.check_open()
 
     def _write_marker(self, *, closing: bool) -> None:
         with self._lock:
+            if self._queue:  # A marker proves only what was durable before its own round was written.
+                self._begin(creates_chunk=False)
             self.put(record.MARKER, [bytes([closing])], 1)
         self._write_queue()
-        self._marked = True
 
     def close(self) -> None:
         """Write what is left and a closing marker. Raises what goes wrong now; an earlier failure was told already."""
         if self._thread:
             self._thread.end()
-        failed_before = self._failure
-        try:
-            with self._seat:
+        with self._seat:
+            if self.closed:
+                return
+            failed_before = self._failure
+            try:
                 if failed_before is None:
                     self._write_marker(closing=True)
-        finally:
-            failure, self._failure = self._failure, WalClosed(self._writer.path)
-            self._writer.close()
+            finally:
+                failure = self._failure
+                self._end_with(WalClosed(self._writer.path))  # What came after the marker was never written.
+                self._writer.close()
         if failure is not None and failed_before is None:
             raise failure
 

@@ -49,12 +49,21 @@ class WriterThread:
 
     def _run(self) -> None:
         watching = False  # Something was written that no marker follows yet.
-        while not self._ending:
-            if self._wait(self._idle_delay if watching else None):
-                self._turn()
-                watching = True
-            else:
-                watching = self._idle()
+        try:
+            while not self._ending:
+                if self._wait(self._idle_delay if watching else None):
+                    self._turn()
+                    watching = True
+                else:
+                    watching = self._idle()
+        finally:
+            self._end_resting()
+
+    def _end_resting(self) -> None:
+        """However the thread ends, nobody waits for it any more."""
+        with self._guard:
+            self._signalled = True  # No later wake may say that there is something to do.
+            self._resting.set()
 
     def _wait(self, timeout: float | None) -> bool:
         with self._guard:
