@@ -1,0 +1,22 @@
+"""Compile all loops once, so that later processes find them: `python -m holdfast.record.warm`, at installation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.record.build import build
+from holdfast.record.decode import decode
+from holdfast.record.encode import encode
+from holdfast.record.records import Record
+from holdfast.record.retain import retain
+
+
+def warm() -> None:
+    """Use everything that gets compiled."""
+    batch = build([Record(b"key", b"value", 0, (("name", b"value"),)), Record()])
+    encode(decode([batch]))
+    retain(memoryview(batch), np.array([True, False]))
+
+
+if __name__ == "__main__":
+    warm()
