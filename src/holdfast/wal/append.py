@@ -37,4 +37,15 @@ def gather(fixed: bytes, payloads: Sequence[Payload], size: int) -> Sequence[Buf
             pieces += payload
         else:
             pieces.append(payload)
-    return [b"".join(pieces)] if size < _JOIN_BELOW * len(payloads) else pieces
+    if size < _JOIN_BELOW * len(payloads):
+        joined = b"".join(pieces)
+        _check_size(len(joined), size)
+        return [joined]
+    _check_size(sum(memoryview(piece).nbytes for piece in pieces), size)
+    return pieces
+
+
+def _check_size(found: int, counted: int) -> None:
+    """A view of larger items than bytes counts items, and the frame would be shorter than what is written for it."""
+    if found != counted:
+        raise ValueError(f"payloads of {counted} items have {found} bytes: give bytes, or a view of single bytes")

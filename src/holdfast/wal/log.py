@@ -31,6 +31,7 @@ from holdfast.wal.rounds import Rounds
 from holdfast.wal.settings import WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import Current, LogId, State, Vote
+from holdfast.wal.whole import Whole
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,7 @@ class Wal:
         self._rounds = Rounds(self._lock, begun, settings, clock, self._note_durable, threaded=threaded)
         self.opened = OpenReport.of(recovered)
         self.opened.log_to(log, directory.path)
+        self._whole = Whole(self._rounds.stop_half_way)
         self._rounds.start()
 
     @classmethod
@@ -114,13 +116,15 @@ class Wal:
         count = len(sizes)
         fixed = record.encode_append(first, sizes)
         size += len(fixed)
-        self._make_room(HEADER.size + size, count)
-        round_, offset = self._rounds.put(record.APPEND, gather(fixed, payloads, size), size)
-        self._index.add(self._chunk, first, offset, HEADER.size + size)
-        self._cache.add(first.index, payloads, size - len(fixed))
-        self._chunk_entries += count
-        round_.next_index = first.index + count
-        self._current.append(first.epoch, round_.next_index)
+        body = gather(fixed, payloads, size)
+        with self._whole:
+            self._make_room(HEADER.size + size, count)
+            round_, offset = self._rounds.put(record.APPEND, body, size)
+            self._index.add(self._chunk, first, offset, HEADER.size + size)
+            self._cache.add(first.index, payloads, size - len(fixed))
+            self._chunk_entries += count
+            round_.next_index = first.index + count
+            self._current.append(first.epoch, round_.next_index)
 
     def save_vote(self, vote: Vote) -> Position:
         """Record a vote; it may not be lower than the one before."""
@@ -134,13 +138,15 @@ class Wal:
             self._rounds.check_open()
             self._current.state.check_truncate(index)
             last = self._index.log_id(index - 1, self._current.state.purged) if index > 0 else None
-            position = self._record(record.TRUNCATE, record.encode_id(last), self._current.state.truncated(last))
-            self._index.truncate(index)
-            self._cache.truncate(index)
-            self._durable_index = min(self._durable_index, index)
-            for round_ in self._rounds.pending():
-                round_.next_index = min(round_.next_index, index)
-            self._pin()
+            body = record.encode_id(last)
+            with self._whole:
+                position = self._record(record.TRUNCATE, body, self._current.state.truncated(last))
+                self._index.truncate(index)
+                self._cache.truncate(index)
+                self._durable_index = min(self._durable_index, index)
+                for round_ in self._rounds.pending():
+                    round_.next_index = min(round_.next_index, index)
+                self._pin()
             return position
 
     def purge(self, upto: LogId) -> Position:
@@ -151,9 +157,11 @@ class Wal:
             if state is self._current.state:
                 return self._end
             self._check_known(upto)
-            position = self._record(record.PURGE, record.encode_id(upto), state)
-            self._cache.forget_below(state.first_index)
-            self._rounds.pending()[-1].freed += self._index.take_purged(state.first_index)
+            body = record.encode_id(upto)
+            with self._whole:
+                position = self._record(record.PURGE, body, state)
+                self._cache.forget_below(state.first_index)
+                self._rounds.pending()[-1].freed += self._index.take_purged(state.first_index)
             return position
 
     def commit(self, log_id: LogId) -> Position:
@@ -181,10 +189,11 @@ class Wal:
                 raise LogIdUnknown(current, log_id)
 
     def _record(self, kind: int, body: bytes, state: State) -> Position:
-        self._make_room(HEADER.size + len(body), 0)
-        round_, _ = self._rounds.put(kind, [body], len(body))
-        self._current.state = state
-        round_.next_index = state.next_index
+        with self._whole:
+            self._make_room(HEADER.size + len(body), 0)
+            round_, _ = self._rounds.put(kind, [body], len(body))
+            self._current.state = state
+            round_.next_index = state.next_index
         return self._end
 
     @property
@@ -264,6 +273,14 @@ class Wal:
             self._cache.misses += found.end - start
             return found
 
+    def log_id(self, index: int) -> LogId | None:
+        """The log id of the entry at an index, or of the purge point; None when there is none."""
+        with self._lock:
+            state = self._current.state
+            if not state.first_index - 1 <= index < state.next_index:
+                return None
+            return self._index.log_id(index, state.purged)
+
     def drain_cache_evictable(self) -> int:
         """Drop every cached payload that need not stay; the number dropped."""
         with self._lock:
@@ -290,9 +307,14 @@ class Wal:
                 state=self._current.state,
             )
 
+    @property
+    def queued_size(self) -> int:
+        """Bytes that wait to be written."""
+        return self._rounds.queued_size
+
     def on_disk_size(self) -> int:
         """Bytes of the chunks in use, without spare files."""
-        return sum(chunk.end for chunk in self._index.chunks)
+        return self._end - self._index.chunks[0].start
 
     def wait_worker_idle(self, timeout: float | None = None) -> bool:
         """Wait until the writer has nothing left to do, not even a marker; False on timeout."""
@@ -305,7 +327,9 @@ class Wal:
         try:
             self._rounds.close()
         finally:
-            self._file_lock.release()
+            # Interrupted before it was done, the writer may still be at work: then nobody else may have the directory.
+            if self._rounds.closed:
+                self._file_lock.release()
 
     def __enter__(self) -> Self:
         return self

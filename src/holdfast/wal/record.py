@@ -39,7 +39,7 @@ FORMAT_VERSION = 1
 
 _ID = struct.Struct("<BQQ")
 _HEAD = struct.Struct("<HQBQIQ")
-APPEND_FIXED = struct.Struct("<QQI")
+APPEND_FIXED = struct.Struct("<qqI")  # Signed: what replay cannot count in signed numbers is never taken.
 assert (_ID.size, _HEAD.size, APPEND_FIXED.size) == (17, 31, 20)  # On disk: changing one needs a new format version.
 
 

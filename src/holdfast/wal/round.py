@@ -43,8 +43,7 @@ class Round:
         """Put one more frame, whose body has `size` bytes, at the end of the round; the byte where it begins."""
         chunk = self.chunk
         offset = chunk.end
-        self.buffers.append(encode_header(kind, body, size, self.start, self.number, chunk.seed))
-        self.buffers += body
+        self.buffers += (encode_header(kind, body, size, self.start, self.number, chunk.seed), *body)
         size += HEADER.size
         self.size += size
         chunk.end = offset + size
@@ -52,8 +51,9 @@ class Round:
 
     def finish(self, error: Exception | None) -> None:
         """Tell everybody who waits, in the order in which they came; who comes meanwhile is told last."""
-        self._error = error
-        self.known = True
+        if not self.known:
+            self._error = error
+            self.known = True
         interruption: BaseException | None = None
         while (callback := self._next_callback()) is not None:
             try:

@@ -142,6 +142,9 @@ class Rounds:
             self._write_queue()
 
     def _write_queue(self) -> None:
+        if self._failure is not None:
+            self._end_with(self._failure)
+            return
         try:
             for round_ in self._take_queue():
                 self._writer.write(round_)
@@ -163,8 +166,8 @@ class Rounds:
 
     def _note_durable(self, round_: Round) -> None:
         with self._lock:
-            self._writing.remove(round_)
             self._durable = round_
+            self._writing.remove(round_)
             round_.buffers = []
             self.queued_size -= round_.size
             self.sync_count += 1
@@ -178,6 +181,13 @@ class Rounds:
         if self._durable is not None:
             self._durable.finish(None)  # An interrupted callback was not the last one.
         self._end_with(failure)
+
+    def stop_half_way(self, cause: BaseException) -> None:
+        """A change was interrupted: refuse everything from now on. The caller holds the lock; the writer tells."""
+        if self._failure is None:
+            self._failure = WalFailed(self._writer.path, cause)
+        if self._thread:
+            self._thread.wake()
 
     def _end_with(self, failure: Exception) -> None:
         """Refuse everything from now on, and tell everybody who waits."""

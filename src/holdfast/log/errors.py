@@ -1,0 +1,102 @@
+"""What can be wrong with a request to a partition.
+
+Rejected
+├── OutOfRange             the offset is below log start: the range is in the error
+├── PartitionDeleted       the topic is deleted
+├── SequenceGap            an idempotent producer's batch is missing before this one
+├── SequenceOld            a repeat of a batch too old to be remembered
+├── ProducerEpochOld       another producer with the same id and a higher epoch has written
+├── TransactionMismatch    a marker or a batch does not fit the producer's open transaction
+└── WrongStore             the write-ahead log and the store do not belong together
+Unavailable
+└── ColdReadFailed         the store did not give the data: try again
+Stopped
+└── LogsStopped            the write-ahead log has failed, or the logs are closed
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import Rejected, Stopped, Unavailable
+
+
+class OutOfRange(Rejected):
+    """There is nothing at this offset any more, and never will be."""
+
+    def __init__(self, offset: int, log_start: int, log_end: int) -> None:
+        super().__init__(f"offset {offset} is out of range: the log has [{log_start}, {log_end})")
+        self.offset = offset
+        self.log_start = log_start
+        self.log_end = log_end
+
+
+class PartitionDeleted(Rejected):
+    """The topic was deleted."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"partition {path} is deleted")
+        self.path = path
+
+
+class _Sequence(Rejected):
+    sentence = ""
+
+    def __init__(self, producer_id: int, expected: int, found: int) -> None:
+        super().__init__(self.sentence.format(producer_id=producer_id, expected=expected, found=found))
+        self.producer_id = producer_id
+        self.expected = expected
+        self.found = found
+
+
+class SequenceGap(_Sequence):
+    """Batches of this producer are missing before this one."""
+
+    sentence = "producer {producer_id}: sequence {found} where {expected} is expected"
+
+
+class SequenceOld(_Sequence):
+    """This batch was appended long ago; its offset is not remembered any more."""
+
+    sentence = "producer {producer_id}: sequence {found} was appended long ago, {expected} is expected"
+
+
+class ProducerEpochOld(_Sequence):
+    """A producer with the same id and a higher epoch has written: this one is a zombie."""
+
+    sentence = "producer {producer_id}: epoch {found} is fenced by epoch {expected}"
+
+
+class TransactionMismatch(Rejected):
+    """What was sent does not fit the producer's transaction."""
+
+    def __init__(self, producer_id: int, reason: str) -> None:
+        super().__init__(f"producer {producer_id}: {reason}")
+        self.producer_id = producer_id
+
+
+class WrongStore(Rejected):
+    """The write-ahead log and the store belong to different clusters."""
+
+    def __init__(self, wal_cluster: str, store_cluster: str, store: str) -> None:
+        super().__init__(
+            f"the write-ahead log belongs to cluster {wal_cluster}, the store {store} to cluster {store_cluster}: "
+            "start with the store and the data directory of one cluster"
+        )
+        self.wal_cluster = wal_cluster
+        self.store_cluster = store_cluster
+
+
+class ColdReadFailed(Unavailable):
+    """The store failed; the data is there."""
+
+    def __init__(self, path: str, offset: int, cause: object) -> None:
+        super().__init__(f"partition {path}: offset {offset} could not be read from the store: {cause}")
+        self.path = path
+        self.offset = offset
+
+
+class LogsStopped(Stopped):
+    """Nothing can be appended any more; reopen."""
+
+    def __init__(self, cause: object) -> None:
+        super().__init__(f"the logs have stopped: {cause}")
+        self.cause = cause

@@ -1,0 +1,178 @@
+"""Flushes of one partition: durable batches → one segment → the store → the manifest → the tail lets go of them.
+
+Whatever fails on the way, the batches are still in the tail and in the write-ahead log, and are tried again under
+another name. Only the committed manifest moves `flushed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from holdfast.errors import Fenced, Unavailable
+from holdfast.io.objects import Exists, Objects, StoreFailed
+from holdfast.log.errors import OutOfRange
+from holdfast.log.producers import ProducerTable
+from holdfast.log.retention import new_log_start
+from holdfast.log.tail import TailBatch
+from holdfast.record.batch import read_header
+from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart
+from holdfast.segment.info import SegmentInfo
+from holdfast.segment.manifest import Manifest
+from holdfast.segment.names import new_tag
+from holdfast.segment.producers import ProducerState
+from holdfast.segment.writer import encode_segment
+from holdfast.types import Buffer, Epoch, Offset
+
+if TYPE_CHECKING:
+    from holdfast.log.partition import PartitionLog
+
+
+class Flushing:
+    """What changes one partition's manifest, one change at a time."""
+
+    def __init__(self, partition: PartitionLog) -> None:
+        self._partition = partition
+        self._lock = asyncio.Lock()
+        self._unsure = False  # The last commit got no clear answer: it may have happened.
+        self.end = 0  # Up to where a flush is under way.
+
+    async def flush(self) -> bool:
+        partition = self._partition
+        async with self._lock:
+            partition.check_alive()
+            await self._become_sure()
+            taken = self._take()
+            if not taken:
+                return False
+            self.end = taken[-1].end
+            try:
+                await self._store(taken)
+            finally:
+                self.end = 0
+            return True
+
+    def _take(self) -> list[TailBatch]:
+        """Durable batches from the beginning of the tail, as many as make one segment."""
+        partition = self._partition
+        taken: list[TailBatch] = []
+        size = 0
+        for batch in partition.tail:
+            if batch.end > partition.marks.durable:
+                break
+            if taken and size + batch.size > partition.ground.settings.segment_size_max:
+                break
+            taken.append(batch)
+            size += batch.size
+        return taken
+
+    async def _store(self, taken: list[TailBatch]) -> None:
+        partition = self._partition
+        ground = partition.ground
+        stored_at = ground.clock.monotonic()
+        buffers: list[Buffer] = [*await partition.bytes_of(taken)]
+        producers = await ground.calls.run(_producers_after, partition.manifest, buffers)
+        data, info = await ground.calls.run(
+            encode_segment,
+            buffers,
+            home=partition.home,
+            epoch=Epoch(partition.epochs.at(taken[0].base)),
+            tag=new_tag(ground.chance),
+            producers=producers,
+            aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),
+        )
+        partition.check_alive()
+        await ground.calls.run(_put, ground.objects, info, data)
+        partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
+        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))
+
+    def _epoch_changes(self) -> list[Change]:
+        partition = self._partition
+        return [RaiseEpoch(each.epoch, each.start) for each in partition.epochs.above(partition.manifest.epoch)]
+
+    @staticmethod
+    def _append(info: SegmentInfo, producers: dict[int, ProducerState], stored_at: float) -> Append:
+        undecided = ProducerTable(producers).open_transactions().values()
+        return Append((info,), Offset(min(undecided, default=info.end)), producers, stored_at)
+
+    async def _commit(self, *changes: Change) -> None:
+        partition = self._partition
+        try:
+            partition.adopt(await partition.ground.calls.run(partition.manifests.commit, *changes))
+        except Fenced as failure:
+            partition.fail(failure)
+            raise
+        except Unavailable:
+            self._unsure = True
+            raise
+
+    async def _become_sure(self) -> None:
+        """After a commit without a clear answer, look what became of it before anything else is tried."""
+        if self._unsure:
+            await self.refresh()
+            self._unsure = False
+
+    async def refresh(self) -> Manifest:
+        """Load the newest manifest."""
+        partition = self._partition
+        manifest = await partition.ground.calls.run(partition.manifests.refresh)
+        if manifest.epoch > partition.epochs.current:
+            partition.fail(Fenced(f"partition {partition.home.path} has a writer with epoch {manifest.epoch}"))
+        partition.check_alive()
+        partition.adopt(manifest)
+        return manifest
+
+    async def raise_epoch(self) -> None:
+        """Take the partition over: whoever wrote in a lower epoch is fenced from here on."""
+        async with self._lock:
+            changes = self._epoch_changes()
+            if changes:
+                await self._commit(*changes)
+
+    async def delete_records(self, before: int) -> Offset:
+        partition = self._partition
+        marks = partition.marks
+        if not 0 <= before <= marks.high_watermark:
+            raise OutOfRange(before, marks.log_start, marks.high_watermark)
+        await partition.durable.reached(before)
+        while partition.marks.flushed < before:
+            await self.flush()
+        async with self._lock:
+            await self._become_sure()
+            await self._raise_log_start(before)
+        return partition.marks.log_start
+
+    async def _raise_log_start(self, log_start: int) -> None:
+        if log_start > self._partition.manifest.log_start:
+            await self._commit(RaiseLogStart(Offset(log_start)))
+
+    async def apply_retention(self) -> bool:
+        """Drop whole segments that are too old or too much; a tail that is too old is flushed first."""
+        partition = self._partition
+        now_ms = partition.ground.clock.now_ms()
+        first = partition.tail.first
+        if first is not None and 0 <= partition.settings.retention_ms < now_ms - first.max_timestamp:
+            await self.flush()
+        async with self._lock:
+            partition.check_alive()
+            await self._become_sure()
+            log_start = new_log_start(partition.manifest, partition.settings, now_ms)
+            await self._raise_log_start(log_start)
+            return log_start > 0 and partition.marks.log_start == log_start
+
+
+def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:
+    try:
+        objects.put_if_absent(info.name, data)
+    except Exists:
+        # The name is random and used once, so what is there is our own put, tried again below us after a lost answer.
+        if objects.size(info.name) != info.size:
+            raise StoreFailed("put", info.name, "another object has its name") from None
+
+
+def _producers_after(manifest: Manifest, buffers: list[Buffer]) -> dict[int, ProducerState]:
+    """The producers as of the end of these batches, which continue the manifest."""
+    table = ProducerTable(manifest.producers)
+    for buffer in buffers:
+        table.apply(read_header(buffer), memoryview(buffer))
+    return table.snapshot()

@@ -1,0 +1,49 @@
+"""What all partitions of one broker stand on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from holdfast.io.calls import Calls
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+from holdfast.io.objects import Objects
+from holdfast.log.journal import Journal
+from holdfast.log.settings import LogSettings
+from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.names import PartitionId
+from holdfast.segment.read import SegmentReader
+from holdfast.segment.versions import Patience
+from holdfast.types import Epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The parts that partitions share."""
+
+    journal: Journal
+    objects: Objects
+    reader: SegmentReader
+    calls: Calls
+    clock: Clock
+    chance: Chance
+    patience: Patience
+    settings: LogSettings
+    on_change: Callable[[], None]  # A tail has grown or shrunk.
+    room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
+    reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
+
+    async def open_manifests(self, home: PartitionId) -> ManifestLog:
+        """The partition's newest manifest; made when there is none."""
+        identity = self.journal.identity
+        return await self.calls.run(
+            ManifestLog.open,
+            self.objects,
+            home,
+            cluster_id=identity.cluster,
+            writer=identity.broker,
+            patience=self.patience,
+            first_epoch=Epoch(identity.generation),
+        )

@@ -1,0 +1,149 @@
+"""The write-ahead log as the event loop sees it: appends at once, word of durability in order, entries read back.
+
+One entry holds one batch. Several appends of one turn of the loop are flushed together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+from holdfast.errors import Corrupt
+from holdfast.log import entry
+from holdfast.log.errors import LogsStopped
+from holdfast.segment.names import PartitionId
+from holdfast.types import Buffer
+from holdfast.wal import LogId, Wal
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose write-ahead log this is. Kept in its user data."""
+
+    cluster: str
+    broker: str
+    generation: int  # Rises with every unclean open; leader epochs follow it.
+    version: int = 1
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+
+def read_identity(wal: Wal) -> Identity | None:
+    """None when the log is new."""
+    if not wal.state.user_data:
+        return None
+    try:
+        return Identity(**json.loads(wal.state.user_data))
+    except (ValueError, TypeError) as failure:
+        raise Corrupt(f"the write-ahead log does not say whose it is: {failure}") from failure
+
+
+class Journal:
+    """Belongs to one event loop; only the calls to the disk happen elsewhere."""
+
+    def __init__(self, wal: Wal, identity: Identity) -> None:
+        self._wal = wal
+        self._loop = asyncio.get_running_loop()
+        self._next_index = wal.state.next_index
+        self._waiting: deque[tuple[int, Callable[[int], None], int]] = deque()  # (index, whom to tell, what)
+        self._flush_due = False
+        self._failure: Exception | None = None
+        self.identity = identity
+        self.on_durable: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
+
+    @property
+    def next_index(self) -> int:
+        return self._next_index
+
+    @property
+    def queued_size(self) -> int:
+        return self._wal.queued_size
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._wal.on_disk_size()
+
+    def save_identity(self, identity: Identity) -> None:
+        """Blocks until it is durable: nothing may happen in a generation that could be forgotten."""
+        self._wal.save_user_data(identity.encode())
+        self._wal.sync()
+        self.identity = identity
+
+    def raise_generation(self, generation: int) -> None:
+        if generation > self.identity.generation:
+            self.save_identity(replace(self.identity, generation=generation))
+
+    def append(
+        self, kind: int, home: PartitionId, content: Buffer, on_durable: Callable[[int], None], number: int
+    ) -> int:
+        """Queue an entry; `on_durable(number)` is called in the loop once it is durable. The entry's index."""
+        if self._failure is not None:
+            raise self._failure
+        index = self._next_index
+        payload = (entry.encode_prefix(kind, home), content)
+        self._wal.append(LogId(self.identity.generation, index), [payload])
+        self._next_index = index + 1
+        self._waiting.append((index, on_durable, number))
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+        return index
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._failure is not None:
+            return
+        end = self._next_index
+        try:
+            self._wal.flush(lambda failure: self._tell(end, failure))
+        except Exception as failure:
+            self._done(end, failure)
+
+    def _tell(self, end: int, failure: Exception | None) -> None:
+        """Called by the writer."""
+        self._loop.call_soon_threadsafe(self._done, end, failure)
+
+    def _done(self, end: int, failure: Exception | None) -> None:
+        if failure is not None:
+            if self._failure is None:
+                self._failure = LogsStopped(failure)
+                self._waiting.clear()
+                self.on_failure(self._failure)
+            return
+        while self._waiting and self._waiting[0][0] < end:
+            _, tell, number = self._waiting.popleft()
+            tell(number)
+        self.on_durable()
+
+    def close(self) -> None:
+        """Nothing can be appended any more."""
+        self._failure = self._failure or LogsStopped("closed")
+        self._wal.close()
+
+    def sync(self) -> None:
+        """Blocks until everything appended so far is durable."""
+        self._wal.sync()
+
+    def read_back(self, places: list[tuple[int, int, int]]) -> list[memoryview]:
+        """Pieces of entries' contents, each given as (index, start, size). Blocks."""
+        pieces = []
+        for index, start, size in places:
+            found = next(self._wal.read(index, index + 1))
+            begin = entry.CONTENT_START + start
+            pieces.append(memoryview(found.payload)[begin : begin + size])
+        return pieces
+
+    def purge_below(self, index: int) -> None:
+        """Nothing below this entry is needed any more."""
+        log_id = self._wal.log_id(index - 1)
+        if log_id is not None:
+            self._wal.purge(log_id)
+            if not self._flush_due:
+                self._flush_due = True
+                self._loop.call_soon(self._flush)

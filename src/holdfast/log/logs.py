@@ -1,0 +1,286 @@
+"""All partitions of one broker, over one write-ahead log and one object store.
+
+logs = await Logs.open(wal_directory, objects)
+partition = await logs.partition(PartitionId(topic_id, 0))
+place = await partition.append(batch)
+found = await partition.read(place.base_offset)
+await logs.close()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from dataclasses import replace
+from typing import NamedTuple, Self
+from uuid import UUID
+
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.io.calls import Calls, ThreadCalls
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
+from holdfast.io.disk import Directory
+from holdfast.io.objects import Exists, Objects
+from holdfast.log import entry
+from holdfast.log.errors import LogsStopped, PartitionDeleted, WrongStore
+from holdfast.log.flusher import Flusher
+from holdfast.log.ground import Ground
+from holdfast.log.journal import Identity, Journal, read_identity
+from holdfast.log.partition import PartitionLog
+from holdfast.log.replay import Replayed, continue_at, replay
+from holdfast.log.room import Room
+from holdfast.log.settings import LogSettings, PartitionSettings
+from holdfast.log.tail import Tail
+from holdfast.log.upkeep import Upkeep
+from holdfast.segment.blocks import BlockCache
+from holdfast.segment.garbage import collect_topic
+from holdfast.segment.names import PartitionId
+from holdfast.segment.read import SegmentReader
+from holdfast.segment.versions import Patience
+from holdfast.wal import Wal, WalSettings
+from holdfast.watermark import Watermark
+
+log = logging.getLogger(__name__)
+
+_CLUSTER = "cluster.json"
+
+
+class Parts(NamedTuple):
+    """What is handed in: the store, where blocking calls are made, the time, and randomness."""
+
+    objects: Objects
+    calls: Calls
+    clock: Clock
+    chance: Chance
+
+
+class Logs:
+    """Use `Logs.open`. Belongs to one event loop."""
+
+    def __init__(self, journal: Journal, parts: Parts, settings: LogSettings, replayed: Replayed) -> None:
+        objects, calls, clock, chance = parts
+        blocks = BlockCache(objects, settings.cache_size_max, executor=calls.executor)
+        patience = Patience(clock, chance, calls.block)
+        reader = SegmentReader(blocks)
+        self._ground = Ground(
+            journal, objects, reader, calls, clock, chance, patience, settings, self._changed, self.room
+        )
+        self._use = replayed.use
+        self._replayed = replayed.tails  # Of partitions nobody has opened yet.
+        self._deleting = replayed.deleted
+        self._partitions: dict[PartitionId, PartitionLog] = {}
+        self._opening: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
+        self._room = Room(self, self._ground, self._use)
+        self._flusher = Flusher(self, self._ground)
+        self._upkeep = Upkeep(self, self._ground)
+        self._purged_below = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failure: Exception | None = None
+        journal.on_durable = self._room.update
+        journal.on_failure = self._fail
+
+    @classmethod
+    async def open(
+        cls,
+        wal_directory: Directory,
+        objects: Objects,
+        settings: LogSettings | None = None,
+        *,
+        wal_settings: WalSettings | None = None,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        calls: Calls | None = None,
+        threaded: bool = True,
+        background: bool = True,
+    ) -> Self:
+        """Open the write-ahead log, bring the tails back, and begin flushing in the background."""
+        settings = settings or LogSettings()
+        parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
+        # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
+        wal_settings = replace(
+            wal_settings or WalSettings(), cache_size_max=0, cache_entries_max=0, cache_open_chunk=False
+        )
+        run = parts.calls.run
+        wal = await run(
+            Wal.open, wal_directory, wal_settings, clock=parts.clock, chance=parts.chance, threaded=threaded
+        )
+        try:
+            journal = Journal(wal, await run(_identify, wal, objects, parts.chance))
+            await run(journal.save_identity, journal.identity)
+            replayed = await run(replay, wal, settings.tail_size_max // 2, parts.clock.now_ms())
+            logs = cls(journal, parts, settings, replayed)
+        except BaseException:
+            wal.close()
+            raise
+        for topic_id in logs._deleting:
+            logs._spawn_delete(topic_id)
+        if background:
+            logs._flusher.start()
+            logs._upkeep.start()
+        return logs
+
+    # Partitions
+
+    async def partition(self, home: PartitionId, settings: PartitionSettings | None = None) -> PartitionLog:
+        """A partition's log; opened, and made, when it is not open yet."""
+        self._check_alive()
+        if home.topic_id in self._deleting:
+            raise PartitionDeleted(home.path)
+        if home in self._partitions:
+            return self._partitions[home]
+        if home not in self._opening:
+            self._opening[home] = asyncio.ensure_future(self._open_partition(home, settings or PartitionSettings()))
+            self._opening[home].add_done_callback(lambda _: self._opening.pop(home, None))
+        return await asyncio.shield(self._opening[home])
+
+    async def _open_partition(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+        manifests = await self._ground.open_manifests(home)
+        journal, manifest = self._ground.journal, manifests.manifest
+        taken_over = manifest.stamp.writer != journal.identity.broker and manifest.version > 0
+        if manifest.epoch > journal.identity.generation or (
+            taken_over and manifest.epoch == journal.identity.generation
+        ):
+            await self._ground.calls.run(journal.raise_generation, manifest.epoch + 1)
+        tail = self._replayed.get(home) or Tail(self._use)
+        continue_at(tail, manifest.flushed, home.path)
+        partition = PartitionLog(self._ground, home, settings, manifests, tail)
+        await partition.note_replayed()
+        partition.epochs.note(journal.identity.generation, partition.marks.log_end)
+        if taken_over:
+            await partition.take_over()
+        self._check_alive()
+        if home.topic_id in self._deleting:
+            raise PartitionDeleted(home.path)
+        self._replayed.pop(home, None)
+        self._partitions[home] = partition
+        return partition
+
+    @property
+    def partitions(self) -> list[PartitionLog]:
+        """The partitions that are open."""
+        return list(self._partitions.values())
+
+    async def room(self) -> None:
+        """Wait until producers may go on. Held back, never lost."""
+        await self._room.wait()
+
+    async def delete_topic(self, topic_id: UUID) -> None:
+        """Delete a topic for ever. Durable on return; its objects go in the background, also after a crash."""
+        self._check_alive()
+        durable = Watermark()
+        home = PartitionId(topic_id, 0)
+        index = self._ground.journal.append(entry.DELETE_TOPIC, home, b"", durable.advance, 1)
+        self._deleting[topic_id] = index
+        for each in [each for each in self._partitions if each.topic_id == topic_id]:
+            self._partitions.pop(each).delete()
+        for each in [each for each in self._replayed if each.topic_id == topic_id]:
+            self._replayed.pop(each).clear()
+        await durable.reached(1)
+        self._spawn_delete(topic_id)
+
+    def _spawn_delete(self, topic_id: UUID) -> None:
+        task = asyncio.ensure_future(self._delete_objects(topic_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _delete_objects(self, topic_id: UUID) -> None:
+        """Delete until nothing is left; the entry that says so stays in the write-ahead log until then."""
+        calls, settings = self._ground.calls, self._ground.settings
+        delay_ms = settings.flush_retry_ms
+        while True:
+            try:
+                if not await calls.run(collect_topic, self._ground.objects, topic_id):
+                    break
+            except Unavailable as failure:
+                log.warning("topic %s is deleted, its objects not yet: %s", topic_id, failure)
+                await calls.pause(delay_ms / 1000)
+                delay_ms = min(delay_ms * 2, settings.flush_retry_ms_max)
+        self._deleting[topic_id] = -1  # Known as deleted as long as we run; pins nothing any more.
+        self._changed()
+
+    # Space
+
+    def _changed(self) -> None:
+        """A tail has grown or shrunk: keep memory bounded, let the write-ahead log go where nothing needs it."""
+        self._room.update()
+        self._flusher.wake()
+
+    def purge(self) -> None:
+        """Let the write-ahead log go below the oldest entry that anything still needs."""
+        needed = self._ground.journal.next_index
+        for tail in self.tails():
+            if tail.first is not None:
+                needed = min(needed, tail.first.index)
+        needed = min([needed, *(index for index in self._deleting.values() if index >= 0)])
+        if needed > self._purged_below and self._failure is None:
+            self._purged_below = needed
+            self._ground.journal.purge_below(needed)
+
+    def tails(self) -> list[Tail]:
+        """All tails, also of partitions nobody has opened."""
+        return [*(each.tail for each in self._partitions.values()), *self._replayed.values()]
+
+    # The end
+
+    async def flush_all(self) -> None:
+        """Flush everything that is durable."""
+        await self._flusher.flush_all()
+
+    async def close(self) -> None:
+        """Make everything durable, flush within the time limit, and let the directory go."""
+        await self._upkeep.stop()
+        await self._flusher.stop()
+        if self._failure is None:
+            with contextlib.suppress(HoldfastError):
+                await self._ground.calls.run(self._ground.journal.sync)
+                await asyncio.sleep(0)  # Word of durability is on its way to us.
+            timeout = self._ground.settings.close_timeout_ms / 1000
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.flush_all(), timeout)
+            self.purge()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for partition in self._partitions.values():
+            partition.fail(LogsStopped("closed"))
+        self._failure = self._failure or LogsStopped("closed")
+        self._ground.calls.close()
+        self._ground.journal.close()
+
+    def _check_alive(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _fail(self, failure: Exception) -> None:
+        log.critical("%s", failure)
+        self._failure = failure
+        for partition in self._partitions.values():
+            partition.fail(failure)
+        self._room.fail(failure)
+
+    @property
+    def failure(self) -> Exception | None:
+        """What stopped the logs, if anything did."""
+        return self._failure
+
+
+def _identify(wal: Wal, objects: Objects, chance: Chance) -> Identity:
+    """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation."""
+    identity = read_identity(wal)
+    cluster = _cluster_of(objects, identity.cluster if identity else f"{chance.bits(128):032x}")
+    if identity is None:
+        return Identity(cluster, f"{chance.bits(128):032x}", 1)
+    if identity.cluster != cluster:
+        raise WrongStore(identity.cluster, cluster, objects.url)
+    return identity if wal.opened.clean else replace(identity, generation=identity.generation + 1)
+
+
+def _cluster_of(objects: Objects, cluster: str) -> str:
+    """The cluster's id in the store; written there when it has none."""
+    try:
+        objects.put_if_absent(_CLUSTER, [json.dumps({"version": 1, "cluster": cluster}).encode()])
+    except Exists:
+        return str(json.loads(objects.get(_CLUSTER))["cluster"])
+    return cluster

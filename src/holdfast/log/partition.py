@@ -1,0 +1,265 @@
+"""One partition: appends, acks, marks, waits. Reads are in `read`, flushes in `flush`, look-ups in `lookup`.
+
+Everything here happens on one event loop and without a pause in between, so whoever looks sees the tail, the marks and
+the manifest of the same moment: an offset is in a committed segment, or in the tail, and never in neither.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import NamedTuple
+
+from holdfast.log import entry
+from holdfast.log.epochs import Epochs
+from holdfast.log.errors import PartitionDeleted
+from holdfast.log.flush import Flushing
+from holdfast.log.ground import Ground
+from holdfast.log.lookup import Lookup
+from holdfast.log.marks import Marks
+from holdfast.log.producers import ProducerTable, Transactions
+from holdfast.log.read import Read, Reading
+from holdfast.log.settings import PartitionSettings
+from holdfast.log.tail import Tail, TailBatch
+from holdfast.record.batch import BatchHeader, check, read_header, split, stamp, stamp_log_append_time
+from holdfast.record.layout import HEADER_SIZE
+from holdfast.record.marker import Marker, build_marker
+from holdfast.segment.info import Aborted
+from holdfast.segment.manifest import Manifest
+from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.names import PartitionId
+from holdfast.types import Buffer, Offset
+from holdfast.watermark import Watermark
+
+READ_RECORDS_MAX = 100
+READ_SIZE_MAX = 4 << 20
+_REPLAY_COUNT = 1024  # Spilled batches read back at a time.
+
+
+class Appended(NamedTuple):
+    """Where a batch is."""
+
+    base_offset: Offset
+    end_offset: Offset
+    append_time_ms: int  # -1 unless the topic stamps its own time.
+    repeated: bool = False  # It was appended before; this is where.
+
+
+class PartitionLog:
+    """One partition's log. Made by `Logs`."""
+
+    def __init__(
+        self, ground: Ground, home: PartitionId, settings: PartitionSettings, manifests: ManifestLog, replayed: Tail
+    ) -> None:
+        manifest = manifests.manifest
+        self.home = home
+        self.settings = settings
+        self.ground = ground
+        self.manifests = manifests
+        self.manifest: Manifest = manifest
+        self.tail = replayed
+        end = max((batch.end for batch in replayed), default=manifest.flushed)
+        self.marks = Marks(manifest.log_start, manifest.flushed, Offset(end), Offset(end), Offset(end))
+        self.producers = ProducerTable(manifest.producers)
+        self.transactions = Transactions(self.producers.open_transactions())
+        self.epochs = Epochs(manifest.epochs)
+        self.durable = Watermark(end)
+        self.high_watermark = Watermark(end)
+        self._failure: Exception | None = None
+        self._reading = Reading(self)
+        self._flushing = Flushing(self)
+        self._lookup = Lookup(self)
+
+    # Writing
+
+    async def append(self, batches: Buffer) -> Appended:
+        """Append one or more batches and wait until they are acknowledged. Returns the place of all of them."""
+        await self.ground.room()
+        places = [self.append_one(header, batch) for header, batch in self.check_batches(batches)]
+        await self.acknowledged(places[-1].end_offset)
+        return Appended(places[0].base_offset, places[-1].end_offset, *places[0][2:])
+
+    def check_batches(self, batches: Buffer) -> list[tuple[BatchHeader, memoryview]]:
+        """Hold all batches of a request against every rule, before the first of them is appended."""
+        self.check_alive()
+        view = memoryview(batches)
+        if view.readonly:
+            view = memoryview(bytearray(view))  # Offsets are stamped in place.
+        found = list(split(view))
+        if not found:
+            raise ValueError("append needs at least one batch")
+        return [(check(batch, self.settings.batch_size_max), batch) for _, batch in found]
+
+    def append_one(self, header: BatchHeader, batch: memoryview) -> Appended:
+        """Append a checked batch, without waiting. Stamps it in place; its bytes must not change any more."""
+        self.check_alive()
+        repeat = self.producers.find_repeat(header)
+        if repeat is not None:
+            base = Offset(repeat.base_offset)
+            return Appended(base, Offset(base + header.last_offset_delta + 1), -1, repeated=True)
+        now_ms = self.ground.clock.now_ms()
+        append_time_ms = -1
+        if self.settings.timestamp_type == "log_append" and not header.is_control:
+            append_time_ms = now_ms
+            stamp_log_append_time(batch, now_ms)
+            header = header._replace(max_timestamp=now_ms)
+        base = self.marks.log_end
+        stamp(batch, base, self.epochs.current)
+        header = header._replace(base_offset=base, leader_epoch=self.epochs.current)
+        end = header.end_offset
+        index = self.ground.journal.append(entry.BATCHES, self.home, batch, self._note_durable, end)
+        self.tail.add(TailBatch(header, batch, index, 0, now_ms))
+        self.note_batch(header, batch)
+        self.marks = self.marks.appended(end, visible=self.settings.durability == "memory")
+        self.high_watermark.advance(self.marks.high_watermark)
+        self.ground.on_change()
+        return Appended(base, Offset(end), append_time_ms)
+
+    def append_marker(self, marker: Marker) -> Appended:
+        """Append the end of a producer's transaction. A repeated one is harmless."""
+        self.check_alive()
+        self.producers.check_marker(marker)
+        batch = memoryview(build_marker(marker))
+        return self.append_one(check(batch, len(batch) + HEADER_SIZE, from_client=False), batch)
+
+    def note_batch(self, header: BatchHeader, batch: memoryview) -> None:
+        """Let producers, transactions and epochs know of a batch in the tail."""
+        self.epochs.note(header.leader_epoch, header.base_offset)
+        ended = self.producers.apply(header, batch)
+        if ended is not None:
+            self.transactions.end(ended)
+        elif header.is_transactional and not header.is_control:
+            self.transactions.begin(header.producer_id, header.base_offset)
+
+    async def note_replayed(self) -> None:
+        """Go through the tail that the write-ahead log brought back, as if it had just been appended."""
+        batches = list(self.tail)
+        for start in range(0, len(batches), _REPLAY_COUNT):
+            for data in await self.bytes_of(batches[start : start + _REPLAY_COUNT]):
+                self.note_batch(read_header(data), data)
+
+    async def acknowledged(self, end: int) -> None:
+        """Wait until everything below `end` may be acknowledged: a repeat waits for its original, too."""
+        if self.settings.durability == "fsync":
+            await self.durable.reached(end)
+
+    def _note_durable(self, end: int) -> None:
+        if self._failure is None:
+            self.marks = self.marks.became_durable(end)
+            self.durable.advance(end)
+            self.high_watermark.advance(self.marks.high_watermark)
+
+    # Reading
+
+    @property
+    def last_stable(self) -> Offset:
+        """Below this every transaction is decided."""
+        return Offset(self.transactions.last_stable(self.marks.high_watermark))
+
+    async def read(
+        self,
+        offset: int,
+        max_records: int | None = READ_RECORDS_MAX,
+        max_bytes: int = READ_SIZE_MAX,
+        *,
+        committed: bool = False,
+    ) -> Read:
+        """Batches from `offset` on. Depends on no earlier call, and waits for no writer."""
+        return await self._reading.read(offset, max_records, max_bytes, committed=committed)
+
+    def aborted(self, start: int, end: int) -> list[Aborted]:
+        """The aborted transactions with an offset in `[start, end)`."""
+        return self.manifest.segments.aborted(start, end) + self.transactions.aborted(start, end)
+
+    async def wait(self, offset: int, timeout: float | None = None) -> bool:
+        """Wait until `offset` is readable; False on timeout."""
+        self.check_alive()
+        reached = self.high_watermark.reached(offset + 1)
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(reached, timeout)
+                return True
+            return False
+        finally:
+            reached.cancel()
+
+    async def find_timestamp(self, timestamp: int) -> tuple[Offset, int] | None:
+        """The first record at or after a time, as its offset and its time."""
+        return await self._lookup.find_timestamp(timestamp)
+
+    async def find_max_timestamp(self) -> tuple[Offset, int] | None:
+        """The record with the highest timestamp."""
+        return await self._lookup.find_max_timestamp()
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """The largest known epoch not above this one, and where it ends."""
+        return self.epochs.end_of(epoch, self.marks.log_end)
+
+    # Storing
+
+    async def flush(self) -> bool:
+        """Move durable batches into one segment; False if there were none."""
+        return await self._flushing.flush()
+
+    @property
+    def is_flushing(self) -> bool:
+        return self._flushing.end > 0
+
+    @property
+    def flushing_end(self) -> int:
+        """Up to where a flush is under way; 0 if none is."""
+        return self._flushing.end
+
+    async def delete_records(self, before: int) -> Offset:
+        """Let go of everything below an offset; -1 stands for the high watermark. The new log start."""
+        return await self._flushing.delete_records(self.marks.high_watermark if before == -1 else before)
+
+    async def apply_retention(self) -> bool:
+        """Let go of what is too old or too much; whether anything was."""
+        return await self._flushing.apply_retention()
+
+    def adopt(self, manifest: Manifest) -> None:
+        """A newer manifest is committed: from this moment on reads find there what the tail lets go of."""
+        if manifest.version <= self.manifest.version:
+            return
+        self.manifest = manifest
+        self.marks = self.marks.stored(manifest.log_start, manifest.flushed)
+        self.tail.release(manifest.flushed)
+        self.transactions.release(manifest.flushed)
+        self.ground.on_change()
+
+    async def refresh_manifest(self) -> Manifest:
+        """Load the newest manifest: someone else, such as compaction, may have committed."""
+        return await self._flushing.refresh()
+
+    async def take_over(self) -> None:
+        """Commit our epoch before anything else, so that a writer in a lower one is fenced."""
+        await self._flushing.raise_epoch()
+
+    async def bytes_of(self, batches: list[TailBatch]) -> list[memoryview]:
+        """The bytes of batches of the tail; those of spilled ones come from the write-ahead log."""
+        held = [batch.data for batch in batches]  # Looked at once: a batch may be spilled while we wait.
+        spilled = [
+            (each.index, each.start, each.size) for each, data in zip(batches, held, strict=True) if data is None
+        ]
+        found = iter(await self.ground.calls.run(self.ground.journal.read_back, spilled) if spilled else [])
+        return [data if data is not None else next(found) for data in held]
+
+    # The end
+
+    def check_alive(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def fail(self, failure: Exception) -> None:
+        """Stop for good: everybody who waits is told, and everybody who comes later."""
+        if self._failure is None:
+            self._failure = failure
+            self.durable.fail(failure)
+            self.high_watermark.fail(failure)
+
+    def delete(self) -> None:
+        """The topic is deleted: nothing of it is needed any more."""
+        self.fail(PartitionDeleted(self.home.path))
+        self.tail.clear()
+        self.ground.on_change()

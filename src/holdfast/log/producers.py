@@ -1,0 +1,178 @@
+"""What a partition remembers of its producers: repeats are known again, gaps and zombies refused, transactions tracked.
+
+The table is a pure function of the batches: rebuilt from a snapshot and the batches behind it, it is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld, TransactionMismatch
+from holdfast.record.batch import BatchHeader
+from holdfast.record.layout import NO_PRODUCER, SEQUENCE_MASK
+from holdfast.record.marker import Marker, MarkerKind, read_marker
+from holdfast.segment.info import Aborted
+from holdfast.segment.producers import BATCHES_MAX, ProducerBatch, Producers, ProducerState
+from holdfast.types import Offset
+
+
+class Ended(NamedTuple):
+    """A transaction that a marker has ended."""
+
+    producer_id: int
+    first_offset: int
+    marker_offset: int
+    aborted: bool
+
+
+class ProducerTable:
+    """The producers of one partition."""
+
+    def __init__(self, producers: Producers | None = None) -> None:
+        self._states: dict[int, ProducerState] = dict(producers or {})
+
+    def snapshot(self) -> dict[int, ProducerState]:
+        return dict(self._states)
+
+    def state(self, producer_id: int) -> ProducerState | None:
+        return self._states.get(producer_id)
+
+    def find_repeat(self, header: BatchHeader) -> ProducerBatch | None:
+        """The batch that this one repeats, if it is one of the last five. Raises for a gap, an old repeat, a zombie."""
+        if header.producer_id == NO_PRODUCER:
+            return None
+        state = self._states.get(header.producer_id)
+        if state is None:
+            return None
+        if header.producer_epoch < state.epoch:
+            raise ProducerEpochOld(header.producer_id, state.epoch, header.producer_epoch)
+        if header.base_sequence < 0:
+            return None  # A marker: it has no sequence.
+        if header.producer_epoch > state.epoch:
+            if header.base_sequence != 0:
+                raise SequenceGap(header.producer_id, 0, header.base_sequence)
+            return None
+        for batch in state.batches:
+            if (batch.base_sequence, batch.last_sequence) == (header.base_sequence, header.last_sequence):
+                return batch
+        self._check_follows(state, header)
+        return None
+
+    @staticmethod
+    def _check_follows(state: ProducerState, header: BatchHeader) -> None:
+        if not state.batches:
+            return  # Only markers so far in this epoch: any sequence begins it.
+        expected = (state.batches[-1].last_sequence + 1) & SEQUENCE_MASK
+        if header.base_sequence == expected:
+            return
+        behind = (expected - header.base_sequence) & SEQUENCE_MASK
+        if behind <= SEQUENCE_MASK // 2:
+            raise SequenceOld(header.producer_id, expected, header.base_sequence)
+        raise SequenceGap(header.producer_id, expected, header.base_sequence)
+
+    def apply(self, header: BatchHeader, batch: memoryview) -> Ended | None:
+        """Note an appended batch; the transaction that it ends, if it is a marker."""
+        if header.producer_id == NO_PRODUCER:
+            return None
+        if header.is_control:
+            return self._apply_marker(header.base_offset, read_marker(batch))
+        state = self._states.get(header.producer_id)
+        if state is None or header.producer_epoch > state.epoch:
+            start = state.transaction_start if state else None
+            state = ProducerState(header.producer_id, header.producer_epoch, transaction_start=start)
+        noted = ProducerBatch(header.base_sequence, header.last_sequence, header.base_offset, header.max_timestamp)
+        start = state.transaction_start
+        if header.is_transactional and start is None:
+            start = Offset(header.base_offset)
+        self._states[header.producer_id] = replace(
+            state,
+            batches=(*state.batches, noted)[-BATCHES_MAX:],
+            transaction_start=start,
+            last_timestamp=header.max_timestamp,
+        )
+        return None
+
+    def _apply_marker(self, offset: int, marker: Marker) -> Ended | None:
+        state = self._states.get(marker.producer_id)
+        if state is None or marker.producer_epoch > state.epoch:
+            start = state.transaction_start if state else None
+            state = ProducerState(marker.producer_id, marker.producer_epoch, transaction_start=start)
+        first = state.transaction_start
+        self._states[marker.producer_id] = replace(
+            state,
+            transaction_start=None,
+            coordinator_epoch=max(marker.coordinator_epoch, state.coordinator_epoch),
+            last_timestamp=marker.timestamp,
+        )
+        if first is None:
+            return None  # A repeated marker is harmless.
+        return Ended(marker.producer_id, first, offset, marker.kind == MarkerKind.ABORT)
+
+    def check_marker(self, marker: Marker) -> None:
+        """A marker from an older coordinator, or for an older epoch, must not end anything."""
+        state = self._states.get(marker.producer_id)
+        if state is None:
+            return
+        if marker.producer_epoch < state.epoch:
+            raise ProducerEpochOld(marker.producer_id, state.epoch, marker.producer_epoch)
+        if marker.coordinator_epoch < state.coordinator_epoch:
+            reason = f"coordinator epoch {marker.coordinator_epoch} is older than {state.coordinator_epoch}"
+            raise TransactionMismatch(marker.producer_id, reason)
+
+    def expire(self, before_ms: int) -> int:
+        """Forget the producers that were silent since `before_ms` and have no open transaction; how many."""
+        silent = [
+            number
+            for number, state in self._states.items()
+            if state.transaction_start is None and state.last_timestamp < before_ms
+        ]
+        for number in silent:
+            del self._states[number]
+        return len(silent)
+
+    def open_transactions(self) -> dict[int, int]:
+        """Producer id → first offset of its open transaction."""
+        started = ((number, state.transaction_start) for number, state in self._states.items())
+        return {number: start for number, start in started if start is not None}
+
+
+class Transactions:
+    """Which transactions are open, which were aborted, and where everything below is decided."""
+
+    def __init__(self, open_: dict[int, int]) -> None:
+        self._open = dict(open_)
+        self._ending: list[Ended] = []  # Their markers are appended but not below the high watermark yet.
+        self._aborted: list[Aborted] = []  # Of transactions whose marker is in the tail.
+
+    def begin(self, producer_id: int, offset: int) -> None:
+        self._open.setdefault(producer_id, offset)
+
+    def end(self, ended: Ended) -> None:
+        self._open.pop(ended.producer_id, None)
+        self._ending.append(ended)
+        if ended.aborted:
+            stable = self._first_open(ended.marker_offset + 1)
+            aborted = Aborted(ended.producer_id, ended.first_offset, ended.marker_offset, stable)
+            self._aborted.append(aborted)
+
+    def _first_open(self, default: int) -> int:
+        return min(self._open.values(), default=default)
+
+    def last_stable(self, high_watermark: int) -> int:
+        """Below this every transaction is decided, and its marker is readable."""
+        if self._ending:
+            self._ending = [each for each in self._ending if each.marker_offset >= high_watermark]
+        undecided = min((each.first_offset for each in self._ending), default=high_watermark)
+        return min(self._first_open(high_watermark), undecided, high_watermark)
+
+    def aborted(self, start: int, end: int) -> list[Aborted]:
+        """Aborted transactions with an offset in `[start, end)` whose marker is in the tail."""
+        return [each for each in self._aborted if each.first_offset < end and each.last_offset >= start]
+
+    def aborted_with_marker_in(self, start: int, end: int) -> list[Aborted]:
+        return [each for each in self._aborted if start <= each.last_offset < end]
+
+    def release(self, end: int) -> None:
+        """The markers below `end` are in a committed segment."""
+        self._aborted = [each for each in self._aborted if each.last_offset >= end]

@@ -1,0 +1,166 @@
+"""Reads of one partition: older data from segments, newer from the tail, in one loop over both.
+
+Each step looks at the marks of its own moment: below `flushed` the manifest has the offset, above it the tail has it.
+A flush that commits between two steps only moves the border.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from holdfast.errors import Unavailable
+from holdfast.io.objects import NotFound
+from holdfast.log.errors import ColdReadFailed, OutOfRange
+from holdfast.log.tail import TailBatch
+from holdfast.segment.info import Aborted
+from holdfast.segment.read import Expired, SegmentRead, after_not_found
+from holdfast.types import Offset
+
+if TYPE_CHECKING:
+    from holdfast.log.partition import PartitionLog
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a read found."""
+
+    buffers: list[memoryview]  # Each one or more whole batches, in order.
+    next_offset: Offset  # Where to go on.
+    high_watermark: Offset
+    last_stable: Offset
+    log_start: Offset
+    end_reached: bool  # Nothing was readable behind this when the read ended.
+    record_count: int = 0
+    aborted: list[Aborted] = field(default_factory=list)  # Only for committed reads.
+
+
+class _Budget:
+    """What is left of a read's limits. The first batch is always granted, so that a read makes progress."""
+
+    def __init__(self, max_records: int | None, max_bytes: int) -> None:
+        self.records_left = max_records
+        self.bytes_left = max_bytes
+        self._granted = False
+
+    def grant(self, size: int, records: int) -> bool:
+        """Take so much from the limits, unless it is too much and not the first."""
+        if self._granted and (
+            size > self.bytes_left or (self.records_left is not None and records > self.records_left)
+        ):
+            return False
+        self._granted = True
+        self.bytes_left -= size
+        if self.records_left is not None:
+            self.records_left -= records
+        return True
+
+    @property
+    def spent(self) -> bool:
+        return self._granted and (self.bytes_left <= 0 or (self.records_left is not None and self.records_left <= 0))
+
+
+class Reading:
+    """The reads of one partition."""
+
+    def __init__(self, partition: PartitionLog) -> None:
+        self._partition = partition
+        self._reads = partition.ground.reads
+
+    async def read(self, offset: int, max_records: int | None, max_bytes: int, *, committed: bool) -> Read:
+        partition = self._partition
+        partition.check_alive()
+        self._check_range(offset)
+        budget = _Budget(max_records, max_bytes)
+        buffers: list[memoryview] = []
+        records = 0
+        at = Offset(offset)
+        while not budget.spent:
+            limit = partition.last_stable if committed else partition.marks.high_watermark
+            if at >= limit:
+                break
+            source = self._from_segments if at < partition.marks.flushed else self._from_tail
+            found = await source(at, limit, budget)
+            partition.check_alive()
+            buffers += found.buffers
+            records += found.record_count
+            if found.next_offset == at:
+                break
+            at = found.next_offset
+        return self._result(offset, at, buffers, records, committed=committed)
+
+    def _check_range(self, offset: int) -> None:
+        marks = self._partition.marks
+        if offset < marks.log_start:
+            raise OutOfRange(offset, marks.log_start, marks.log_end)
+
+    def _result(self, start: int, at: int, buffers: list[memoryview], records: int, *, committed: bool) -> Read:
+        partition = self._partition
+        marks, last_stable = partition.marks, partition.last_stable
+        return Read(
+            buffers,
+            Offset(at),
+            marks.high_watermark,
+            last_stable,
+            marks.log_start,
+            at >= (last_stable if committed else marks.high_watermark),
+            records,
+            partition.aborted(start, at) if committed and buffers else [],
+        )
+
+    async def _from_tail(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
+        taken: list[TailBatch] = []
+        for batch in self._partition.tail.from_offset(offset):
+            if batch.base >= limit or not budget.grant(batch.size, batch.record_count):
+                break
+            taken.append(batch)
+        self._count_tail(taken)
+        buffers = await self._partition.bytes_of(taken)
+        end = taken[-1].end if taken else offset
+        size, records = sum(each.size for each in taken), sum(each.record_count for each in taken)
+        return SegmentRead(buffers, Offset(end), size, len(taken), records, cached=True)
+
+    def _count_tail(self, batches: list[TailBatch]) -> None:
+        if not batches:
+            return
+        partition = self._partition
+        place = "in-flight" if batches[0].base < partition.flushing_end else "buffer"
+        if batches[0].data is None:
+            place = "spilled"
+        self._reads[place] += 1
+        log.debug("%s: read at %d served from %s", partition.home.path, batches[0].base, place)
+
+    async def _from_segments(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
+        partition = self._partition
+        info = partition.manifest.segments.holding(offset)
+        assert info is not None, "the manifest tiles what is flushed"
+        try:
+            found = await partition.ground.calls.run(
+                partition.ground.reader.read,
+                info,
+                offset,
+                budget.bytes_left,
+                max_records=budget.records_left,
+                end=limit,
+            )
+        except NotFound:
+            newest = await partition.refresh_manifest()
+            after = after_not_found(info, newest)
+            if isinstance(after, Expired):
+                raise OutOfRange(offset, after.log_start, partition.marks.log_end) from None
+            return await self._from_segments(offset, limit, budget)
+        except Unavailable as failure:
+            raise ColdReadFailed(partition.home.path, offset, failure) from failure
+        if found.batch_count and not budget.grant(found.size, found.record_count):
+            return SegmentRead([], Offset(offset), 0, 0, 0, cached=found.cached)
+        place = "cache" if found.cached else "store"
+        self._reads[place] += 1
+        log.debug("%s: read at %d served from %s", partition.home.path, offset, place)
+        return found
+
+
+def _reached(records: int, limit: int | None) -> bool:
+    return limit is not None and records >= limit

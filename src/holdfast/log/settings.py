@@ -1,0 +1,46 @@
+"""Settings of partitions and of all logs together: values only, units in the names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+MIB = 1 << 20
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSettings:
+    """How one topic's partitions are kept. No limit is -1."""
+
+    durability: Literal["fsync", "memory"] = "fsync"  # What an ack waits for.
+    timestamp_type: Literal["create", "log_append"] = "create"
+    batch_size_max: int = 1_048_588  # Bytes.
+    cleanup: frozenset[Literal["delete", "compact"]] = frozenset({"delete"})
+    retention_ms: int = 7 * DAY_MS
+    retention_size: int = -1  # Bytes.
+    tombstone_retention_ms: int = DAY_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """How all partitions of one broker share memory, disk and store."""
+
+    segment_size_max: int = 64 * MIB  # Bytes; a tail of this size is flushed.
+    flush_age_ms_max: int = 300_000  # A tail older than this is flushed, also when its partition is quiet.
+    tail_size_max: int = 256 * MIB  # Bytes of tails in memory; what is above is read back from the write-ahead log.
+    wal_size_max: int = 4096 * MIB  # Bytes; past it producers are held back until a flush has made room.
+    cache_size_max: int = 128 * MIB  # Bytes of segment blocks in memory.
+    flushes_max: int = 4  # At the same time.
+    flush_retry_ms: int = 100  # After a failure; doubled each time, up to …
+    flush_retry_ms_max: int = 10_000
+    retention_check_ms: int = 60_000
+    garbage_check_ms: int = 600_000
+    close_timeout_ms: int = 8_000  # What is not flushed by then comes back from the write-ahead log.
+    producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten.
+
+    def __post_init__(self) -> None:
+        if self.cache_size_max < 4 * MIB:
+            raise ValueError(f"cache_size_max must be at least {4 * MIB} bytes, not {self.cache_size_max}")
+        if self.segment_size_max < 1:
+            raise ValueError("segment_size_max must be at least 1 byte")

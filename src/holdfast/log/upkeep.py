@@ -1,0 +1,77 @@
+"""The rest of the background: retention, silent producers, garbage in the store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.log.ground import Ground
+from holdfast.log.partition import PartitionLog
+from holdfast.segment.garbage import collect_partition, store_time_ms
+
+if TYPE_CHECKING:
+    from holdfast.log.logs import Logs
+
+log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Goes round all partitions from time to time."""
+
+    def __init__(self, logs: Logs, ground: Ground) -> None:
+        self._logs = logs
+        self._ground = ground
+        self._tasks: list[asyncio.Task[None]] = []
+        self._collected: dict[PartitionLog, int] = {}  # The manifest version at the last collection.
+
+    def start(self) -> None:
+        settings = self._ground.settings
+        self._tasks = [
+            asyncio.ensure_future(self._every(settings.retention_check_ms, self.apply_retention)),
+            asyncio.ensure_future(self._every(settings.garbage_check_ms, self.collect_garbage)),
+        ]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _every(self, period_ms: int, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await self._ground.calls.pause(period_ms / 1000)
+            await work()
+
+    async def _each(self, what: str, work: Callable[[PartitionLog], Awaitable[object]]) -> None:
+        """Do it for every partition; one that fails does not stop the others, and is tried again next time."""
+        for partition in self._logs.partitions:
+            try:
+                await work(partition)
+            except HoldfastError as failure:
+                log.warning("%s: %s is late: %s", partition.home.path, what, failure)
+
+    async def apply_retention(self) -> None:
+        """Let every partition go of what is too old or too much, and forget silent producers."""
+        before_ms = self._ground.clock.now_ms() - self._ground.settings.producer_expiry_ms
+        for partition in self._logs.partitions:
+            partition.producers.expire(before_ms)
+        await self._each("retention", PartitionLog.apply_retention)
+
+    async def collect_garbage(self) -> None:
+        """Delete what no manifest needs any more, where anything has changed since the last time."""
+        try:
+            now_ms = await self._ground.calls.run(store_time_ms, self._ground.objects, self._ground.clock)
+        except HoldfastError as failure:
+            log.warning("garbage is not collected this time: %s", failure)
+            return
+
+        async def collect(partition: PartitionLog) -> None:
+            if self._collected.get(partition) != partition.manifest.version:
+                version = partition.manifest.version
+                found = await self._ground.calls.run(collect_partition, self._ground.objects, partition.home, now_ms)
+                if not found.segments and not found.versions:
+                    self._collected[partition] = version
+
+        await self._each("garbage collection", collect)
