@@ -9,17 +9,22 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 from benchmarks.wal import machine, peer, plan
 from benchmarks.wal.aims import aims
 from benchmarks.wal.figures import Figures
-from benchmarks.wal.results import Run, write_json, write_markdown
+from benchmarks.wal.results import Run, surroundings, write_json, write_markdown
 from benchmarks.wal.rounds import Runner
 from benchmarks.wal.tables import Table, aim_table, latency_table, memory_table, workload_table
 from rich.console import Console
 from rich.table import Table as RichTable
 
 MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
+BUSY_PERCENT_MAX = 15
+BUSY = (
+    "others kept the machine busy: whoever sleeps for an fsync waits for a core afterwards, so measure again when quiet"
+)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -60,13 +65,15 @@ def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Ru
         program, missing = peer.build()
     with talk.status("measuring") as status:
         measurements = list(Runner(directory, program).rounds(scale, status.update))
+    load, busy = ([float(str(m[key])) for m in measurements] for key in ("load", "busy_percent"))
     return Run(
         date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         scale=dataclasses.asdict(scale),
         machine=machine.describe(arguments.dir),
         versions=machine.versions() | (peer.versions() if program else {}),
-        load=[float(str(measurement["load"])) for measurement in measurements],
-        notes=[missing] if missing else [],
+        load=(min(load), max(load)),
+        busy_percent=(median(busy), max(busy)),
+        notes=[note for note in (missing, BUSY if median(busy) > BUSY_PERCENT_MAX else "") if note],
         measurements=measurements,
     )
 
@@ -87,7 +94,7 @@ def show(run: Run, results: Path | None) -> int:
         output.print(_rich(table))
     for note in run["notes"]:
         output.print(note, markup=False)
-    output.print(f"load average {min(run['load']):.1f} to {max(run['load']):.1f}")
+    output.print(surroundings(run), markup=False)
     if results:
         from benchmarks.wal.plot import write_plot  # Slow to import, and only needed here.
 

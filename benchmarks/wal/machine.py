@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+import time
 from pathlib import Path
 
 from benchmarks.wal.peer import CHECKOUT
@@ -35,6 +36,20 @@ def file_system(directory: Path) -> str:
         if directory.resolve().is_relative_to(point) and len(point) > len(best[0]):
             best = (point, kind)
     return best[1]
+
+
+def busy_percent(seconds: float = 0.1) -> float:
+    """How much of all cores others use while we do nothing: what spoils a run most."""
+    before = _cpu_times()
+    time.sleep(seconds)
+    total, idle = (after - was for after, was in zip(_cpu_times(), before, strict=True))
+    return round(100 * (1 - idle / total), 1) if total else 0.0
+
+
+def _cpu_times() -> tuple[int, int]:
+    """Ticks of all cores since the machine started: all, and idle ones."""
+    ticks = [int(number) for number in _first_line("/proc/stat").split()[1:]]
+    return sum(ticks), ticks[3] + ticks[4]
 
 
 def _first_line(path: str) -> str:

@@ -13,6 +13,7 @@ WORKLOADS: dict[str, Callable[[Arguments], Report]] = {
     "each_async": ours_async.each_async,
     "batch": ours_write.batch,
     "single": ours_write.single,
+    "steady": ours_write.steady,
     "appenders": ours_async.appenders,
     "replay": ours_read.replay,
     "read_cache": ours_read.from_cache,

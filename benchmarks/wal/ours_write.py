@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
-from benchmarks.wal.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report, memory_size
+from benchmarks.wal.workload import (
+    PURGE_EVERY,
+    STEADY_WARM_UP_BATCHES,
+    WARM_UP_FLUSHES,
+    Arguments,
+    Payloads,
+    Report,
+    memory_size,
+)
 
 from holdfast.io.disk import RealDirectory
 from holdfast.wal import LogId, Wal, WalSettings
@@ -74,6 +83,25 @@ def single(arguments: Arguments) -> Report:
             wal.append(LogId(EPOCH, index), [payload])
         wal.sync()
         report.add(len(round_), start)
+    wal.close()
+    return report
+
+
+def steady(arguments: Arguments) -> Report:
+    """As `batch`, in a log that has run for a while: purged behind every few flushes, so that chunks are recycled."""
+    payloads = Payloads(arguments.number("size"))
+    wal = open_log(arguments)
+    report = Report()
+    warm_up = STEADY_WARM_UP_BATCHES * arguments.number("batch")
+    for indexes in itertools.chain(arguments.plain_batches(warm_up), arguments.batches(warm_up)):
+        round_ = payloads.of(indexes)
+        start = time.perf_counter()
+        wal.append(LogId(EPOCH, indexes.start), round_)
+        if indexes.start and indexes.start // arguments.number("batch") % PURGE_EVERY == 0:
+            wal.purge(LogId(EPOCH, indexes.start - 1))
+        wal.sync()
+        if indexes.start >= warm_up:
+            report.add(len(round_), start)
     wal.close()
     return report
 

@@ -10,8 +10,9 @@ SIZES = (100, 1024)
 BATCH = 1000
 APPENDERS = 64
 
-# Both logs get the same limits. Only the memory workload has small ones.
+# Both logs get the same limits. Those for a steady state and for memory are small.
 LIMITS = {"chunk_size": 64 * MIB, "chunk_entries": 1 << 20, "cache_size": 64 * MIB, "cache_entries": 1 << 17}
+STEADY = {"chunk_size": 8 * MIB, "cache_size": 8 * MIB}
 SMALL = {"chunk_size": 16 * MIB, "cache_size": 16 * MIB}
 MEMORY_ALLOWANCE = 16 * MIB  # For the index, the frames in flight and the allocator, on top of cache and open chunk.
 
@@ -58,7 +59,8 @@ class Group:
 
 def groups(scale: Scale) -> list[Group]:
     """The groups of one round."""
-    return [*(group for size in SIZES for group in _groups_of_size(size, scale)), Group(_memory(scale))]
+    of_sizes = [group for size in SIZES for group in _groups_of_size(size, scale)]
+    return [*of_sizes, Group(_steady(scale), scale.turns), Group(_memory(scale))]
 
 
 def _groups_of_size(size: int, scale: Scale) -> list[Group]:
@@ -130,6 +132,11 @@ def _read(size: int, scale: Scale) -> list[Step]:
         Step("ours.read_cache", "ours", "read_cache", size, arguments=counted | huge),
         Step("peer.read_cache", "peer", "read_cache", size, arguments=counted | huge),
     ]
+
+
+def _steady(scale: Scale) -> list[Step]:
+    values = {"entries": scale.entries[1024], "batch": BATCH} | STEADY
+    return [Step(f"{who}.steady", who, "steady", 1024, arguments=values) for who in ("ours", "peer")]
 
 
 def _memory(scale: Scale) -> list[Step]:

@@ -12,7 +12,7 @@ import time
 
 from benchmarks.wal.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report
 
-PIECE_SIZE = 1 << 20
+PIECE_SIZE = 1 << 14  # Large pieces become large folios in the page cache, and small writes into those are slower.
 
 
 def write_and_sync(arguments: Arguments) -> Report:

@@ -23,7 +23,8 @@ class Run(TypedDict):
     scale: dict[str, object]
     machine: dict[str, str]
     versions: dict[str, str]
-    load: list[float]  # The one-minute load average at the begin of each step.
+    load: tuple[float, float]  # The one-minute load average: lowest and highest.
+    busy_percent: tuple[float, float]  # What others used of all cores: median and highest.
     notes: list[str]
     measurements: list[dict[str, object]]
 
@@ -42,9 +43,15 @@ def write_markdown(run: Run, tables: list[Table], path: Path) -> None:
     path.write_text("\n\n".join(parts) + "\n")
 
 
+def surroundings(run: Run) -> str:
+    """How quiet the machine was."""
+    load, busy = run["load"], run["busy_percent"]
+    return f"load average {load[0]} to {load[1]}, others used {busy[0]:.0f} % of the cores (at most {busy[1]:.0f} %)"
+
+
 def _facts(run: Run) -> str:
     facts = {"date": run["date"], **run["machine"], **run["versions"], "rounds": run["scale"]["rounds"]}
-    facts["load average"] = f"{min(run['load']):.1f} to {max(run['load']):.1f}"
+    facts["around"] = surroundings(run)
     return "\n".join(f"- {key}: {value}" for key, value in facts.items())
 
 

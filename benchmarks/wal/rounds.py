@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.wal.machine import busy_percent
 from benchmarks.wal.peer import CHECKOUT
 from benchmarks.wal.plan import LIMITS, Group, Scale, Step, groups
 
@@ -80,14 +81,14 @@ class Runner:
             if not step.directory:
                 shutil.rmtree(self._place(step), ignore_errors=True)
         os.sync()  # What was written before must not slow these steps down.
-        load = {"load": round(os.getloadavg()[0], 2)}
+        around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
         children = [Child(self._command(step, group.turns)) for step in group.steps]
         for child in children:
             child.run_until_ready()
         while waiting := [child for child in children if child.ready]:
             for child in waiting:
                 child.take_turn()
-        reports = [load | child.report() for child in children]
+        reports = [around | child.report() for child in children]
         for step in group.steps:
             if not step.directory and not step.keep:
                 shutil.rmtree(self._place(step), ignore_errors=True)

@@ -35,6 +35,7 @@ _WORKLOADS = [
     ("64 appenders, peer waits 1 ms", "ours.appenders", "peer.appenders_1ms", None),
     ("1,000 per flush, one append", "ours.batch", "peer.batch", "_1000"),
     ("1,000 per flush, 1,000 appends", "ours.single", "peer.single", "_1000"),
+    ("1,000 per flush, purged behind", "ours.steady", "peer.steady", "_1000"),
     ("open and replay, 1,000 per append", "ours.replay_batch", "peer.replay", None),
     ("open and replay, one per append", "ours.replay_single", "peer.replay", None),
     ("read from cache", "ours.read_cache", "peer.read_cache", None),
@@ -49,7 +50,7 @@ def lines(figures: Figures) -> list[Line]:
         for size in SIZES:
             raw = {} if limit is None else raw_limit(figures, size, limit)
             found.append(Line(title, size, figures.series(ours, size), figures.series(peer, size), raw))
-    return found
+    return [line for line in found if line.ours or line.peer]
 
 
 def workload_table(figures: Figures) -> Table:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 
 POOL_SIZE = 65_536
 WARM_UP_FLUSHES = 50  # The first flushes make files and fill caches; they are not counted.
+PURGE_EVERY = 4  # Batches, in a log that is purged behind.
+STEADY_WARM_UP_BATCHES = 40  # Until chunks come back from the purge.
 
 
 class Arguments:
@@ -38,16 +40,19 @@ class Arguments:
             sys.stdin.readline()
             yield float(self._values["seconds"]) / turns
 
-    def batches(self) -> Iterator[range]:
-        """Waits for each turn; yields the indexes of the batches it should write."""
-        entries, batch, turns = self.number("entries"), self.number("batch"), self.number("turns")
-        firsts = range(0, entries, batch)
-        per_turn = -(-len(firsts) // turns)
-        for number, first in enumerate(firsts):
+    def batches(self, start: int = 0) -> Iterator[range]:
+        """Waits for each turn; yields the indexes, from `start` on, of the batches it should write."""
+        batches = list(self.plain_batches(self.number("entries"), start))
+        per_turn = -(-len(batches) // self.number("turns"))
+        for number, indexes in enumerate(batches):
             if number % per_turn == 0:
                 print("ready", flush=True)
                 sys.stdin.readline()
-            yield range(first, min(first + batch, entries))
+            yield indexes
+
+    def plain_batches(self, entries: int, start: int = 0) -> Iterator[range]:
+        batch = self.number("batch")
+        return (range(first, min(first + batch, start + entries)) for first in range(start, start + entries, batch))
 
 
 class Payloads:

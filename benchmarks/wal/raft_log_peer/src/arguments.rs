@@ -42,16 +42,24 @@ impl Arguments {
         }))
     }
 
-    /// Waits for each turn; yields the indexes of the batches it should write.
-    pub fn batches(&self) -> Result<impl Iterator<Item = Range<u64>>, String> {
-        let (entries, batch): (u64, u64) = (self.number("entries")?, self.number("batch")?);
-        let per_turn = entries.div_ceil(batch).div_ceil(self.number("turns")?);
-        Ok((0..entries.div_ceil(batch)).map(move |number| {
+    /// Waits for each turn; yields the indexes, from `start` on, of the batches it should write.
+    pub fn batches(&self, start: u64) -> Result<impl Iterator<Item = Range<u64>>, String> {
+        let entries: u64 = self.number("entries")?;
+        let batch_count = entries.div_ceil(self.number("batch")?);
+        let per_turn = batch_count.div_ceil(self.number("turns")?) as usize;
+        let batches = self.plain_batches(start, entries)?.enumerate();
+        Ok(batches.map(move |(number, indexes)| {
             if number % per_turn == 0 {
                 wait_for_turn();
             }
-            number * batch..entries.min((number + 1) * batch)
+            indexes
         }))
+    }
+
+    pub fn plain_batches(&self, start: u64, entries: u64) -> Result<impl Iterator<Item = Range<u64>>, String> {
+        let batch: u64 = self.number("batch")?;
+        let firsts = (start..start + entries).step_by(batch as usize);
+        Ok(firsts.map(move |first| first..(first + batch).min(start + entries)))
     }
 }
 

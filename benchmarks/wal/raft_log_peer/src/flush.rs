@@ -10,6 +10,8 @@ use crate::peer::{config, Payloads, Writer};
 use crate::report::Report;
 
 const WARM_UP_FLUSHES: u64 = 50;
+const PURGE_EVERY: u64 = 4; // Batches, in a log that is purged behind.
+const STEADY_WARM_UP_BATCHES: u64 = 40; // Until the purge has come to chunks.
 
 /// One entry, one flush, wait for it, and again.
 pub fn each(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
@@ -38,7 +40,7 @@ pub fn batch(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let payloads = Payloads::new(arguments.number("size")?);
     let mut writer = Writer::open(config(arguments)?)?;
     let mut report = Report::default();
-    for indexes in arguments.batches()? {
+    for indexes in arguments.batches(0)? {
         let round = payloads.entries(indexes);
         let start = Instant::now();
         let count = round.len() as u64;
@@ -54,7 +56,7 @@ pub fn single(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
     let payloads = Payloads::new(arguments.number("size")?);
     let mut writer = Writer::open(config(arguments)?)?;
     let mut report = Report::default();
-    for indexes in arguments.batches()? {
+    for indexes in arguments.batches(0)? {
         let round = payloads.entries(indexes);
         let start = Instant::now();
         let count = round.len() as u64;
@@ -63,6 +65,30 @@ pub fn single(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
         }
         writer.flush()?;
         report.add(count, start);
+    }
+    Ok(report)
+}
+
+/// As `batch`, in a log that has run for a while and is purged behind every few flushes.
+pub fn steady(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
+    let payloads = Payloads::new(arguments.number("size")?);
+    let batch: u64 = arguments.number("batch")?;
+    let warm_up = STEADY_WARM_UP_BATCHES * batch;
+    let mut writer = Writer::open(config(arguments)?)?;
+    let mut report = Report::default();
+    for indexes in arguments.plain_batches(0, warm_up)?.chain(arguments.batches(warm_up)?) {
+        let first = indexes.start;
+        let round = payloads.entries(indexes);
+        let start = Instant::now();
+        let count = round.len() as u64;
+        writer.log.append(round)?;
+        if first > 0 && first / batch % PURGE_EVERY == 0 {
+            writer.log.purge((1, first - 1))?;
+        }
+        writer.flush()?;
+        if first >= warm_up {
+            report.add(count, start);
+        }
     }
     Ok(report)
 }

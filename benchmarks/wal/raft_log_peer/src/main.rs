@@ -30,6 +30,7 @@ fn run(workload: &str, arguments: &Arguments) -> Result<Report, Box<dyn Error>> 
         "each" => flush::each(arguments),
         "batch" => flush::batch(arguments),
         "single" => flush::single(arguments),
+        "steady" => flush::steady(arguments),
         "appenders" => flush::appenders(arguments),
         "replay" => open::replay(arguments),
         "read_cache" => read::from_cache(arguments),

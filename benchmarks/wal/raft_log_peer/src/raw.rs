@@ -10,7 +10,7 @@ use crate::peer::Payloads;
 use crate::report::Report;
 
 const WARM_UP_WRITES: u64 = 50;
-const PIECE_SIZE: usize = 1 << 20;
+const PIECE_SIZE: usize = 1 << 14; // Large pieces become large folios in the page cache; small writes into those are slower.
 
 /// `file=growing` extends the file with every write; `file=written` starts over in a file that was written before.
 pub fn write_and_sync(arguments: &Arguments) -> Result<Report, Box<dyn Error>> {
