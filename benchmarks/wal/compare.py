@@ -22,9 +22,7 @@ from rich.table import Table as RichTable
 
 MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 BUSY_PERCENT_MAX = 15
-BUSY = (
-    "others kept the machine busy: whoever sleeps for an fsync waits for a core afterwards, so measure again when quiet"
-)
+BUSY = "others kept the machine busy, and whoever wakes from an fsync waits for a core: measure again when it is quiet"
 
 
 def parse_arguments() -> argparse.Namespace:
