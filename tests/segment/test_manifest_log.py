@@ -17,7 +17,7 @@ from holdfast.segment.errors import (
     WrongCluster,
 )
 from holdfast.segment.manifest_json import encode
-from holdfast.segment.manifest_log import load_manifest
+from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.versions import FULL_EVERY, GRACE_S, Versions
 
 

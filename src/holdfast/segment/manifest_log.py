@@ -1,7 +1,6 @@
 """The versions of one partition's manifest in the store: open the newest, commit the next.
 
-Opening takes four requests however many segments and versions there are: the hint, one listing from there, the newest
-version, its full list. A commit writes what changed since the last full list; every 64th writes the list.
+A commit writes what changed since the last full list; every 64th writes the list itself.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from holdfast.segment.changes import Append, Change, RaiseEpoch, Replace
 from holdfast.segment.errors import Damaged, DoesNotFit, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest, first_manifest
-from holdfast.segment.manifest_json import Steps, decode, encode, stamp_of
+from holdfast.segment.manifest_json import Steps, encode, stamp_of
+from holdfast.segment.manifest_load import load_newest
 from holdfast.segment.names import PartitionId, new_tag
 from holdfast.segment.segment_list import SegmentList
 from holdfast.segment.versions import GRACE_S, Patience, Stamp, Versions, full_before, take
 from holdfast.types import Epoch
 
 _CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.
-_LOADS_MAX = 3
 
 
 class Contended(Unavailable):
@@ -33,43 +32,6 @@ class Contended(Unavailable):
         super().__init__(f"{prefix}: other writers took {tries} versions in a row")
         self.prefix = prefix
         self.tries = tries
-
-
-def load_version(versions: Versions, number: int, known: tuple[int, SegmentList] | None) -> tuple[Manifest, Steps]:
-    """One version: one request if its full list is known (its number and its segments), otherwise two."""
-    full_number = full_before(number)
-    data = versions.objects.get(versions.name(number))
-    full = known[1] if known and known[0] == full_number else None
-    if full is None and full_number != number:
-        name = versions.name(full_number)
-        full = decode(name, versions.objects.get(name), None)[1].full
-    manifest, steps = decode(versions.name(number), data, full)
-    if (manifest.version, manifest.home.manifests) != (number, versions.prefix):
-        raise Damaged(versions.name(number), f"it is version {manifest.version} of {manifest.home.manifests}")
-    return manifest, steps
-
-
-def load_newest(
-    versions: Versions, after: int | None = None, known: tuple[int, SegmentList] | None = None
-) -> tuple[Manifest, Steps] | None:
-    """The newest version; with `after`, only if it is above that."""
-    for _ in range(_LOADS_MAX):
-        number = versions.newest(after)
-        if number is None:
-            return None
-        try:
-            return load_version(versions, number, known)
-        except NotFound as failure:  # Collected between two requests: we were very slow, and there is a newer one.
-            gone = failure
-    raise Damaged(gone.name, "it is missing, but needed by the newest version")
-
-
-def load_manifest(objects: Objects, home: PartitionId) -> Manifest:
-    """The newest manifest of a partition, for reading."""
-    loaded = load_newest(Versions(objects, home.manifests))
-    if loaded is None:
-        raise NoManifest(home.manifests)
-    return loaded[0]
 
 
 class ManifestLog:
@@ -169,19 +131,14 @@ class ManifestLog:
 
     def _take_next(self, changes: list[Change]) -> bool:
         """Try to store the next version; False if another writer has taken it."""
-        manifest, steps = self.manifest, list(self._steps.steps)
         try:
-            for change in changes:
-                manifest = change.apply(manifest)
-                step = change.step()
-                steps += [] if step is None else [step]
+            made, steps = self._apply(changes)
         except DoesNotFit:
             known = self.manifest.version
             self._reload()
             if self.manifest.version == known:
                 raise
             return False  # It did not fit an old version: say so only of the newest.
-        made = replace(manifest, version=manifest.version + 1, stamp=self._stamp(manifest.epoch))
         started = self._patience.clock.monotonic()
         try:
             if self._take(made, steps):
@@ -196,6 +153,14 @@ class ManifestLog:
         self._reload()
         return False
 
+    def _apply(self, changes: list[Change]) -> tuple[Manifest, list[list[object]]]:
+        manifest, steps = self.manifest, list(self._steps.steps)
+        for change in changes:
+            manifest = change.apply(manifest)
+            step = change.step()
+            steps += [] if step is None else [step]
+        return replace(manifest, version=manifest.version + 1, stamp=self._stamp(manifest.epoch)), steps
+
     def _take(self, made: Manifest, steps: list[list[object]]) -> bool:
         name = self._versions.name(made.version)
         data = [encode(made, steps)]
@@ -208,7 +173,8 @@ class ManifestLog:
         self._fresh_until = started + self._silence_s_max
         if full_before(made.version) == made.version:
             self._steps = Steps(made.segments)
-            self._versions.leave_hint(made.version)
+            if made.version:
+                self._versions.leave_hint(made.version)
         else:
             self._steps = Steps(self._steps.full, tuple(steps))
 

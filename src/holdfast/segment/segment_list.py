@@ -64,8 +64,9 @@ class SegmentList:
 
     def between(self, start: int, end: int) -> tuple[SegmentInfo, ...]:
         """The segments with an offset in `[start, end)`."""
-        first = bisect_right(self.items, start, key=_end)
-        return self.items[first : max(first, bisect_left(self.items, end, key=_base))]
+        if start >= end:
+            return ()
+        return self.items[bisect_right(self.items, start, key=_end) : bisect_left(self.items, end, key=_base)]
 
     def aborted(self, start: int, end: int) -> list[Aborted]:
         """The aborted transactions with an offset in `[start, end)`, by the place of their markers.

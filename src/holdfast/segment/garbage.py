@@ -1,0 +1,90 @@
+"""What nobody needs any more, and when it may go.
+
+    a segment that no manifest lists      when twice the grace has passed since it was put
+    a segment that left the manifest      when the grace has passed since then: no version that was the newest within
+                                          the grace lists it
+    a manifest version                    when it is older than the full list of the version that was the newest one
+                                          grace ago
+    a deleted topic                       all objects under its id, at once
+
+This is safe beside writers, whatever they are in the middle of. A writer lists a segment only within half of the grace
+after it put it, so one that is twice the grace old and unlisted never will be; a writer takes a number only within half
+of the grace after it saw the number before it as the newest, so one that was passed by longer ago is never tried again.
+It is safe to stop at any moment and to run twice at a time.
+
+Times are the store's: see `store_time_ms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from holdfast.io.clock import Clock
+from holdfast.io.objects import NotFound, ObjectInfo, Objects
+from holdfast.segment.manifest_load import load_version
+from holdfast.segment.names import PartitionId, topic_prefixes
+from holdfast.segment.versions import GRACE_S, Versions, full_before
+
+_TIME_PROBE = "garbage/now"
+
+
+class Collected(NamedTuple):
+    """What was deleted."""
+
+    segments: list[ObjectInfo]
+    versions: list[ObjectInfo]
+
+
+def store_time_ms(objects: Objects, clock: Clock) -> int:
+    """The earlier of our time and the store's: a clock that runs ahead on either side must not make things look old."""
+    objects.put(_TIME_PROBE, [b""])
+    probe = next(iter(objects.list(_TIME_PROBE)), None)
+    return min(clock.now_ms(), probe.modified_ms) if probe else 0
+
+
+def collect_partition(objects: Objects, home: PartitionId, now_ms: int, grace_s: float = GRACE_S) -> Collected:
+    """Delete a partition's leftovers. Without a manifest nothing is known to be one, and nothing is deleted."""
+    versions = Versions(objects, home.manifests)
+    listed = [
+        (number, each) for each in objects.list(home.manifests) if (number := versions.number(each.name)) is not None
+    ]
+    if not listed:
+        return Collected([], [])
+    grace_ms = int(grace_s * 1000)
+    newest = listed[-1][0]
+    earlier = max((number for number, each in listed if each.modified_ms <= now_ms - grace_ms), default=None)
+    try:
+        needed = _names(versions, newest) | (set() if earlier is None else _names(versions, earlier))
+    except NotFound:  # Another collector, whose time is later, was quicker.
+        return Collected([], [])
+    segments = [
+        each
+        for each in objects.list(home.segments)
+        if each.name not in needed and each.modified_ms <= now_ms - 2 * grace_ms
+    ]
+    oldest_needed = 0 if earlier is None else full_before(earlier)
+    passed = [each for number, each in listed if number < oldest_needed]
+    _delete(objects, [*segments, *passed])  # Lowest numbers first: what is left never has a hole.
+    return Collected(segments, passed)
+
+
+def collect_topic(objects: Objects, topic_id: UUID) -> int:
+    """Delete everything of a deleted topic, and say how many objects that were.
+
+    A flush that was under way may add one more: run it again, until the grace has passed and nothing is found.
+    Manifests first, so that whoever misses a segment finds that its partition is gone, not damaged.
+    """
+    found = [each for prefix in topic_prefixes(topic_id) for each in objects.list(prefix)]
+    _delete(objects, found)
+    return len(found)
+
+
+def _names(versions: Versions, number: int) -> set[str]:
+    return {each.name for each in load_version(versions, number, None)[0].segments}
+
+
+def _delete(objects: Objects, infos: Sequence[ObjectInfo]) -> None:
+    for each in infos:
+        objects.delete(each.name)
