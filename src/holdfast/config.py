@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.errors import Rejected
+from holdfast.log.settings import LogSettings
 from holdfast.wal.settings import WalSettings
 
 ENVIRONMENT_PREFIX = "HOLDFAST_"
@@ -52,6 +53,7 @@ class ServeSettings:
     """What `holdfast serve` needs to start."""
 
     data_path: str = "data"  # The directory that holds everything the server keeps on this machine.
+    store: str = ""  # Where segments go: a path, s3://bucket/prefix, gs://… or az://…; empty: objects in data_path.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class Settings:
 
     serve: ServeSettings = field(default_factory=ServeSettings)
     wal: WalSettings = field(default_factory=WalSettings)
+    log: LogSettings = field(default_factory=LogSettings)
 
 
 class Given(NamedTuple):

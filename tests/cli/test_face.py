@@ -71,3 +71,11 @@ def test_a_wrong_command_line_is_exit_code_2() -> None:
     done = holdfast("wal", "stat")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Missing argument" in done.stderr
+
+
+def test_help_and_completion_do_not_wait_for_the_parts() -> None:
+    code = (
+        "import sys, holdfast.cli.main; print(*(name for name in ('numpy', 'numba', 'obstore') if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,4 +1,7 @@
-"""`holdfast serve`: puts the parts together and runs them until a signal says stop."""
+"""`holdfast serve`: puts the parts together and runs them until a signal says stop.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import logging
 import os
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast import config
 from holdfast.cli.talk import tell
-from holdfast.io.disk import RealDirectory
-from holdfast.wal import Wal
+
+if TYPE_CHECKING:
+    from holdfast import config
 
 DataOption = Annotated[
     str | None,
@@ -22,7 +25,7 @@ DataOption = Annotated[
 ]
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", envvar=config.FILE_VARIABLE, help="Take settings from a TOML file."),
+    typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a TOML file."),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -38,6 +41,8 @@ def serve(data: DataOption = None, config_file: ConfigOption = None, assignments
       holdfast serve --data /var/lib/holdfast
       holdfast serve --config holdfast.toml --set serve.log_level=debug
     """
+    from holdfast import config
+
     given = list(assignments or ())
     if data is not None:
         given.append(f"serve.data_path={data}")
@@ -48,15 +53,20 @@ def serve(data: DataOption = None, config_file: ConfigOption = None, assignments
 
 async def run(settings: config.Settings) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
+    from holdfast.io.disk import RealDirectory
+    from holdfast.io.open_objects import open_objects
+    from holdfast.log.logs import Logs
+
     stop = stop_signal()
     data = Path(settings.serve.data_path)
-    wal = Wal.open(RealDirectory(data / "wal"), settings.wal)
+    objects = open_objects(settings.serve.store or str(data / "objects"))
+    logs = await Logs.open(RealDirectory(data / "wal"), objects, settings.log, wal_settings=settings.wal)
     try:
-        tell(f"holdfast: serving {data}: its write-ahead log is open. The Kafka port comes with a later release.")
+        tell(f"holdfast: serving {data} with segments in {objects.url}. The Kafka port comes with a later release.")
         await stop.wait()
         tell("holdfast: stopping")
     finally:
-        wal.close()
+        await logs.close()
     tell("holdfast: stopped, everything is durable")
 
 

@@ -1,11 +1,14 @@
-"""`holdfast wal`: look inside a write-ahead log. Nothing here takes the lock or changes a byte."""
+"""`holdfast wal`: look inside a write-ahead log. Nothing here takes the lock or changes a byte.
+
+The log is imported where it is used: `--help`, `--version` and completion must not wait for it.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -14,8 +17,9 @@ from holdfast.cli.talk import data_console, give_json, tell
 from holdfast.cli.wal_lines import DUMP_HEADING, damage_facts, dump_line, record_facts, state_facts
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import RealDirectory
-from holdfast.wal.chunk import parse_chunk_name
-from holdfast.wal.inspect import Verdict, dump, verify
+
+if TYPE_CHECKING:
+    from holdfast.wal.inspect import Verdict
 
 app = typer.Typer(
     no_args_is_help=True, help="Look inside a write-ahead log, also while it is in use.", rich_markup_mode="rich"
@@ -34,6 +38,8 @@ def stat_command(path: DirArgument, as_json: JsonOption = False) -> None:
       holdfast wal stat ./data/wal
       holdfast wal stat ./data/wal --json
     """
+    from holdfast.wal.inspect import verify
+
     directory = log_directory(path)
     verdict = verify(directory)
     if not verdict.sound:
@@ -57,6 +63,8 @@ def dump_command(path: DirArgument, as_json: JsonOption = False) -> None:
       holdfast wal dump ./data/wal
       holdfast wal dump ./data/wal --json | head -n 1
     """
+    from holdfast.wal.inspect import dump
+
     kinds: Counter[str] = Counter()
     size = 0
     directory = log_directory(path)
@@ -86,6 +94,8 @@ def verify_command(path: DirArgument, as_json: JsonOption = False) -> None:
       holdfast wal verify ./data/wal
       holdfast wal verify ./data/wal --json
     """
+    from holdfast.wal.inspect import verify
+
     verdict = verify(log_directory(path))
     if as_json:
         give_json({"sound": verdict.sound} | (sound_facts(verdict) if verdict.sound else damage_facts(verdict)))
@@ -100,6 +110,8 @@ def verify_command(path: DirArgument, as_json: JsonOption = False) -> None:
 
 def log_directory(path: Path) -> RealDirectory:
     """The directory, when it holds a log: a wrong path must not pass for a sound, empty log."""
+    from holdfast.wal.chunk import parse_chunk_name
+
     directory = RealDirectory(path, create=False)
     if not any(parse_chunk_name(name) for name in directory.names()):
         raise Rejected(f"{path} holds no write-ahead log")

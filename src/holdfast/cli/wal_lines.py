@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holdfast.wal.inspect import RecordLine, Verdict
-from holdfast.wal.state import LogId, State, Vote
+if TYPE_CHECKING:
+    from holdfast.wal.inspect import RecordLine, Verdict
+    from holdfast.wal.state import LogId, State, Vote
 
 DUMP_HEADING = f"{'position':>12}  {'kind':<8}  {'log ids':<24}  {'size':>10}  crc  {'round':>8}  {'chunk':>6}  detail"
 
