@@ -89,6 +89,11 @@ class TestMany:
         for number, group in enumerate(groups):
             assert rows(group) == with_offsets(SAMPLES["many"], number)
 
+    def test_buffers_that_nobody_else_holds_stay_alive(self) -> None:
+        """Each would otherwise make room for the next one, and be read again in its place."""
+        source = (bytes(build([Record(b"%08d" % n, bytes(5000), NOW)], base_offset=n)) for n in range(50))
+        assert [record.key for record in rows(decode(source))] == [b"%08d" % n for n in range(50)]
+
     def test_threads_decode_side_by_side(self) -> None:
         batches, records = mixed()
         decoder = Decoder()
@@ -182,6 +187,7 @@ BAD: dict[str, tuple[bytearray, int, int, str]] = {  # Batch, index, position, r
     "record size of 64 bits": (malformed("fe ff ff ff ff ff ff ff ff 01"), 0, 0, "size"),
     "record size smallest": (malformed("ff ff ff ff ff ff ff ff ff 01"), 0, 0, "size"),
     "timestamp never ends": (malformed("18 00" + NEVER_ENDS), 0, 0, "timestamp"),
+    "timestamp of eleven bytes": (malformed("20 00" + "80" * 10 + "00 00 01 01 00"), 0, 0, "timestamp"),
     "timestamp past the record": (malformed("04 00 80 00 01 01 00 00"), 0, 0, "timestamp"),
     "offset past the record": (malformed("04 00 00 00 01 01 00"), 0, 0, "timestamp or offset"),
     "offset never ends": (malformed("1a 00 00" + NEVER_ENDS), 0, 0, "timestamp or offset"),
