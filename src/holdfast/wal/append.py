@@ -39,13 +39,17 @@ def gather(fixed: bytes, payloads: Sequence[Payload], size: int) -> Sequence[Buf
             pieces.append(payload)
     if size < _JOIN_BELOW * len(payloads):
         joined = b"".join(pieces)
-        _check_size(len(joined), size)
+        if len(joined) != size:
+            raise _not_bytes(size, len(joined))
         return [joined]
-    _check_size(sum(memoryview(piece).nbytes for piece in pieces), size)
+    for piece in pieces:
+        if not isinstance(piece, bytes | bytearray):
+            view = memoryview(piece)
+            if view.nbytes != len(view) or not view.contiguous:
+                raise _not_bytes(len(view), view.nbytes)
     return pieces
 
 
-def _check_size(found: int, counted: int) -> None:
-    """A view of larger items than bytes counts items, and the frame would be shorter than what is written for it."""
-    if found != counted:
-        raise ValueError(f"payloads of {counted} items have {found} bytes: give bytes, or a view of single bytes")
+def _not_bytes(items: int, size: int) -> ValueError:
+    # A view of larger items counts items, not bytes: its frame would be shorter than what is written for it.
+    return ValueError(f"a payload of {items} items has {size} bytes: give bytes, or an unbroken view of single bytes")

@@ -62,6 +62,7 @@ class Round:
                 log.exception("a flush callback failed")
             except BaseException as failure:
                 interruption = failure
+            self._callbacks.popleft()  # Only now: whoever finishes after an interrupt must find it still there.
         for loop, waiting in self._futures.items():
             with contextlib.suppress(RuntimeError):  # The loop was closed: nobody is left to be told.
                 loop.call_soon_threadsafe(_resolve, waiting, error)
@@ -72,7 +73,7 @@ class Round:
     def _next_callback(self) -> Callback | None:
         with self._lock:
             if self._callbacks:
-                return self._callbacks.popleft()
+                return self._callbacks[0]
             self._done = True
             return None
 

@@ -31,3 +31,7 @@ class WalSettings:
             raise ValueError("chunk_entries_max must be at least 1")
         if not 0 < self.payload_size_max <= BODY_SIZE_MAX // 2:
             raise ValueError(f"payload_size_max must be 1 to {BODY_SIZE_MAX // 2} bytes, not {self.payload_size_max}")
+        if self.queue_size_max < 1:
+            raise ValueError("queue_size_max must be at least 1")
+        if self.spares_max < 0 or self.zero_ahead_size < 0:
+            raise ValueError("spares_max and zero_ahead_size must not be negative")
