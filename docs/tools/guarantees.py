@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,10 +39,16 @@ def rows_named(text: str) -> set[str]:
 def held_by() -> dict[str, list[str]]:
     """Every row that tests name, with the files of those tests."""
     found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "tests").rglob("*.py")):
-        for row in sorted({row for text in docstrings(path) for row in rows_named(text)}):
-            found.setdefault(row, []).append(path.relative_to(ROOT).as_posix())
+    for file in test_files():
+        for row in sorted({row for text in docstrings(ROOT / file) for row in rows_named(text)}):
+            found.setdefault(row, []).append(file)
     return found
+
+
+def test_files() -> list[str]:
+    """The tests in git: what is only on this machine holds nothing for others."""
+    command = ["git", "-C", str(ROOT), "ls-files", "tests/*.py"]
+    return sorted(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 def page(there: str) -> str:

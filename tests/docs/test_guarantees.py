@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +39,7 @@ def test_every_test_that_a_row_names_exists_and_names_the_row() -> None:
 
 def test_every_row_that_a_test_names_is_listed_with_that_test() -> None:
     rows = listed()
-    for path in (ROOT / "tests").rglob("*.py"):
-        for row in re.findall(r"^\s*([A-Z]\d{1,2}):", docstrings(path), re.MULTILINE):
-            assert path.relative_to(ROOT).as_posix() in rows[row], f"{path} holds {row}: run `make docs`"
+    in_git = subprocess.run(["git", "ls-files", "tests/*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for file in in_git.stdout.split():
+        for row in re.findall(r"^\s*([A-Z]\d{1,2}):", docstrings(ROOT / file), re.MULTILINE):
+            assert file in rows[row], f"{file} holds {row}: run `make docs`"
