@@ -57,6 +57,19 @@ def test_a_segment_no_manifest_lists_goes_after_twice_the_grace(open_log, put, c
     assert exists(store, log.manifest.segments[0])
 
 
+def test_the_collector_says_what_must_wait(open_log, put, store, home, clock):
+    """S7: a partition that has nothing waiting needs no other visit until it changes."""
+    log = open_log()
+    log.commit(put(0, 10))
+    put(10, 20)
+    log.commit(put(10, 20))
+    log.commit(RaiseLogStart(10))
+    assert collect_partition(store, home, clock.now_ms()).waiting == 2
+    clock.advance(2 * GRACE_S + 1)
+    assert len(collect_partition(store, home, clock.now_ms()).segments) == 2
+    assert collect_partition(store, home, clock.now_ms()).waiting == 0
+
+
 @pytest.mark.parametrize("how", ["replaced", "expired"])
 def test_a_segment_that_left_the_manifest_stays_for_the_grace(open_log, put, collect, clock, how, make_info, store):
     """S7: readers with the manifest of a moment ago still find it, however old the segment is."""

@@ -193,6 +193,24 @@ def test_a_leader_takes_in_what_its_predecessor_committed_last(open_log, append)
     assert leader.manifest.epochs == ((1, 0), (2, 10))
 
 
+@pytest.mark.parametrize("followed", [False, True])
+def test_whoever_raised_the_epoch_is_not_fenced_by_it_though_the_answer_was_lost(open_log, append, store, followed):
+    """A2: the nonce of the version that raised it tells, also when others have committed since."""
+    log = open_log()
+    store.after["put_if_absent"] = fail
+    store.before["get"] = fail
+    with pytest.raises(Undecided):
+        log.commit(RaiseEpoch(2, 0), append(0, 10))
+    store.after.clear()
+    store.before.clear()
+    if followed:
+        open_log("compaction").commit(append(10, 15))
+    log.refresh()
+    assert log.epoch == 2
+    log.commit(append(log.manifest.flushed, 20))
+    assert log.manifest.flushed == 20
+
+
 def test_two_leaders_cannot_share_an_epoch(open_log):
     """A2: of two that raise to the same epoch one is refused."""
     one, two = open_log("one"), open_log("two")

@@ -31,10 +31,11 @@ _TIME_PROBE = "garbage/now"
 
 
 class Collected(NamedTuple):
-    """What was deleted."""
+    """What was deleted, and how many leftovers must wait until they are older."""
 
     segments: list[ObjectInfo]
     versions: list[ObjectInfo]
+    waiting: int = 0
 
 
 def store_time_ms(objects: Objects, clock: Clock) -> int:
@@ -56,18 +57,17 @@ def collect_partition(objects: Objects, home: PartitionId, now_ms: int, grace_s:
     newest = listed[-1][0]
     earlier = max((number for number, each in listed if each.modified_ms <= now_ms - grace_ms), default=None)
     try:
-        needed = _names(versions, newest) | (set() if earlier is None else _names(versions, earlier))
+        current = _names(versions, newest)
+        needed = current if earlier is None else current | _names(versions, earlier)
     except NotFound:  # Another collector, whose time is later, was quicker.
         return Collected([], [])
-    segments = [
-        each
-        for each in objects.list(home.segments)
-        if each.name not in needed and each.modified_ms <= now_ms - 2 * grace_ms
-    ]
+    stored = list(objects.list(home.segments))
+    segments = [each for each in stored if each.name not in needed and each.modified_ms <= now_ms - 2 * grace_ms]
     oldest_needed = 0 if earlier is None else full_before(earlier)
     passed = [each for number, each in listed if number < oldest_needed]
     _delete(objects, [*segments, *passed])  # Lowest numbers first: what is left never has a hole.
-    return Collected(segments, passed)
+    left_over = sum(each.name not in current for each in stored) + sum(each < full_before(newest) for each, _ in listed)
+    return Collected(segments, passed, left_over - len(segments) - len(passed))
 
 
 def collect_topic(objects: Objects, topic_id: UUID) -> int:

@@ -5,6 +5,7 @@ A commit writes what changed since the last full list; every 64th writes the lis
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from dataclasses import replace
@@ -47,6 +48,7 @@ class ManifestLog:
         self._steps = Steps(SegmentList())
         self._fresh_until = -math.inf
         self._epoch = Epoch(-1)
+        self._raises: list[Manifest] = []  # Versions that raise our epoch, and may or may not have been stored.
 
     @classmethod
     def open(
@@ -140,6 +142,8 @@ class ManifestLog:
                 raise
             return False  # It did not fit an old version: say so only of the newest.
         started = self._patience.clock.monotonic()
+        if made.epoch > self._epoch:
+            self._raises.append(made)
         try:
             if self._take(made, steps):
                 self._adopt(made, steps, started)
@@ -147,7 +151,7 @@ class ManifestLog:
         except Stale:
             self._fresh_until = -math.inf
             return False
-        except Unavailable:
+        except BaseException:
             self._fresh_until = -math.inf  # Whether it is stored is not known: look before the next commit.
             raise
         self._reload()
@@ -170,6 +174,7 @@ class ManifestLog:
     def _adopt(self, made: Manifest, steps: list[list[object]], started: float) -> None:
         self._manifest = made
         self._epoch = made.epoch
+        self._raises.clear()
         self._fresh_until = started + self._silence_s_max
         if full_before(made.version) == made.version:
             self._steps = Steps(made.segments)
@@ -196,8 +201,19 @@ class ManifestLog:
             loaded = load_newest(self._versions, mine, (full_before(mine), self._steps.full))
         if loaded is not None:
             self._manifest, self._steps = loaded
+            self._settle_raises()
         self._fresh_until = started + self._silence_s_max
         return self._manifest is not None
+
+    def _settle_raises(self) -> None:
+        """Whoever raised the epoch must not be fenced by it, though the answer was lost."""
+        while self._raises and self._raises[0].version <= self.manifest.version:
+            made = self._raises[0]
+            name = self._versions.name(made.version)
+            with contextlib.suppress(NotFound):
+                if stamp_of(name, self._versions.objects.get(name)) == made.stamp:
+                    self._epoch = made.epoch
+            del self._raises[0]
 
     def _stamp(self, epoch: Epoch) -> Stamp:
         return Stamp(epoch, self._writer, new_tag(self._patience.chance) + new_tag(self._patience.chance))
