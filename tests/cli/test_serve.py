@@ -41,7 +41,7 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, which: signal.Signals) -> Non
         server.send_signal(which)
         out, err = server.communicate()
     assert (server.returncode, out) == (0, "")
-    assert err.splitlines()[-1] == "holdfast: stopped, everything is durable"
+    assert err.splitlines()[-1] == "holdfast: stopped"
 
 
 def test_it_opens_its_own_directory_again(tmp_path: Path) -> None:

@@ -65,9 +65,11 @@ async def run(settings: config.Settings) -> None:
         tell(f"holdfast: serving {data} with segments in {objects.url}. The Kafka port comes with a later release.")
         await stop.wait()
         tell("holdfast: stopping")
+        if logs.failure is not None:
+            raise logs.failure  # It had stopped before it was told to: not a clean stop.
     finally:
         await logs.close()
-    tell("holdfast: stopped, everything is durable")
+    tell("holdfast: stopped")
 
 
 def stop_signal() -> asyncio.Event:
