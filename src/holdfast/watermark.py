@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from functools import partial
+
+_IDLE_NUMBERS_MAX = 16
 
 
 class Watermark:
@@ -18,7 +21,7 @@ class Watermark:
         self.value = value
         self._failure: Exception | None = None
         self._waiters: dict[int, set[asyncio.Future[None]]] = {}
-        self._numbers: list[int] = []  # A heap of the numbers waited for.
+        self._numbers: list[int] = []  # A heap of the numbers waited for, and of some nobody waits for any more.
 
     def advance(self, value: int) -> None:
         """Move to `value`, and wake everybody whose number is reached; a lower value changes nothing."""
@@ -26,7 +29,7 @@ class Watermark:
             return
         self.value = value
         while self._numbers and self._numbers[0] <= value:
-            for waiter in self._waiters.pop(heapq.heappop(self._numbers)):
+            for waiter in self._waiters.pop(heapq.heappop(self._numbers), ()):
                 if not waiter.done():
                     waiter.set_result(None)
 
@@ -56,4 +59,15 @@ class Watermark:
             group = self._waiters[number] = set()
             heapq.heappush(self._numbers, number)
         group.add(waiter)
-        waiter.add_done_callback(group.discard)  # Whoever gives up leaves nothing behind.
+        waiter.add_done_callback(partial(self._leave, number))
+
+    def _leave(self, number: int, waiter: asyncio.Future[None]) -> None:
+        """Whoever gives up leaves nothing behind, but for a few numbers in the heap."""
+        group = self._waiters.get(number)
+        if group is None:
+            return
+        group.discard(waiter)
+        if not group:
+            del self._waiters[number]
+            if len(self._numbers) > 2 * len(self._waiters) + _IDLE_NUMBERS_MAX:
+                self._numbers = sorted(self._waiters)
