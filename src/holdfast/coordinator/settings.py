@@ -1,0 +1,31 @@
+"""Settings of the group coordinator: values only, units in the names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MINUTE_MS = 60_000
+DAY_MS = 24 * 60 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """How groups behave, and how much they may ask for."""
+
+    session_timeout_ms_min: int = 6_000
+    session_timeout_ms_max: int = 30 * MINUTE_MS
+    initial_rebalance_delay_ms: int = 3_000  # An empty group waits so long for more members than the first.
+    new_member_timeout_ms: int = 5 * MINUTE_MS  # A parked join of an unknown member is given up after this.
+    members_max: int = 10_000  # Of one group.
+    groups_max: int = 100_000
+    offset_metadata_size_max: int = 4096  # Bytes of text beside an offset.
+    offsets_retention_ms: int = 7 * DAY_MS  # Offsets of a group without members are kept so long.
+    offsets_check_ms: int = 10 * MINUTE_MS  # How often that is looked at.
+
+    def __post_init__(self) -> None:
+        if not 0 < self.session_timeout_ms_min <= self.session_timeout_ms_max:
+            raise ValueError("session_timeout_ms_min must be above 0 and not above session_timeout_ms_max")
+        if self.initial_rebalance_delay_ms < 0:
+            raise ValueError("initial_rebalance_delay_ms must not be negative")
+        if min(self.members_max, self.groups_max, self.new_member_timeout_ms, self.offsets_check_ms) < 1:
+            raise ValueError("limits and periods must be at least 1")
