@@ -139,7 +139,7 @@ class RealDirectory:
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self.path = str(path)
         if create:
-            os.makedirs(self.path, exist_ok=True)
+            _make_durable_directory(os.path.abspath(self.path))
         elif not os.path.isdir(self.path):
             raise Rejected(f"{self.path} is not a directory")
 
@@ -160,14 +160,32 @@ class RealDirectory:
         os.unlink(os.path.join(self.path, name))
 
     def sync_names(self) -> None:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _sync_names(self.path)
 
     def lock(self, purpose: str) -> RealLock:
         return RealLock(self.path, purpose)
+
+
+def _make_durable_directory(path: str) -> None:
+    """Make a directory and those above it that are missing: a file is only as durable as the names on its path."""
+    parent = os.path.dirname(path)
+    if os.path.isdir(path) or parent == path:
+        return
+    _make_durable_directory(parent)
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    _sync_names(parent)
+
+
+def _sync_names(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class RealLock:

@@ -49,10 +49,14 @@ def begin(directory: Directory, settings: WalSettings, chance: Chance, recovered
     check_complete(player.state, recovered.index)
 
     writer = Writer(directory, settings, chain.spares[: settings.spares_max])
-    writer.create(chunk)
-    writer.write_first(head_buffers, round_.buffers)
-    _clear_away(directory, settings, recovered)
-    writer.recycle(recovered.index.take_purged(player.state.first_index))
+    try:
+        writer.create(chunk)
+        writer.write_first(head_buffers, round_.buffers)
+        _clear_away(directory, settings, recovered)
+        writer.recycle(recovered.index.take_purged(player.state.first_index))
+    except BaseException:
+        writer.close()
+        raise
     return Begun(chunk, player.state, writer, round_.number)
 
 

@@ -20,7 +20,7 @@ from holdfast.wal.record import KIND_NAMES
 from holdfast.wal.replay import Player, Recovered, check_complete, recover
 from holdfast.wal.state import LogId, State
 
-_LOOKS = 3
+_LOOKS = 10  # A look costs little, and purges come one by one.
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,16 @@ def _dump_chunk(directory: Directory, name: ChunkName, end: int | None) -> Itera
     file = directory.open(str(name), write=False)
     try:
         start = reached = 0
-        for frame in scan.frames(file, name.seed, 0):
-            if frame.kind == record.HEAD:
-                start = record.decode_head(frame.body).start
-            reached = frame.end
-            yield _line(name, start, frame, ignored=end is not None and frame.offset >= end)
-        proof = None if end is not None else scan.find_proof(file, name.seed, reached, 0)
-        if (end is not None and reached < end) or proof is not None:
+        while True:
+            for frame in scan.frames(file, name.seed, reached):
+                if frame.kind == record.HEAD:
+                    start = record.decode_head(frame.body).start
+                reached = frame.end
+                yield _line(name, start, frame, ignored=end is not None and frame.offset >= end)
+            whole = reached >= end if end is not None else scan.find_proof(file, name.seed, reached, 0) is None
+            if whole or not scan.is_frame(file, name.seed, reached):
+                break  # Otherwise it grew while we looked.
+        if not whole:
             expected, found = scan.explain(file, name.seed, reached)
             detail = f"expected {expected}, found {found}"
             yield RecordLine(

@@ -69,7 +69,13 @@ class Tail:
     last_round: int = 0
     closed: bool = False  # The last frame says that the log was closed.
     torn: bool = False  # Something that is no valid frame begins at `end`.
+    first_record: int | None = None  # Where the first frame is that is neither head nor marker.
     unproven: list[Frame] = field(default_factory=list)
+
+    @property
+    def worth_keeping(self) -> bool:
+        """Whether a record in the newest chunk is proven. Without one the chunk counts as never made."""
+        return self.first_record is not None and self.first_record < self.proven
 
 
 def read_tail(directory: Directory, link: Link) -> Tail:
@@ -77,17 +83,26 @@ def read_tail(directory: Directory, link: Link) -> Tail:
     tail = Tail()
     seed = link.name.seed
     with _opened(directory, link.name) as file:
-        for walked in walk.walk(file, seed, 0):
-            last = walked.rows[-1].tolist()
-            tail.proven, tail.last_round = last[walk.ROUND_START], last[walk.ROUND]
-            tail.end = last[walk.OFFSET] + last[walk.SIZE]
-            tail.closed = last[walk.KIND] == record.MARKER and walked.body(-1)[0] == 1
-        if scan.find_proof(file, seed, tail.end, tail.last_round) is not None:
-            raise Damaged(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
+        _walk_to_end(file, seed, tail)
+        while scan.find_proof(file, seed, tail.end, tail.last_round) is not None:
+            if not scan.is_frame(file, seed, tail.end):
+                raise Damaged(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
+            _walk_to_end(file, seed, tail)  # It was written while we looked: without the lock a log may grow.
         tail.torn = not tail.closed and any(file.read_at(tail.end, HEADER.size))
         unproven = scan.frames(file, seed, tail.proven, tail.end)
         tail.unproven = [frame for frame in unproven if frame.kind not in (record.HEAD, record.MARKER)]
     return tail
+
+
+def _walk_to_end(file: File, seed: int, tail: Tail) -> None:
+    for walked in walk.walk(file, seed, tail.end):
+        last = walked.rows[-1].tolist()
+        if tail.first_record is None:
+            records = np.flatnonzero(~np.isin(walked.rows[:, walk.KIND], (record.HEAD, record.MARKER)))
+            tail.first_record = int(walked.rows[records[0], walk.OFFSET]) if len(records) else None
+        tail.proven, tail.last_round = last[walk.ROUND_START], last[walk.ROUND]
+        tail.end = last[walk.OFFSET] + last[walk.SIZE]
+        tail.closed = last[walk.KIND] == record.MARKER and walked.body(-1)[0] == 1
 
 
 @contextmanager
@@ -105,13 +120,13 @@ def _replay_proven(directory: Directory, recovered: Recovered, tail: Tail) -> No
     player = Player(links[0].head.state, recovered.index)
     for link, end in zip(links, ends, strict=True):
         player.check_head(link)
-        if end > 0:
+        if link is not links[-1] or tail.worth_keeping:
             _replay_chunk(directory, link, end, player)
             recovered.predecessor, recovered.predecessor_end = link.name.id, end
             recovered.start = Position(link.head.start + end)
         else:
-            # Only the newest chunk can have nothing proven, not even its head: it counts as never made.
-            assert link is links[-1]
+            # What it carried is carried again, and the new chunk takes its place behind the one before. So a log that
+            # is opened again and again without being written to does not fill the disk with empty chunks.
             recovered.chain.leftovers.append(link.name)
             recovered.start = Position(link.head.start)
     recovered.state = player.state

@@ -45,6 +45,11 @@ def read_frame(file: File, seed: int, offset: int, size: int) -> Frame | None:
     return decode(memoryview(file.read_at(offset, size)), 0, offset, seed)
 
 
+def is_frame(file: File, seed: int, offset: int) -> bool:
+    """Whether a valid frame is at `offset`."""
+    return next(frames(file, seed, offset), None) is not None
+
+
 def find_proof(file: File, seed: int, bad: int, last_round: int) -> Frame | None:
     """A later frame that proves the bytes at `bad` were durable once: then they are damaged, not torn."""
     base = bad + 1
