@@ -70,6 +70,7 @@ class Logs:
         self._use = replayed.use
         self._replayed = replayed.tails  # Of partitions nobody has opened yet.
         self._deleting = replayed.deleted
+        self._collecting: set[UUID] = set()
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._opening: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
         self._room = Room(self, self._ground, self._use)
@@ -78,6 +79,7 @@ class Logs:
         self._purged_below = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: Exception | None = None
+        self._failed = asyncio.Event()
         journal.on_durable = self._room.update
         journal.on_failure = self._fail
 
@@ -94,8 +96,13 @@ class Logs:
         calls: Calls | None = None,
         threaded: bool = True,
         background: bool = True,
+        resume_deletes: bool = True,
     ) -> Self:
-        """Open the write-ahead log, bring the tails back, and begin flushing in the background."""
+        """Open the write-ahead log, bring the tails back, and begin flushing in the background.
+
+        Without `resume_deletes`, objects of deleted topics stay until `collect_deleted` is called: whoever keeps a list
+        of topics elsewhere strikes them there first.
+        """
         settings = settings or LogSettings()
         parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
         # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
@@ -114,8 +121,8 @@ class Logs:
         except BaseException:
             wal.close()
             raise
-        for topic_id in logs._deleting:
-            logs._spawn_delete(topic_id)
+        if resume_deletes:
+            logs.collect_deleted()
         if background:
             logs._flusher.start()
             logs._upkeep.start()
@@ -168,6 +175,21 @@ class Logs:
 
     async def delete_topic(self, topic_id: UUID) -> None:
         """Delete a topic for ever. Durable on return; its objects go in the background, also after a crash."""
+        await self.mark_deleted(topic_id)
+        self.collect_deleted()
+
+    @property
+    def deleted(self) -> set[UUID]:
+        """Topics that are known to be deleted."""
+        return set(self._deleting)
+
+    @property
+    def unopened(self) -> set[UUID]:
+        """Topics that the write-ahead log has batches of, and of which some partition is not open."""
+        return {home.topic_id for home in self._replayed}
+
+    async def mark_deleted(self, topic_id: UUID) -> None:
+        """From here on the topic is deleted, durably; its objects stay until `collect_deleted`."""
         self._check_alive()
         durable = Watermark()
         home = PartitionId(topic_id, 0)
@@ -178,12 +200,15 @@ class Logs:
         for each in [each for each in self._replayed if each.topic_id == topic_id]:
             self._replayed.pop(each).clear()
         await durable.reached(1)
-        self._spawn_delete(topic_id)
 
-    def _spawn_delete(self, topic_id: UUID) -> None:
-        task = asyncio.ensure_future(self._delete_objects(topic_id))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def collect_deleted(self) -> None:
+        """Delete the objects of all deleted topics, in the background."""
+        for topic_id, index in self._deleting.items():
+            if index >= 0 and topic_id not in self._collecting:
+                self._collecting.add(topic_id)
+                task = asyncio.ensure_future(self._delete_objects(topic_id))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
 
     async def _delete_objects(self, topic_id: UUID) -> None:
         """Delete until nothing is left; the entry that says so stays in the write-ahead log until then."""
@@ -197,6 +222,7 @@ class Logs:
                 log.warning("topic %s is deleted, its objects not yet: %s", topic_id, failure)
                 await calls.pause(delay_ms / 1000)
                 delay_ms = min(delay_ms * 2, settings.flush_retry_ms_max)
+        self._collecting.discard(topic_id)
         self._deleting[topic_id] = -1  # Known as deleted as long as we run; pins nothing any more.
         self._changed()
 
@@ -256,9 +282,21 @@ class Logs:
     def _fail(self, failure: Exception) -> None:
         log.critical("%s", failure)
         self._failure = failure
+        self._failed.set()
         for partition in self._partitions.values():
             partition.fail(failure)
         self._room.fail(failure)
+
+    async def failed(self) -> Exception:
+        """Wait until the logs have stopped by themselves; why they did."""
+        await self._failed.wait()
+        assert self._failure is not None
+        return self._failure
+
+    @property
+    def has_room(self) -> bool:
+        """Whether producers may go on without waiting."""
+        return self._room.is_open
 
     @property
     def failure(self) -> Exception | None:

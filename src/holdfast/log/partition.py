@@ -76,8 +76,9 @@ class PartitionLog:
         """Append one or more batches and wait until they are acknowledged. Returns the place of all of them."""
         await self.ground.room()
         places = [self.append_one(header, batch) for header, batch in self.check_batches(batches)]
-        await self.acknowledged(places[-1].end_offset)
-        return Appended(places[0].base_offset, places[-1].end_offset, *places[0][2:])
+        end = max(place.end_offset for place in places)  # A repeat may come last, and lie far below.
+        await self.acknowledged(end)
+        return Appended(places[0].base_offset, end, *places[0][2:])
 
     def check_batches(self, batches: Buffer) -> list[tuple[BatchHeader, memoryview]]:
         """Hold all batches of a request against every rule, before the first of them is appended."""
@@ -93,13 +94,15 @@ class PartitionLog:
     def append_one(self, header: BatchHeader, batch: memoryview) -> Appended:
         """Append a checked batch, without waiting. Stamps it in place; its bytes must not change any more."""
         self.check_alive()
+        stamps_time = self.settings.timestamp_type == "log_append"
         repeat = self.producers.find_repeat(header)
         if repeat is not None:
             base = Offset(repeat.base_offset)
-            return Appended(base, Offset(base + header.last_offset_delta + 1), -1, repeated=True)
+            append_time_ms = repeat.timestamp if stamps_time else -1
+            return Appended(base, Offset(base + header.last_offset_delta + 1), append_time_ms, repeated=True)
         now_ms = self.ground.clock.now_ms()
         append_time_ms = -1
-        if self.settings.timestamp_type == "log_append" and not header.is_control:
+        if stamps_time and not header.is_control:
             append_time_ms = now_ms
             stamp_log_append_time(batch, now_ms)
             header = header._replace(max_timestamp=now_ms)

@@ -40,10 +40,9 @@ class ProducerTable:
 
     def find_repeat(self, header: BatchHeader) -> ProducerBatch | None:
         """The batch that this one repeats, if it is one of the last five. Raises for a gap, an old repeat, a zombie."""
-        if header.producer_id == NO_PRODUCER:
-            return None
+        _check_whole(header)
         state = self._states.get(header.producer_id)
-        if state is None:
+        if header.producer_id == NO_PRODUCER or state is None:
             return None
         if header.producer_epoch < state.epoch:
             raise ProducerEpochOld(header.producer_id, state.epoch, header.producer_epoch)
@@ -135,6 +134,17 @@ class ProducerTable:
         """Producer id → first offset of its open transaction."""
         started = ((number, state.transaction_start) for number, state in self._states.items())
         return {number: start for number, start in started if start is not None}
+
+
+def _check_whole(header: BatchHeader) -> None:
+    """A transaction has a producer, and a producer an epoch and a sequence: otherwise nothing could ever end it."""
+    if header.producer_id == NO_PRODUCER:
+        if header.is_transactional:
+            raise TransactionMismatch(header.producer_id, "a transactional batch without a producer")
+    elif header.producer_epoch < 0:
+        raise ProducerEpochOld(header.producer_id, 0, header.producer_epoch)
+    elif header.base_sequence < 0 and not header.is_control:
+        raise SequenceGap(header.producer_id, 0, header.base_sequence)
 
 
 class Transactions:
