@@ -1,10 +1,11 @@
 """One frame: a record on disk.
 
-    | crc32c u32 | magic 3 bytes | kind u8 | size u32 | round_start u32 | round u64 | body, `size` bytes |
+    | crc32c u32 | mark 3 bytes | kind u8 | size u32 | round_start u32 | round u64 | body, `size` bytes |
 
 All numbers are little endian. The crc covers all that follows it, and begins with the chunk's seed (its id and its
 random salt), so that frames left over in a recycled file are never taken for new ones, and so that nobody who can
-choose a payload can forge a frame inside it.
+choose a payload can forge a frame inside it. The mark is the lower part of the same seed: a search for frames passes
+over a payload full of false headers, and over a recycled file full of old ones, without computing a crc for each.
 
 `round_start` is the byte of the chunk where this frame's round begins. A round is written only after all before it is
 durable, so a valid frame proves: every byte of its chunk below `round_start` was durable before this frame was written.
@@ -21,7 +22,6 @@ from crc32c import crc32c
 
 from holdfast.types import Buffer
 
-MAGIC = b"HFW"
 HEADER = struct.Struct("<I3sBIIQ")
 _AFTER_CRC = struct.Struct("<3sBIIQ")
 _CRC = struct.Struct("<I")
@@ -49,9 +49,14 @@ def seed_of(chunk_id: int, salt: int) -> int:
     return crc32c(struct.pack("<QQ", chunk_id, salt))
 
 
+def mark_of(seed: int) -> bytes:
+    """What every frame of a chunk with this seed carries."""
+    return seed.to_bytes(4, "little")[:3]
+
+
 def encode_header(kind: int, body: Sequence[Buffer], size: int, round_start: int, round_: int, seed: int) -> bytes:
     """The header of a frame whose body is `body`, one buffer after the other, `size` bytes in all."""
-    rest = _AFTER_CRC.pack(MAGIC, kind, size, round_start, round_)
+    rest = _AFTER_CRC.pack(mark_of(seed), kind, size, round_start, round_)
     crc = crc32c(rest, seed)
     for buffer in body:
         crc = crc32c(buffer, crc)
@@ -62,9 +67,9 @@ def decode(data: memoryview, offset: int, base: int, seed: int) -> Frame | None:
     """The frame at byte `offset` of `data`, which begins at byte `base` of its chunk; None where no valid one is."""
     if offset + HEADER.size > len(data):
         return None
-    crc, magic, kind, size, round_start, round_ = HEADER.unpack_from(data, offset)
+    crc, mark, kind, size, round_start, round_ = HEADER.unpack_from(data, offset)
     end = offset + HEADER.size + size
-    if magic != MAGIC or size > BODY_SIZE_MAX or end > len(data) or crc32c(data[offset + 4 : end], seed) != crc:
+    if mark != mark_of(seed) or size > BODY_SIZE_MAX or end > len(data) or crc32c(data[offset + 4 : end], seed) != crc:
         return None
     return Frame(base + offset, kind, round_start, round_, data[offset + HEADER.size : end])
 
@@ -73,9 +78,9 @@ def describe_bad(data: memoryview, offset: int, seed: int) -> tuple[str, str]:
     """What was expected and what was found where no valid frame is."""
     if offset + HEADER.size > len(data):
         return f"a frame header of {HEADER.size} bytes", f"the end of the file after {len(data) - offset} bytes"
-    crc, magic, _, size, _, _ = HEADER.unpack_from(data, offset)
-    if magic != MAGIC:
-        return f"the magic {MAGIC.decode()}", f"the bytes {bytes(magic).hex()}"
+    crc, mark, _, size, _, _ = HEADER.unpack_from(data, offset)
+    if mark != mark_of(seed):
+        return f"the chunk's mark {mark_of(seed).hex()}", f"the bytes {bytes(mark).hex()}"
     end = offset + HEADER.size + size
     if size > BODY_SIZE_MAX or end > len(data):
         return "a whole frame", f"a size of {size} bytes, past the end"

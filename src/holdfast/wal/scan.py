@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.io.disk import File
-from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, MAGIC, Frame, decode, describe_bad
+from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, Frame, decode, describe_bad, mark_of
 
 _WINDOW_SIZE = 4 << 20
 
@@ -19,7 +19,7 @@ def frames(file: File, seed: int, start: int, end: int | None = None) -> Iterato
         frame = decode(window, offset, base, seed)
         if frame is None:
             base, offset = base + offset, 0
-            window = memoryview(_read(file, base, max(_WINDOW_SIZE, _frame_size(file, base)), end))
+            window = memoryview(_read(file, base, max(_WINDOW_SIZE, _frame_size(file, base, seed)), end))
             frame = decode(window, offset, base, seed)
             if frame is None:
                 return
@@ -31,13 +31,13 @@ def _read(file: File, start: int, size: int, end: int | None) -> bytes:
     return file.read_at(start, size if end is None else max(min(size, end - start), 0))
 
 
-def _frame_size(file: File, base: int) -> int:
+def _frame_size(file: File, base: int, seed: int) -> int:
     """How many bytes the frame at `base` says it has, as far as that is believable."""
     header = file.read_at(base, HEADER.size)
     if len(header) < HEADER.size:
         return 0
-    _, magic, _, size, _, _ = HEADER.unpack(header)
-    return HEADER.size + size if magic == MAGIC and size <= BODY_SIZE_MAX else 0
+    _, mark, _, size, _, _ = HEADER.unpack(header)
+    return HEADER.size + size if mark == mark_of(seed) and size <= BODY_SIZE_MAX else 0
 
 
 def read_frame(file: File, seed: int, offset: int, size: int) -> Frame | None:
@@ -52,23 +52,22 @@ def is_frame(file: File, seed: int, offset: int) -> bool:
 
 def find_proof(file: File, seed: int, bad: int, last_round: int) -> Frame | None:
     """A later frame that proves the bytes at `bad` were durable once: then they are damaged, not torn."""
-    base = bad + 1
+    base, mark = bad + 1, mark_of(seed)
     while len(window := file.read_at(base, _WINDOW_SIZE)) >= HEADER.size:
-        at = window.find(MAGIC, 4)
+        at = window.find(mark, 4)
         while 4 <= at <= len(window) - HEADER.size + 4:
             _, _, _, size, round_start, round_ = HEADER.unpack_from(window, at - 4)
             offset = base + at - 4
-            # The cheap questions first: a recycled file is full of old frames, whose rounds are all lower.
             if bad < round_start <= offset and round_ > last_round and size <= BODY_SIZE_MAX:
                 frame = read_frame(file, seed, offset, HEADER.size + size)
                 if frame is not None:
                     return frame
-            at = window.find(MAGIC, at + 1)
+            at = window.find(mark, at + 1)
         base += len(window) - HEADER.size + 1  # A header that lies across the border is whole in the next window.
     return None
 
 
 def explain(file: File, seed: int, offset: int) -> tuple[str, str]:
     """What was expected at `offset` and what was found there."""
-    size = max(_frame_size(file, offset), HEADER.size)
+    size = max(_frame_size(file, offset, seed), HEADER.size)
     return describe_bad(memoryview(file.read_at(offset, size)), 0, seed)

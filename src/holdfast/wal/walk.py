@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from holdfast.io.disk import File
 from holdfast.wal import record
-from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, MAGIC
+from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, mark_of
 
 _WINDOW_SIZE = 4 << 20
 _HEADER_SIZE = HEADER.size
@@ -51,30 +51,30 @@ def walk(file: File, seed: int, start: int, end: int | None = None) -> Iterator[
             yield Walked(rows, memoryview(data), base)
             base, size = base + used, _WINDOW_SIZE
             continue
-        wanted = _frame_size(data)
+        wanted = _frame_size(data, seed)
         if wanted <= len(data) or len(data) < size:
             return  # A bad frame, or the end of the file.
         size = wanted
 
 
-def _frame_size(data: bytes) -> int:
+def _frame_size(data: bytes, seed: int) -> int:
     """How many bytes the frame at the beginning of `data` says it has, as far as that is believable."""
     if len(data) < HEADER.size:
         return 0
-    _, magic, _, size, _, _ = HEADER.unpack_from(data)
-    return HEADER.size + size if magic == MAGIC and size <= BODY_SIZE_MAX else 0
+    _, mark, _, size, _, _ = HEADER.unpack_from(data)
+    return HEADER.size + size if mark == mark_of(seed) and size <= BODY_SIZE_MAX else 0
 
 
 def _walk_window(data: bytes, seed: int) -> tuple[Numbers, int]:
     """The valid frames at the beginning of `data`, with offsets in it, and how many bytes they are."""
-    view = memoryview(data)
+    view, mark = memoryview(data), mark_of(seed)
     unpack, total = _PEEK.unpack_from, len(data)
     offsets: list[int] = []
     offset, limit = 0, total - HEADER.size
     while offset <= limit:
-        crc, magic, size = unpack(data, offset)
+        crc, found, size = unpack(data, offset)
         end = offset + _HEADER_SIZE + size
-        if end > total or crc32c(view[offset + 4 : end], seed) != crc or magic != MAGIC:
+        if end > total or crc32c(view[offset + 4 : end], seed) != crc or found != mark:
             break
         offsets.append(offset)
         offset = end
