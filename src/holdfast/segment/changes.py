@@ -98,7 +98,10 @@ class RaiseLogStart:
 
 @dataclass(frozen=True)
 class Replace:
-    """Other segments for the range of a run of segments; the names in `old` say which run was read."""
+    """Other segments for the range of a run of segments; the names in `old` say which run was read.
+
+    With no segments at all it only says how far the partition is clean.
+    """
 
     old: tuple[str, ...]
     new: tuple[SegmentInfo, ...]
@@ -106,17 +109,19 @@ class Replace:
     cleaned: tuple[Cleaned, ...] | None = None  # None: as it is.
 
     def apply(self, manifest: Manifest) -> Manifest:
+        cleaned = manifest.cleaned if self.cleaned is None else self.cleaned
+        if not self.new:
+            return replace(manifest, cleaned=cleaned)
         start, end = manifest.segments.run(SegmentList(self.new))
         if tuple(each.name for each in manifest.segments.items[start:end]) != self.old:
             raise DoesNotFit(f"replace by {self.new[0].name}", "the segments in its place are not those it was made of")
-        cleaned = manifest.cleaned if self.cleaned is None else self.cleaned
         return replace(manifest, segments=manifest.segments.replace(self.new), cleaned=cleaned)
 
     def is_in(self, manifest: Manifest) -> bool:
-        return all(manifest.segments.holding(each.base) == each for each in self.new)
+        return bool(self.new) and all(manifest.segments.holding(each.base) == each for each in self.new)
 
-    def step(self) -> list[Any]:
-        return ["replace", [each.to_row() for each in self.new]]
+    def step(self) -> list[Any] | None:
+        return ["replace", [each.to_row() for each in self.new]] if self.new else None
 
 
 Change: TypeAlias = Append | RaiseEpoch | RaiseLogStart | Replace
