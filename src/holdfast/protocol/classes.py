@@ -1,0 +1,63 @@
+"""The message classes: kafka-python's, which it makes from Kafka's schemas, and some of ours made in the same way.
+
+This is the only module that knows the library. A class has a request's or response's fields as attributes, and the
+classes of its parts as attributes too: `Response(error_code=0, groups=[Response.ListedGroup(group_id="g")])`. What is
+not given has the schema's default; a field that a version does not have is left out when it is encoded. The library
+turns two types into Python's: a uuid of zeros is None, and the bits of "authorized operations" are a set of their
+numbers, None where they were not asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeAlias
+
+from kafka.protocol import admin, consumer, metadata, producer, sasl  # type: ignore[import-untyped]
+from kafka.protocol.api_message import ApiMessage  # type: ignore[import-untyped]
+from kafka.protocol.schemas.fields.codecs import EncodeBuffer  # type: ignore[import-untyped]
+
+from holdfast.protocol.api import APIS, Key
+
+Message: TypeAlias = Any  # An object of a message class; the library has no types to offer.
+
+_SCHEMAS = "holdfast.protocol.schemas"
+_FIRST_SIZE = 512  # Of the buffer that a message is encoded into; it doubles as needed.
+
+
+_OURS: dict[str, Any] = {
+    name: type(ApiMessage)(name, (ApiMessage,), {"__module__": __name__}, load_json=_SCHEMAS)
+    for name in (
+        "ConsumerGroupHeartbeatRequest",
+        "ConsumerGroupHeartbeatResponse",
+        "ConsumerGroupDescribeRequest",
+        "ConsumerGroupDescribeResponse",
+    )
+}
+
+
+@cache
+def request_class(key: Key) -> Any:
+    return _class(f"{APIS[key].name}Request")
+
+
+@cache
+def response_class(key: Key) -> Any:
+    return _class(f"{APIS[key].name}Response")
+
+
+def _class(name: str) -> Any:
+    if name in _OURS:
+        return _OURS[name]
+    return next(
+        getattr(module, name) for module in (admin, consumer, metadata, producer, sasl) if hasattr(module, name)
+    )
+
+
+def encode(message: Message, version: int) -> bytearray:
+    """A message's bytes, without a header."""
+    flexible = message.flexible_version_q(version)
+    out = EncodeBuffer(_FIRST_SIZE)
+    message._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)(message, out)
+    del out.buf[out.pos :]
+    encoded: bytearray = out.buf
+    return encoded

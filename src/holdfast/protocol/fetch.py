@@ -1,0 +1,208 @@
+"""Fetch requests by hand, since they are hot and can name many partitions.
+
+Request v4-18, flexible from 12:
+    | until 14 replica id i32 | max wait i32 | min bytes i32 | max bytes i32 | isolation i8 |
+    | from 7 session id i32 | from 7 session epoch i32 |
+    | topics: | name string, from 13 topic id uuid | partitions: | index i32 | from 9 current leader epoch i32 |
+    |   fetch offset i64 | from 12 last fetched epoch i32 | from 5 log start offset i64 | max bytes i32 |
+    | from 7 forgotten topics: | name or topic id | partitions: i32 | | from 11 rack id string |
+    | tags: from 12 0 = cluster id string?; from 15 1 = replica id i32, replica epoch i64 |
+
+A partition's own tags (from 17 a directory's id, from 18 a replica's high watermark) come from replicas only. There are
+no replicas here, so they are passed over; for the same reason nobody asks for the cluster id.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from holdfast.protocol.errors import Malformed
+from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, Room, check_left, tag, varint
+
+FLEXIBLE_FROM = 12
+TOPIC_IDS_FROM = 13
+_REPLICA_STATE_FROM = 15
+_REPLICA_STATE = 1  # Its tag.
+
+
+class FetchPartition(NamedTuple):
+    """Where to read one partition, and how much. Epochs and the log start are -1 where they are not given."""
+
+    partition: int
+    current_leader_epoch: int
+    fetch_offset: int
+    last_fetched_epoch: int
+    log_start_offset: int
+    max_bytes: int
+
+
+class FetchTopic(NamedTuple):
+    """A topic, by name or, from version 13 on, by id (16 bytes)."""
+
+    name: str | None
+    topic_id: bytes | None
+    partitions: list[FetchPartition]
+
+
+class ForgottenTopic(NamedTuple):
+    """Partitions that leave the session."""
+
+    name: str | None
+    topic_id: bytes | None
+    partitions: list[int]
+
+
+class FetchRequest(NamedTuple):
+    """What to read, and how long to wait for it."""
+
+    replica_id: int
+    replica_epoch: int
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation_level: int
+    session_id: int
+    session_epoch: int
+    topics: list[FetchTopic]
+    forgotten: list[ForgottenTopic]
+    rack_id: str
+
+
+_new_partition: Callable[[tuple[int, ...]], FetchPartition] = partial(tuple.__new__, FetchPartition)
+_until_4 = struct.Struct(">iqi")
+_until_8 = struct.Struct(">iqqi")
+_until_11 = struct.Struct(">iiqqi")
+_from_12 = struct.Struct(">iiqiqix")  # The last byte is the count of tags, which is looked at beforehand.
+_from_12_untagged = struct.Struct(">iiqiqi")
+_limits = struct.Struct(">iiib").unpack_from
+_session = struct.Struct(">ii").unpack_from
+_int32 = struct.Struct(">i").unpack_from
+_replica_state = struct.Struct(">iq")
+
+
+def decode_request(version: int, body: memoryview) -> FetchRequest:
+    """Read a request of a version from 4 to 18."""
+    try:
+        return _decode(version, body, FLEXIBLE if version >= FLEXIBLE_FROM else PLAIN)
+    except (IndexError, struct.error):
+        raise Malformed(EARLY_END, len(body), f"Fetch v{version} request") from None
+    except Malformed as failure:
+        raise Malformed(failure.why, failure.position, f"Fetch v{version} request") from None
+
+
+def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
+    room = Room()
+    replica_id, replica_epoch, position = -1, -1, 0
+    if version < _REPLICA_STATE_FROM:
+        (replica_id,) = _int32(data, 0)
+        position = 4
+    max_wait_ms, min_bytes, max_bytes, isolation_level = _limits(data, position)
+    position += 13
+    session_id, session_epoch = 0, -1
+    if version >= 7:
+        session_id, session_epoch = _session(data, position)
+        position += 8
+    topics, position = _decode_topics(version, data, position, form, room)
+    forgotten: list[ForgottenTopic] = []
+    if version >= 7:
+        forgotten, position = _decode_forgotten(version, data, position, form, room)
+    rack_id = ""
+    if version >= 11:
+        rack_id, position = form.required_string(data, position)
+    if version >= _REPLICA_STATE_FROM:
+        replica_id, replica_epoch = _decode_tags(data, position)
+    else:
+        form.skip_tags(data, position)
+    return FetchRequest(
+        replica_id,
+        replica_epoch,
+        max_wait_ms,
+        min_bytes,
+        max_bytes,
+        isolation_level,
+        session_id,
+        session_epoch,
+        topics,
+        forgotten,
+        rack_id,
+    )
+
+
+def _decode_topics(
+    version: int, data: memoryview, position: int, form: Form, room: Room
+) -> tuple[list[FetchTopic], int]:
+    count, position = form.required_count(data, position, room)
+    topics = []
+    for _ in range(count):
+        name, topic_id, position = _decode_topic(version, data, position, form)
+        found, position = form.required_count(data, position, room)
+        partitions, position = _decode_partitions(version, data, position, found)
+        position = form.skip_tags(data, position)
+        topics.append(FetchTopic(name, topic_id, partitions))
+    return topics, position
+
+
+def _decode_topic(version: int, data: memoryview, position: int, form: Form) -> tuple[str | None, bytes | None, int]:
+    if version < TOPIC_IDS_FROM:
+        name, position = form.required_string(data, position)
+        return name, None, position
+    check_left(data, position, 16)
+    return None, bytes(data[position : position + 16]), position + 16
+
+
+def _decode_partitions(version: int, data: memoryview, position: int, count: int) -> tuple[list[FetchPartition], int]:
+    if version >= FLEXIBLE_FROM:
+        return _decode_flexible_partitions(data, position, count)
+    layout = _until_4 if version < 5 else _until_8 if version < 9 else _until_11
+    end = position + count * layout.size
+    check_left(data, position, end - position)
+    rows = layout.iter_unpack(data[position:end])
+    if version < 5:
+        return [FetchPartition(index, -1, offset, -1, -1, size) for index, offset, size in rows], end
+    if version < 9:
+        return [FetchPartition(index, -1, offset, -1, start, size) for index, offset, start, size in rows], end
+    return [FetchPartition(index, epoch, offset, -1, start, size) for index, epoch, offset, start, size in rows], end
+
+
+def _decode_flexible_partitions(data: memoryview, position: int, count: int) -> tuple[list[FetchPartition], int]:
+    """Without tags all partitions have the same size, and are read in one go."""
+    size = _from_12.size
+    end = position + count * size
+    if end <= len(data) and not any(data[position + size - 1 : end : size]):
+        return list(map(_new_partition, _from_12.iter_unpack(data[position:end]))), end
+    partitions = []
+    for _ in range(count):
+        partitions.append(_new_partition(_from_12_untagged.unpack_from(data, position)))
+        position = FLEXIBLE.skip_tags(data, position + _from_12_untagged.size)
+    return partitions, position
+
+
+def _decode_forgotten(
+    version: int, data: memoryview, position: int, form: Form, room: Room
+) -> tuple[list[ForgottenTopic], int]:
+    count, position = form.required_count(data, position, room)
+    topics = []
+    for _ in range(count):
+        name, topic_id, position = _decode_topic(version, data, position, form)
+        found, position = form.required_count(data, position, room)
+        partitions = list(struct.unpack_from(f">{found}i", data, position))
+        position = form.skip_tags(data, position + 4 * found)
+        topics.append(ForgottenTopic(name, topic_id, partitions))
+    return topics, position
+
+
+def _decode_tags(data: memoryview, position: int) -> tuple[int, int]:
+    """The replica's id and epoch, if they are there; a consumer leaves them out."""
+    replica = (-1, -1)
+    count, position = varint(data, position)
+    for _ in range(count):
+        number, size, position = tag(data, position)
+        if number == _REPLICA_STATE:
+            replica = _replica_state.unpack_from(data, position)
+            if FLEXIBLE.skip_tags(data, position + _replica_state.size) != position + size:
+                raise Malformed("the replica's state has another size than announced", position)
+        position += size
+    return replica
