@@ -1,12 +1,14 @@
 """A disk in memory that crashes, tears, fails and fills up on demand; the same seed gives the same run.
 
 What it injects:
-- a crash before any chosen call (`crash_at`), as `PowerCut`, a BaseException that no code under test may swallow;
+- a crash before any chosen call (`crash_at`), as `PowerCut`, a BaseException that no code under test may swallow; a
+  crash in a write leaves a part of it in the page cache;
 - `power_cut`: every write since a file's last sync is split into sectors, and each sector survives or not by chance,
   so that writes are dropped, reordered and torn; the same for each change of names since the last `sync_names`;
 - `kill`: the process is gone, the page cache is not: everything written is still there, and still not durable;
 - failing calls by plan (`fail_next`): a write (nothing, or only a part of it, was written), a sync, a rename, a create.
-  After a failed sync the pages count as clean: they can be read, a later sync succeeds, and a power cut takes them;
+  After a failed sync the pages count as clean: they can be read, a later sync succeeds, and a power cut takes those
+  that had not reached the disk, which chance decides sector by sector;
 - a full disk (`capacity`): a write that needs new blocks raises ENOSPC after writing what fits.
 
 What it does not inject: bits that rot in durable bytes (tests flip them with `damage`), a sector that is itself torn,
@@ -63,7 +65,6 @@ class SimulatedDisk:
         return sorted(self._visible)
 
     def open(self, name: str, *, create: bool = False, write: bool = True) -> SimulatedFile:
-        del write
         if create:
             self._call("create")
             if name in self._visible:
@@ -72,18 +73,22 @@ class SimulatedDisk:
             self._pending_names.append(("set", name, self._visible[name]))
         elif name not in self._visible:
             raise FileNotFoundError(errno.ENOENT, "No such file", name)
-        return SimulatedFile(self, self._visible[name], self._generation)
+        return SimulatedFile(self, self._visible[name], self._generation, writable=write)
 
     def rename(self, old: str, new: str) -> None:
         self._call("rename")
-        inode = self._visible.pop(old)
-        self._visible[new] = inode
+        inode = self._visible[new] = self._take(old)
         self._pending_names += [("move", f"{old}\0{new}", inode)]
 
     def remove(self, name: str) -> None:
         self._call("remove")
-        del self._visible[name]
+        self._take(name)
         self._pending_names.append(("drop", name, None))
+
+    def _take(self, name: str) -> _Inode:
+        if name not in self._visible:
+            raise FileNotFoundError(errno.ENOENT, "No such file", name)
+        return self._visible.pop(name)
 
     def sync_names(self) -> None:
         self._call("sync_names")
@@ -146,7 +151,13 @@ class SimulatedDisk:
         self._pending_names.clear()
 
     def _lose_writes(self, inode: _Inode) -> None:
-        for position, data in inode.pending:
+        self._settle(inode, inode.pending)
+        inode.pending.clear()
+        inode.visible = bytearray(inode.durable)
+
+    def _settle(self, inode: _Inode, pending: list[tuple[int, bytes | None]]) -> None:
+        """Let chance decide what of some writes reached the platter."""
+        for position, data in pending:
             if data is None:
                 if self.chance.fraction() < 0.5:
                     _resize(inode.durable, position)
@@ -154,8 +165,6 @@ class SimulatedDisk:
             for start, sector in _sectors(position, data):
                 if self.chance.fraction() < 0.5:
                     _patch(inode.durable, start, sector)
-        inode.pending.clear()
-        inode.visible = bytearray(inode.durable)
 
     def _call(self, kind: str) -> None:
         if self.crash_at is not None and self.calls >= self.crash_at:
@@ -174,7 +183,7 @@ class SimulatedDisk:
         self._check_alive(generation)
         try:
             self._call("write")
-        except OSError:
+        except (OSError, PowerCut):
             self._write_pages(inode, position, data[: int(len(data) * self.chance.fraction())])
             raise
         room = self._room(inode, position, len(data))
@@ -196,15 +205,16 @@ class SimulatedDisk:
     def sync(self, inode: _Inode, generation: int) -> None:
         self._check_alive(generation)
         pending, inode.pending = inode.pending, []
-        if self.during_sync is not None:
-            self.during_sync()
         try:
+            if self.during_sync is not None:
+                self.during_sync()
             self._call("sync")
         except PowerCut:
             inode.pending = pending + inode.pending
             raise
         except OSError:
-            raise  # The pages are now marked clean although they are on no platter: `pending` has forgotten them.
+            self._settle(inode, pending)  # All pages are now marked clean: `pending` has forgotten them.
+            raise
         for position, data in pending:
             if data is None:
                 _resize(inode.durable, position)
@@ -225,12 +235,15 @@ class SimulatedDisk:
 class SimulatedFile:
     """An open file of a simulated disk."""
 
-    def __init__(self, disk: SimulatedDisk, inode: _Inode, generation: int) -> None:
+    def __init__(self, disk: SimulatedDisk, inode: _Inode, generation: int, *, writable: bool = True) -> None:
         self._disk = disk
         self._inode = inode
         self._generation = generation
+        self._writable = writable
 
     def write_at(self, position: int, buffers: Sequence[Buffer]) -> None:
+        if not self._writable:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         self._disk.write(self._inode, position, b"".join(buffers), self._generation)
 
     def read_at(self, position: int, size: int) -> bytes:
