@@ -9,7 +9,8 @@ Rejected
 ├── TransactionMismatch    a marker or a batch does not fit the producer's open transaction
 └── WrongStore             the write-ahead log and the store do not belong together
 Unavailable
-└── ColdReadFailed         the store did not give the data: try again
+├── ColdReadFailed         the store did not give the data: try again
+└── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
 Stopped
 └── LogsStopped            the write-ahead log has failed, or the logs are closed
 """
@@ -92,6 +93,14 @@ class ColdReadFailed(Unavailable):
         super().__init__(f"partition {path}: offset {offset} could not be read from the store: {cause}")
         self.path = path
         self.offset = offset
+
+
+class CommitOvertaken(Unavailable):
+    """The manifest is not the one that a change was made for."""
+
+    def __init__(self, path: str, cause: object) -> None:
+        super().__init__(f"partition {path}: the manifest has moved on meanwhile: {cause}")
+        self.path = path
 
 
 class LogsStopped(Stopped):

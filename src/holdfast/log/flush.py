@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from holdfast.errors import Fenced, Unavailable
+from holdfast.errors import Fenced
 from holdfast.io.objects import Exists, Objects, StoreFailed
-from holdfast.log.errors import OutOfRange
+from holdfast.log.errors import CommitOvertaken, OutOfRange
 from holdfast.log.producers import ProducerTable
 from holdfast.log.retention import new_log_start
 from holdfast.log.tail import TailBatch
 from holdfast.record.batch import read_header
 from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart
+from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.names import new_tag
@@ -71,7 +72,8 @@ class Flushing:
         ground = partition.ground
         stored_at = ground.clock.monotonic()
         buffers: list[Buffer] = [*await partition.bytes_of(taken)]
-        producers = await ground.calls.run(_producers_after, partition.manifest, buffers)
+        expired_ms = ground.clock.now_ms() - ground.settings.producer_expiry_ms
+        producers = await ground.calls.run(_producers_after, partition.manifest, buffers, expired_ms)
         data, info = await ground.calls.run(
             encode_segment,
             buffers,
@@ -97,14 +99,17 @@ class Flushing:
 
     async def _commit(self, *changes: Change) -> None:
         partition = self._partition
+        partition.check_alive()
+        self._unsure = True  # Until the answer is here: who is cancelled while waiting for it does not know it either.
         try:
-            partition.adopt(await partition.ground.calls.run(partition.manifests.commit, *changes))
+            manifest = await partition.ground.calls.run(partition.manifests.commit, *changes)
         except Fenced as failure:
             partition.fail(failure)
             raise
-        except Unavailable:
-            self._unsure = True
-            raise
+        except DoesNotFit as failure:  # A commit of ours that had been given up was stored in the end.
+            raise CommitOvertaken(partition.home.path, failure) from failure
+        partition.adopt(manifest)
+        self._unsure = False
 
     async def _become_sure(self) -> None:
         """After a commit without a clear answer, look what became of it before anything else is tried."""
@@ -170,9 +175,10 @@ def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:
             raise StoreFailed("put", info.name, "another object has its name") from None
 
 
-def _producers_after(manifest: Manifest, buffers: list[Buffer]) -> dict[int, ProducerState]:
-    """The producers as of the end of these batches, which continue the manifest."""
+def _producers_after(manifest: Manifest, buffers: list[Buffer], expired_ms: int) -> dict[int, ProducerState]:
+    """The producers as of the end of these batches, which continue the manifest, without those long silent."""
     table = ProducerTable(manifest.producers)
     for buffer in buffers:
         table.apply(read_header(buffer), memoryview(buffer))
+    table.expire(expired_ms)
     return table.snapshot()

@@ -10,12 +10,12 @@ from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
+from holdfast.io.versions import Patience
 from holdfast.log.journal import Journal
 from holdfast.log.settings import LogSettings
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
-from holdfast.segment.versions import Patience
 from holdfast.types import Epoch
 
 

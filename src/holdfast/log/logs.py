@@ -23,6 +23,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Exists, Objects
+from holdfast.io.versions import Patience
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped, PartitionDeleted, WrongStore
 from holdfast.log.flusher import Flusher
@@ -38,7 +39,6 @@ from holdfast.segment.blocks import BlockCache
 from holdfast.segment.garbage import collect_topic
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
-from holdfast.segment.versions import Patience
 from holdfast.wal import Wal, WalSettings
 from holdfast.watermark import Watermark
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed
+from holdfast.log.read import look_again
+from holdfast.record.batch import BatchHeader
 from holdfast.record.records import read_records
-from holdfast.segment.info import SegmentInfo
+from holdfast.segment.info import NO_TIMESTAMP, SegmentInfo
 from holdfast.types import Offset
+from holdfast.wal import ReadBelowPurged
 
 if TYPE_CHECKING:
     from holdfast.log.partition import PartitionLog
@@ -26,7 +29,7 @@ class Lookup:
         partition = self._partition
         partition.check_alive()
         at = partition.marks.log_start
-        while at < partition.marks.flushed:
+        while (at := max(at, partition.marks.log_start)) < partition.marks.flushed:
             info = partition.manifest.segments.holding(at)
             assert info is not None, "the manifest tiles what is flushed"
             if info.max_timestamp >= timestamp:
@@ -41,7 +44,7 @@ class Lookup:
         try:
             return await partition.ground.calls.run(self._search_segment, info, timestamp, at)
         except NotFound:
-            await partition.refresh_manifest()
+            await look_again(partition, info, at)
             return await self.find_timestamp(timestamp)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, at, failure) from failure
@@ -64,7 +67,10 @@ class Lookup:
             if batch.base >= partition.marks.high_watermark:
                 break
             if batch.max_timestamp >= timestamp and batch.end > at:
-                [data] = await partition.bytes_of([batch])
+                try:
+                    [data] = await partition.bytes_of([batch])
+                except ReadBelowPurged:  # Flushed while we waited: now it is in a segment.
+                    return await self.find_timestamp(timestamp)
                 found = _first_at(data, timestamp, at)
                 if found is not None:
                     return found
@@ -73,10 +79,36 @@ class Lookup:
     async def find_max_timestamp(self) -> tuple[Offset, int] | None:
         """The first record with the highest timestamp."""
         partition = self._partition
-        highest = max((each.max_timestamp for each in partition.manifest.segments), default=-1)
-        readable = (each for each in partition.tail if each.end <= partition.marks.high_watermark)
-        highest = max(highest, max((each.max_timestamp for each in readable), default=-1))
+        partition.check_alive()
+        log_start = partition.marks.log_start
+        cut = await self._highest_of_cut_segment(log_start)
+        if partition.marks.log_start != log_start:
+            return await self.find_max_timestamp()
+        whole = [each.max_timestamp for each in partition.manifest.segments if each.base >= log_start]
+        readable = [each.max_timestamp for each in partition.tail if each.end <= partition.marks.high_watermark]
+        highest = max([cut, *whole, *readable])
         return await self.find_timestamp(highest) if highest >= 0 else None
+
+    async def _highest_of_cut_segment(self, log_start: int) -> int:
+        """The highest timestamp of what is left of the first segment: the record that made its maximum may be gone."""
+        partition = self._partition
+        info = partition.manifest.segments.holding(log_start)
+        if info is None or info.base == log_start:
+            return NO_TIMESTAMP
+        try:
+            found = await partition.ground.calls.run(partition.ground.reader.read, info, log_start, info.size)
+        except NotFound:
+            await look_again(partition, info, log_start)
+            return await self._highest_of_cut_segment(log_start)
+        except Unavailable as failure:
+            raise ColdReadFailed(partition.home.path, log_start, failure) from failure
+        return max((_highest_from(header, batch, log_start) for header, batch in found.batches()), default=NO_TIMESTAMP)
+
+
+def _highest_from(header: BatchHeader, batch: memoryview, at: int) -> int:
+    if header.base_offset >= at:
+        return header.max_timestamp
+    return max((each.timestamp for each in read_records(batch) if (each.offset or 0) >= at), default=NO_TIMESTAMP)
 
 
 def _first_at(batch: memoryview, timestamp: int, at: int) -> tuple[Offset, int] | None:

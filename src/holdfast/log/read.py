@@ -14,9 +14,10 @@ from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed, OutOfRange
 from holdfast.log.tail import TailBatch
-from holdfast.segment.info import Aborted
-from holdfast.segment.read import Expired, SegmentRead, after_not_found
+from holdfast.segment.info import Aborted, SegmentInfo
+from holdfast.segment.read import SegmentRead, after_not_found
 from holdfast.types import Offset
+from holdfast.wal import ReadBelowPurged
 
 if TYPE_CHECKING:
     from holdfast.log.partition import PartitionLog
@@ -41,10 +42,10 @@ class Read:
 class _Budget:
     """What is left of a read's limits. The first batch is always granted, so that a read makes progress."""
 
-    def __init__(self, max_records: int | None, max_bytes: int) -> None:
+    def __init__(self, max_records: int | None, max_bytes: int, *, granted: bool = False) -> None:
         self.records_left = max_records
         self.bytes_left = max_bytes
-        self._granted = False
+        self._granted = granted
 
     def grant(self, size: int, records: int) -> bool:
         """Take so much from the limits, unless it is too much and not the first."""
@@ -76,16 +77,27 @@ class Reading:
         self._check_range(offset)
         budget = _Budget(max_records, max_bytes)
         buffers: list[memoryview] = []
-        records = 0
+        size = records = 0
         at = Offset(offset)
         while not budget.spent:
             limit = partition.last_stable if committed else partition.marks.high_watermark
             if at >= limit:
                 break
             source = self._from_segments if at < partition.marks.flushed else self._from_tail
-            found = await source(at, limit, budget)
+            try:
+                found = await source(at, limit, budget)
+            except OutOfRange:
+                if not buffers:
+                    raise
+                break  # Retention has overtaken us; what was read before is right.
+            except ReadBelowPurged:  # Flushed while we waited for the write-ahead log: now it is in a segment.
+                partition.check_alive()
+                records_left = None if max_records is None else max_records - records
+                budget = _Budget(records_left, max_bytes - size, granted=bool(buffers))
+                continue
             partition.check_alive()
             buffers += found.buffers
+            size += found.size
             records += found.record_count
             if found.next_offset == at:
                 break
@@ -135,6 +147,7 @@ class Reading:
 
     async def _from_segments(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
         partition = self._partition
+        self._check_range(offset)
         info = partition.manifest.segments.holding(offset)
         assert info is not None, "the manifest tiles what is flushed"
         try:
@@ -147,10 +160,7 @@ class Reading:
                 end=limit,
             )
         except NotFound:
-            newest = await partition.refresh_manifest()
-            after = after_not_found(info, newest)
-            if isinstance(after, Expired):
-                raise OutOfRange(offset, after.log_start, partition.marks.log_end) from None
+            await look_again(partition, info, offset)
             return await self._from_segments(offset, limit, budget)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, offset, failure) from failure
@@ -162,5 +172,9 @@ class Reading:
         return found
 
 
-def _reached(records: int, limit: int | None) -> bool:
-    return limit is not None and records >= limit
+async def look_again(partition: PartitionLog, missing: SegmentInfo, offset: int) -> None:
+    """A segment is gone: the newest manifest says that it is expired, or names others in its place."""
+    try:
+        after_not_found(missing, await partition.refresh_manifest())
+    except Unavailable as failure:
+        raise ColdReadFailed(partition.home.path, offset, failure) from failure
