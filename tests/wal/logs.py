@@ -110,3 +110,20 @@ def writer_held(wal: Wal) -> Iterator[None]:
         yield
     finally:
         leave.set()
+
+
+@contextmanager
+def calls_of(disk: SimulatedDisk) -> Iterator[list[str]]:
+    """The kinds of all calls made meanwhile that change the disk, in order."""
+    calls: list[str] = []
+    call = disk._call
+
+    def watched(kind: str) -> None:
+        calls.append(kind)
+        call(kind)
+
+    disk._call = watched  # type: ignore[method-assign]
+    try:
+        yield calls
+    finally:
+        disk._call = call  # type: ignore[method-assign]
