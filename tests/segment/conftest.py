@@ -15,10 +15,10 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.objects import ObjectInfo
+from holdfast.io.versions import Patience
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId, segment_name
-from holdfast.segment.versions import Patience
 
 PAGE = 1000  # What S3 lists in one request.
 

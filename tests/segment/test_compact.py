@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.versions import Patience
 from holdfast.record.batch import read_header, split
 from holdfast.record.build import build
 from holdfast.record.columns import Binary
@@ -30,7 +31,6 @@ from holdfast.segment.producers import ProducerState
 from holdfast.segment.read import SegmentReader
 from holdfast.segment.rewrite import Workshop
 from holdfast.segment.scan import open_segment
-from holdfast.segment.versions import Patience
 from holdfast.segment.writer import encode_segment
 
 HOME = PartitionId(UUID(int=9), 0)

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.errors import Corrupt, Fenced, Rejected, Unavailable
 from holdfast.io.objects import StoreFailed
+from holdfast.io.versions import FULL_EVERY, GRACE_S, Versions
 from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import (
     DoesNotFit,
@@ -18,7 +19,6 @@ from holdfast.segment.errors import (
 )
 from holdfast.segment.manifest_json import encode
 from holdfast.segment.manifest_load import load_manifest
-from holdfast.segment.versions import FULL_EVERY, GRACE_S, Versions
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from holdfast.errors import Fenced, Unavailable
+from holdfast.io import versions
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.faulty_objects import Delay, FailAfter, FailBefore, FailEarly, FaultyObjects
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.segment import versions
+from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
 from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import DoesNotFit, SegmentTooOld
 from holdfast.segment.garbage import collect_partition
@@ -22,7 +23,6 @@ from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId, segment_name
-from holdfast.segment.versions import FULL_EVERY, GRACE_S, Patience
 
 HOME = PartitionId(UUID(int=5), 0)
 WRITERS = st.sampled_from(["a", "b", "c"])

@@ -18,17 +18,21 @@ Corrupt
 
 from __future__ import annotations
 
-from holdfast.errors import Corrupt, Fenced, Rejected, Unavailable
+from holdfast.errors import Corrupt, Rejected, Unavailable
+from holdfast.io.store_errors import Damaged, HigherEpoch, NewerFormat, Stale, Undecided
 
-
-class NewerFormat(Rejected):
-    """An object was written by a later release."""
-
-    def __init__(self, name: str, found: int, known: int) -> None:
-        super().__init__(f"{name} has format version {found}; this release knows up to {known}: use a newer one")
-        self.name = name
-        self.found = found
-        self.known = known
+__all__ = [
+    "Damaged",
+    "DoesNotFit",
+    "HigherEpoch",
+    "NewerFormat",
+    "NoManifest",
+    "SegmentLost",
+    "SegmentTooOld",
+    "Stale",
+    "Undecided",
+    "WrongCluster",
+]
 
 
 class NoManifest(Rejected):
@@ -58,48 +62,12 @@ class DoesNotFit(Rejected):
         self.reason = reason
 
 
-class Undecided(Unavailable):
-    """The store failed so often that it is not known whether the object was put."""
-
-    def __init__(self, name: str, tries: int, cause: object) -> None:
-        super().__init__(f"after {tries} tries it is not known whether {name} was written: {cause}")
-        self.name = name
-        self.tries = tries
-
-
-class Stale(Unavailable):
-    """Too much time has passed since the newest version was seen: its number may have been used and deleted."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is not written: list the versions again first")
-        self.name = name
-
-
 class SegmentTooOld(Unavailable):
     """A segment was put so long ago that it may be collected, or is already gone: put it again under a new name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} was put too long ago to be listed now: put it again under a new name")
         self.name = name
-
-
-class HigherEpoch(Fenced):
-    """A writer with a higher epoch has committed."""
-
-    def __init__(self, name: str, mine: int, found: int) -> None:
-        super().__init__(f"{name} was written in epoch {found}; this writer's is {mine}")
-        self.name = name
-        self.mine = mine
-        self.found = found
-
-
-class Damaged(Corrupt):
-    """Bytes are not what was written."""
-
-    def __init__(self, name: str, what: str) -> None:
-        super().__init__(f"{name} is damaged: {what}")
-        self.name = name
-        self.what = what
 
 
 class SegmentLost(Corrupt):

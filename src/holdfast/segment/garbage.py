@@ -23,9 +23,9 @@ from uuid import UUID
 
 from holdfast.io.clock import Clock
 from holdfast.io.objects import NotFound, ObjectInfo, Objects
+from holdfast.io.versions import GRACE_S, Versions, full_before
 from holdfast.segment.manifest_load import load_version
 from holdfast.segment.names import PartitionId, topic_prefixes
-from holdfast.segment.versions import GRACE_S, Versions, full_before
 
 _TIME_PROBE = "garbage/now"
 

@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from holdfast.errors import Corrupt
+from holdfast.io.versions import Stamp
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import Producers
 from holdfast.segment.segment_list import SegmentList
-from holdfast.segment.versions import Stamp
 from holdfast.types import Epoch, Offset
 
 

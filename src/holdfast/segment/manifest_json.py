@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from holdfast.errors import HoldfastError
+from holdfast.io.envelope import seal, unseal
+from holdfast.io.versions import Stamp, full_before
 from holdfast.segment.changes import take_step
-from holdfast.segment.envelope import seal, unseal
 from holdfast.segment.errors import Damaged
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Cleaned, EpochStart, Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import from_rows, to_rows
 from holdfast.segment.segment_list import SegmentList
-from holdfast.segment.versions import Stamp, full_before
 from holdfast.types import Offset
 
 KIND = "manifest"

@@ -7,12 +7,12 @@ newest version, its full list.
 from __future__ import annotations
 
 from holdfast.io.objects import NotFound, Objects
+from holdfast.io.versions import Versions, full_before
 from holdfast.segment.errors import Damaged, NoManifest
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.manifest_json import Steps, decode
 from holdfast.segment.names import PartitionId
 from holdfast.segment.segment_list import SegmentList
-from holdfast.segment.versions import Versions, full_before
 
 _LOADS_MAX = 3
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound, Objects
+from holdfast.io.versions import GRACE_S, Patience, Stamp, Versions, full_before, take
 from holdfast.segment.changes import Append, Change, RaiseEpoch, Replace
 from holdfast.segment.errors import Damaged, DoesNotFit, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
 from holdfast.segment.info import SegmentInfo
@@ -20,7 +21,6 @@ from holdfast.segment.manifest_json import Steps, encode, stamp_of
 from holdfast.segment.manifest_load import load_newest
 from holdfast.segment.names import PartitionId, new_tag
 from holdfast.segment.segment_list import SegmentList
-from holdfast.segment.versions import GRACE_S, Patience, Stamp, Versions, full_before, take
 from holdfast.types import Epoch
 
 _CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.

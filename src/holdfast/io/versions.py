@@ -25,7 +25,7 @@ from holdfast.errors import Unavailable
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Exists, NotFound, Objects
-from holdfast.segment.errors import HigherEpoch, Stale, Undecided
+from holdfast.io.store_errors import HigherEpoch, Stale, Undecided
 from holdfast.types import Buffer
 
 FULL_EVERY = 64  # Versions whose number this divides carry everything; all others, all changes since such a one.

@@ -13,7 +13,7 @@ from typing import Any
 
 from crc32c import crc32c
 
-from holdfast.segment.errors import Damaged, NewerFormat
+from holdfast.io.store_errors import Damaged, NewerFormat
 
 _START = re.compile(rb'(\{"holdfast":"([a-z]+)","format":([0-9]{1,9}))(,"crc32c":"([0-9a-f]{8})","body":)')
 

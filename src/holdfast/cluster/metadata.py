@@ -1,0 +1,161 @@
+"""All that the cluster knows of itself, as one frozen value. Every change is a step that can be repeated elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from holdfast.cluster.errors import TopicExists, TopicUnknown
+
+Configs = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic. Its id is its own for ever; a topic made again under the same name has another."""
+
+    name: str
+    topic_id: UUID
+    partitions: int
+    configs: Configs = field(default_factory=dict)  # Only what was set; everything else has its default.
+
+    def to_row(self) -> list[Any]:
+        return [self.name, self.topic_id.hex, self.partitions, dict(self.configs)]
+
+    @classmethod
+    def from_row(cls, row: list[Any]) -> Topic:
+        name, topic_id, partitions, configs = row
+        return cls(name, UUID(hex=topic_id), partitions, MappingProxyType(configs))
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """One version of the cluster's metadata."""
+
+    cluster_id: str
+    version: int = -1  # Nothing was written yet.
+    topics: Mapping[str, Topic] = field(default_factory=dict)  # By name.
+    producer_ids_end: int = 0  # Ids below this may have been handed out.
+    broker_configs: Configs = field(default_factory=dict)
+    quotas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # By entity, in its JSON form.
+
+    def topic(self, name: str) -> Topic:
+        found = self.topics.get(name)
+        if found is None:
+            raise TopicUnknown(name)
+        return found
+
+    def topic_by_id(self, topic_id: UUID) -> Topic:
+        for each in self.topics.values():
+            if each.topic_id == topic_id:
+                return each
+        raise TopicUnknown(str(topic_id))
+
+    def to_body(self) -> dict[str, Any]:
+        return {
+            "topics": [each.to_row() for each in self.topics.values()],
+            "producer_ids_end": self.producer_ids_end,
+            "broker_configs": dict(self.broker_configs),
+            "quotas": {entity: dict(values) for entity, values in self.quotas.items()},
+        }
+
+    @classmethod
+    def from_body(cls, cluster_id: str, version: int, body: dict[str, Any]) -> Metadata:
+        topics = (Topic.from_row(row) for row in body["topics"])
+        return cls(
+            cluster_id,
+            version,
+            MappingProxyType({each.name: each for each in topics}),
+            body["producer_ids_end"],
+            MappingProxyType(body["broker_configs"]),
+            MappingProxyType(body["quotas"]),
+        )
+
+
+Step = list[Any]
+
+
+def create_topic(topic: Topic) -> Step:
+    return ["create", topic.to_row()]
+
+
+def delete_topic(topic_id: UUID) -> Step:
+    return ["delete", topic_id.hex]
+
+
+def set_partitions(topic_id: UUID, partitions: int) -> Step:
+    return ["partitions", topic_id.hex, partitions]
+
+
+def set_configs(topic_id: UUID, configs: Configs) -> Step:
+    """All configs of a topic that differ from their defaults."""
+    return ["configs", topic_id.hex, dict(configs)]
+
+
+def take_producer_ids(end: int) -> Step:
+    return ["producer_ids", end]
+
+
+def set_broker_configs(configs: Configs) -> Step:
+    return ["broker_configs", dict(configs)]
+
+
+def set_quota(entity: str, values: Mapping[str, float]) -> Step:
+    """The quotas of one entity; none removes it."""
+    return ["quota", entity, dict(values)]
+
+
+def apply(metadata: Metadata, step: Step) -> Metadata:
+    """The metadata after a step. Raises when it does not fit."""
+    kind, *content = step
+    after: Metadata = _APPLY[kind](metadata, *content)
+    return after
+
+
+def _create(metadata: Metadata, row: list[Any]) -> Metadata:
+    topic = Topic.from_row(row)
+    if topic.name in metadata.topics:
+        raise TopicExists(topic.name)
+    return _with_topics(metadata, {**metadata.topics, topic.name: topic})
+
+
+def _delete(metadata: Metadata, topic_id: str) -> Metadata:
+    gone = metadata.topic_by_id(UUID(hex=topic_id))
+    return _with_topics(metadata, {name: each for name, each in metadata.topics.items() if name != gone.name})
+
+
+def _partitions(metadata: Metadata, topic_id: str, partitions: int) -> Metadata:
+    return _changed(metadata, replace(metadata.topic_by_id(UUID(hex=topic_id)), partitions=partitions))
+
+
+def _configs(metadata: Metadata, topic_id: str, configs: dict[str, str]) -> Metadata:
+    return _changed(metadata, replace(metadata.topic_by_id(UUID(hex=topic_id)), configs=MappingProxyType(configs)))
+
+
+def _changed(metadata: Metadata, topic: Topic) -> Metadata:
+    return _with_topics(metadata, {**metadata.topics, topic.name: topic})
+
+
+def _with_topics(metadata: Metadata, topics: dict[str, Topic]) -> Metadata:
+    return replace(metadata, topics=MappingProxyType(topics))
+
+
+def _quota(metadata: Metadata, entity: str, values: dict[str, float]) -> Metadata:
+    quotas = {name: each for name, each in metadata.quotas.items() if name != entity}
+    if values:
+        quotas[entity] = values
+    return replace(metadata, quotas=MappingProxyType(quotas))
+
+
+_APPLY: dict[str, Any] = {
+    "create": _create,
+    "delete": _delete,
+    "partitions": _partitions,
+    "configs": _configs,
+    "producer_ids": lambda metadata, end: replace(metadata, producer_ids_end=max(end, metadata.producer_ids_end)),
+    "broker_configs": lambda metadata, configs: replace(metadata, broker_configs=MappingProxyType(configs)),
+    "quota": _quota,
+}
