@@ -9,11 +9,12 @@ from typing import TypedDict
 from benchmarks.wal.tables import Table
 
 METHOD = """\
-Each step runs in a process of its own on a fresh directory; the order within a group turns round in every second round;
-a ratio is taken between two steps of one round, and its median, lowest and highest over the rounds are given. The raw
-limit is a loop of write and fdatasync in Rust over a file that was written before (in Python when there is no cargo),
-with frames of the size ours have. Both logs have the same limits for chunks and cache; the peer's `flush_batch_wait` is
-0 except where the table says otherwise. Files that are replayed or read are in the page cache."""
+Each step runs in a process of its own on a fresh directory. Those that flush run at the same time but take turns of a
+tenth of a second, so that drift of the disk hits all alike; the order turns round in every second round. A ratio is
+taken between two steps of one round, and its median, lowest and highest over the rounds are given. The raw limit is a
+loop of write and fdatasync in Rust over a file that was written before (in Python when there is no cargo), with frames
+of the size ours have. Both logs have the same limits for chunks and cache; the peer's `flush_batch_wait` is 0 except
+where the table says otherwise. Files that are replayed or read are in the page cache."""
 
 
 class Run(TypedDict):
