@@ -1,0 +1,1 @@
+"""The broker: connections, dispatch, one file per Kafka API, error codes."""

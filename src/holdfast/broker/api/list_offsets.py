@@ -1,0 +1,62 @@
+"""ListOffsets: the earliest, the latest, and the first offset of a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.request import Request
+from holdfast.errors import HoldfastError
+from holdfast.log.partition import PartitionLog
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.LIST_OFFSETS)
+_Topic = _Answer.ListOffsetsTopicResponse
+_Partition = _Topic.ListOffsetsPartitionResponse
+
+_LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED = -1, -2, -3, -4, -5
+_READ_COMMITTED = 1
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    committed = request.version >= 2 and message.isolation_level == _READ_COMMITTED
+    topics = []
+    for topic in message.topics:
+        answers = [await _answer(parts, topic.name, each, committed=committed) for each in topic.partitions]
+        topics.append(_Topic(name=topic.name, partitions=answers))
+    return _Answer(topics=topics)
+
+
+async def _answer(parts: Parts, topic: str, wanted: Message, *, committed: bool) -> Message:
+    number = wanted.partition_index
+    try:
+        partition = parts.topics.get(topic).partition(number)
+        epoch = getattr(wanted, "current_leader_epoch", -1)
+        if 0 <= epoch < partition.epochs.current:
+            return _Partition(partition_index=number, error_code=Code.FENCED_LEADER_EPOCH)
+        if epoch > partition.epochs.current:
+            return _Partition(partition_index=number, error_code=Code.UNKNOWN_LEADER_EPOCH)
+        offset, timestamp = await _find(partition, wanted.timestamp, committed=committed)
+    except HoldfastError as failure:
+        return _Partition(partition_index=number, error_code=code_of(failure))
+    epoch = partition.epochs.at(offset) if offset >= 0 else -1
+    return _Partition(partition_index=number, error_code=0, timestamp=timestamp, offset=offset, leader_epoch=epoch)
+
+
+async def _find(partition: PartitionLog, timestamp: int, *, committed: bool) -> tuple[int, int]:
+    if timestamp == _LATEST:
+        return (partition.last_stable if committed else partition.marks.high_watermark), -1
+    if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
+        return partition.marks.log_start, -1
+    if timestamp == _LATEST_TIERED:
+        return -1, -1
+    found = await (
+        partition.find_max_timestamp() if timestamp == _MAX_TIMESTAMP else partition.find_timestamp(timestamp)
+    )
+    if found is None or (committed and found[0] >= partition.last_stable):
+        return -1, -1
+    return found

@@ -1,0 +1,116 @@
+"""CreateTopics and DeleteTopics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.configs import TOPIC_CONFIGS, effective
+from holdfast.broker.request import Request
+from holdfast.broker.topics import OpenTopic
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Created = response_class(Key.CREATE_TOPICS)
+_Deleted = response_class(Key.DELETE_TOPICS)
+_DEFAULT_CONFIG, _TOPIC_CONFIG, _STATIC_BROKER_CONFIG = 5, 1, 4
+_NO_ID = UUID(int=0)
+
+
+async def create(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    names = [each.name for each in message.topics]
+    answers = []
+    for each in message.topics:
+        if names.count(each.name) > 1:
+            answers.append(_create_failed(each.name, Code.INVALID_REQUEST, "the request names this topic twice"))
+        else:
+            answers.append(await _create_one(parts, each, validate_only=message.validate_only))
+    return _Created(topics=answers)
+
+
+async def _create_one(parts: Parts, wanted: Message, *, validate_only: bool) -> Message:
+    configs = {each.name: each.value for each in wanted.configs if each.value is not None}
+    partitions = wanted.num_partitions
+    if wanted.assignments:
+        if sorted(each.partition_index for each in wanted.assignments) != list(range(len(wanted.assignments))):
+            return _create_failed(wanted.name, Code.INVALID_REPLICA_ASSIGNMENT, "partitions must be 0, 1, 2, …")
+        partitions = len(wanted.assignments)
+    elif partitions == -1:
+        partitions = parts.settings.num_partitions
+    if wanted.replication_factor not in (-1, 1) and not wanted.assignments:
+        reason = f"replication factor {wanted.replication_factor}: there is one broker; durability comes from the store"
+        return _create_failed(wanted.name, Code.INVALID_REPLICATION_FACTOR, reason)
+    try:
+        if validate_only:
+            parts.topics.check_new(wanted.name, partitions, configs)
+            return _create_done(parts, wanted.name, partitions, configs, _NO_ID)
+        opened = await parts.topics.create(wanted.name, partitions, configs)
+    except HoldfastError as failure:
+        return _create_failed(wanted.name, code_of(failure), str(failure))
+    return _create_done(parts, wanted.name, partitions, configs, opened.topic.topic_id)
+
+
+def _create_failed(name: str, code: Code, reason: str) -> Message:
+    return _Created.CreatableTopicResult(
+        name=name, error_code=code, error_message=reason, num_partitions=-1, replication_factor=-1, configs=[]
+    )
+
+
+def _create_done(parts: Parts, name: str, partitions: int, configs: dict[str, str], topic_id: UUID) -> Message:
+    shown = [
+        _Created.CreatableTopicResult.CreatableTopicConfigs(
+            name=each.name,
+            value=effective(each.name, configs, parts.topics.defaults),
+            read_only=False,
+            config_source=_TOPIC_CONFIG if each.name in configs else _DEFAULT_CONFIG,
+            is_sensitive=False,
+        )
+        for each in TOPIC_CONFIGS.values()
+    ]
+    return _Created.CreatableTopicResult(
+        name=name,
+        topic_id=topic_id,
+        error_code=Code.NONE,
+        error_message=None,
+        num_partitions=partitions,
+        replication_factor=1,
+        configs=shown,
+    )
+
+
+async def delete(parts: Parts, message: Message, request: Request) -> Message:
+    if request.version < 6:
+        return _Deleted(responses=[await _delete_one(parts, name, None) for name in message.topic_names])
+    return _Deleted(responses=[await _delete_one(parts, each.name, each.topic_id) for each in message.topics])
+
+
+async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> Message:
+    found: OpenTopic | None
+    if name is not None:
+        found, unknown = parts.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
+    else:
+        found, unknown = parts.topics.find_id(topic_id or _NO_ID), Code.UNKNOWN_TOPIC_ID
+    code, reason = Code.NONE, None
+    if found is None:
+        code, reason = unknown, "there is no such topic"
+    elif not parts.settings.delete_topic_enable:
+        code, reason = Code.INVALID_REQUEST, "delete.topic.enable is false"
+    else:
+        try:
+            await parts.topics.delete(found)
+            await parts.groups.forget_topics(lambda each: each == found.topic.name)
+        except HoldfastError as failure:
+            code, reason = code_of(failure), str(failure)
+    named = found.topic if found else None
+    return _Deleted.DeletableTopicResult(
+        name=named.name if named else name,
+        topic_id=named.topic_id if named else (topic_id or _NO_ID),
+        error_code=code,
+        error_message=reason,
+    )

@@ -1,0 +1,31 @@
+"""A request on its way through the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from holdfast.protocol.header import RequestHeader
+from holdfast.types import Buffer
+
+Body: TypeAlias = Sequence[Buffer]  # An answer, without its size and header.
+
+
+class Request(NamedTuple):
+    """One request: its header, and the frame it came in, which belongs to it alone."""
+
+    header: RequestHeader
+    frame: memoryview
+    client_host: str
+
+    @property
+    def body(self) -> memoryview:
+        return self.frame[self.header.body :]
+
+    @property
+    def version(self) -> int:
+        return self.header.api_version
+
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Body]]
+Done: TypeAlias = Callable[[Sequence[Buffer]], None]  # With the framed answer; empty: none is sent.

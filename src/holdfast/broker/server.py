@@ -1,0 +1,118 @@
+"""The listening socket, all connections, and the limits they share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from holdfast.broker.connection import Connection
+from holdfast.broker.request import Done, Request
+from holdfast.errors import Rejected
+from holdfast.io.clock import Clock
+from holdfast.types import Buffer
+
+log = logging.getLogger(__name__)
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much clients may use."""
+
+    frame_size_max: int = 100 * MIB
+    connections_max: int = 10_000
+    connection_size_max: int = 32 * MIB  # Bytes of unanswered requests of one connection.
+    requests_size_max: int = 512 * MIB  # The same, of all connections together.
+    idle_ms_max: int = 600_000
+
+
+class Work(Protocol):
+    """What requests are given to."""
+
+    def start_produce(self, request: Request, done: Done) -> bool:
+        """Begin a produce request now and call back with the answer; False when it has to wait."""
+
+    async def handle(self, request: Request) -> Sequence[Buffer]:
+        """The framed answer to a request; empty when none is to be sent."""
+
+
+class Server:
+    """Accepts connections and hands their requests to `work`."""
+
+    def __init__(self, work: Work, limits: Limits, clock: Clock) -> None:
+        self._work = work
+        self.limits = limits
+        self.clock = clock
+        self._connections: set[Connection] = set()
+        self._held_size = 0
+        self._listener: asyncio.Server | None = None
+        self._sweep: asyncio.Task[None] | None = None
+        self.start_produce = work.start_produce
+        self.handle = work.handle
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Begin to accept connections; the address, with the real port when 0 was asked for."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._listener = await loop.create_server(lambda: Connection(self), host, port, backlog=1024)
+        except OSError as failure:
+            raise Rejected(f"cannot listen on {host}:{port}: {failure.strerror or failure}") from None
+        self._sweep = asyncio.ensure_future(self._close_idle())
+        address = self._listener.sockets[0].getsockname()
+        return address[0], address[1]
+
+    async def stop(self, timeout: float) -> None:
+        """Accept nothing more, let requests that were taken be answered, then close."""
+        if self._listener is not None:
+            self._listener.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        deadline = self.clock.monotonic() + timeout
+        while any(not each.is_idle for each in self._connections) and self.clock.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        for each in list(self._connections):
+            each.close()
+
+    # Connections
+
+    def add(self, connection: Connection) -> bool:
+        """Whether one more connection is allowed."""
+        if len(self._connections) >= self.limits.connections_max:
+            return False
+        self._connections.add(connection)
+        return True
+
+    def remove(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    # Bytes of requests that are not answered yet
+
+    @property
+    def has_room(self) -> bool:
+        return self._held_size < self.limits.requests_size_max
+
+    def hold(self, size: int) -> None:
+        self._held_size += size
+
+    def release(self, size: int) -> None:
+        had_room = self.has_room
+        self._held_size -= size
+        if self.has_room and not had_room:
+            for each in list(self._connections):
+                each.update_reading()
+
+    async def _close_idle(self) -> None:
+        while True:
+            await asyncio.sleep(min(self.limits.idle_ms_max / 1000, 30))
+            before = self.clock.monotonic() - self.limits.idle_ms_max / 1000
+            for each in [each for each in self._connections if each.is_idle and each.active_at < before]:
+                log.info("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
+                each.close()

@@ -1,0 +1,56 @@
+"""The broker's settings, under Kafka's names where Kafka has one: `num_partitions` is `num.partitions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """How the broker behaves towards clients."""
+
+    node_id: int = 0
+    num_partitions: int = 1  # Of topics made without saying how many.
+    auto_create_topics_enable: bool = True
+    delete_topic_enable: bool = True
+    message_max_bytes: int = 1_048_588  # The largest batch, unless a topic says otherwise.
+    log_retention_ms: int = 7 * DAY_MS  # How long records are kept, unless a topic says otherwise; -1 is for ever.
+    log_retention_bytes: int = -1  # How much of a partition is kept, unless a topic says otherwise; -1 is all.
+    log_cleanup_policy: str = "delete"
+    log_message_timestamp_type: str = "CreateTime"
+    socket_request_max_bytes: int = 104_857_600  # The largest request.
+    max_connections: int = 10_000
+    connections_max_idle_ms: int = 600_000
+    queued_max_request_bytes: int = 536_870_912  # Bytes of requests not answered yet, of all connections together.
+    fetch_max_bytes: int = 57_671_680  # The most one fetch gets.
+    max_incremental_fetch_session_cache_slots: int = 1000
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    group_max_size: int = 2_147_483_647
+    offset_metadata_max_bytes: int = 4_096
+    offsets_retention_minutes: int = 10_080
+    offsets_topic_num_partitions: int = 4
+
+    def __post_init__(self) -> None:
+        if self.num_partitions < 1 or self.offsets_topic_num_partitions < 1:
+            raise ValueError("num.partitions and offsets.topic.num.partitions must be at least 1")
+        if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
+            raise ValueError("log.cleanup.policy must be delete, compact or both")
+
+    def topic_defaults(self) -> dict[str, str]:
+        """What topics have unless they say otherwise, by the topic config's name."""
+        return {
+            "cleanup.policy": self.log_cleanup_policy,
+            "max.message.bytes": str(self.message_max_bytes),
+            "message.timestamp.type": self.log_message_timestamp_type,
+            "retention.bytes": str(self.log_retention_bytes),
+            "retention.ms": str(self.log_retention_ms),
+        }
+
+
+def kafka_name(field: str) -> str:
+    """The name that Kafka's users know."""
+    return field.replace("_", ".")

@@ -1,0 +1,209 @@
+"""Which topics there are, and their open partitions: the cluster's metadata and the logs, kept in step.
+
+A topic is made when its metadata is committed, and deleted when its tombstone is durable in the write-ahead log: a
+crash in between is finished at the next start (`open`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.broker.configs import check_topic_configs, partition_settings
+from holdfast.cluster.errors import TopicExists, TopicUnknown
+from holdfast.cluster.metadata import Topic, create_topic, delete_topic, set_configs, set_partitions
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.errors import Corrupt, Rejected
+from holdfast.io.calls import Calls
+from holdfast.io.chance import Chance
+from holdfast.log.logs import Logs
+from holdfast.log.partition import PartitionLog
+from holdfast.segment.names import PartitionId
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+OFFSETS_TOPIC = "__consumer_offsets"
+INTERNAL = frozenset({OFFSETS_TOPIC, "__transaction_state"})
+PARTITIONS_MAX = 10_000  # Of one topic.
+
+
+class TopicNameInvalid(Rejected):
+    """No topic may have this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is no name for a topic: 1 to 249 letters, digits, dots, dashes and underscores")
+        self.name = name
+
+
+class PartitionCountInvalid(Rejected):
+    """A topic cannot have so many partitions."""
+
+    def __init__(self, count: int, reason: str) -> None:
+        super().__init__(f"{count} partitions: {reason}")
+        self.count = count
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTopic:
+    """A topic with its partitions' logs. One that could not be opened is there as the reason why."""
+
+    topic: Topic
+    logs: tuple[PartitionLog | Corrupt, ...]
+
+    def partition(self, number: int) -> PartitionLog:
+        if not 0 <= number < len(self.logs):
+            raise TopicUnknown(f"{self.topic.name}-{number}")
+        found = self.logs[number]
+        if isinstance(found, Corrupt):
+            raise found
+        return found
+
+
+class Topics:
+    """All topics. Reads are look-ups in dicts; changes go one by one."""
+
+    def __init__(
+        self, metadata: MetadataLog, logs: Logs, calls: Calls, chance: Chance, defaults: Mapping[str, str]
+    ) -> None:
+        self._metadata = metadata
+        self._logs = logs
+        self._calls = calls
+        self._chance = chance
+        self._defaults = defaults
+        self._changing = asyncio.Lock()
+        self._by_name: dict[str, OpenTopic] = {}
+        self._by_id: dict[UUID, OpenTopic] = {}
+        self._by_raw_id: dict[bytes, OpenTopic] = {}
+        self.on_change: list[Callable[[], None]] = []
+
+    async def open(self) -> None:
+        """Open all partitions, and finish what a crash has left half done."""
+        for topic in list(self._metadata.metadata.topics.values()):
+            if topic.topic_id in self._logs.deleted:
+                await self._calls.run(self._metadata.commit, delete_topic(topic.topic_id))
+            else:
+                self._add(await self._open_topic(topic))
+        for topic_id in self._logs.unopened - set(self._by_id):
+            log.warning("topic %s has batches in the write-ahead log but is not in the metadata: deleted", topic_id)
+            await self._logs.mark_deleted(topic_id)
+        self._logs.collect_deleted()
+
+    async def _open_topic(self, topic: Topic, known: tuple[PartitionLog | Corrupt, ...] = ()) -> OpenTopic:
+        settings = partition_settings(topic.configs, self._defaults)
+        opened: list[PartitionLog | Corrupt] = list(known)
+        for number in range(len(known), topic.partitions):
+            try:
+                opened.append(await self._logs.partition(PartitionId(topic.topic_id, number), settings))
+            except Corrupt as failure:  # One corrupt partition does not stop the others.
+                log.error("%s-%d cannot be opened: %s", topic.name, number, failure)
+                opened.append(failure)
+        return OpenTopic(topic, tuple(opened))
+
+    def _add(self, opened: OpenTopic) -> None:
+        self._by_name[opened.topic.name] = opened
+        self._by_id[opened.topic.topic_id] = opened
+        self._by_raw_id[opened.topic.topic_id.bytes] = opened
+        for tell in self.on_change:
+            tell()
+
+    def _remove(self, opened: OpenTopic) -> None:
+        del self._by_name[opened.topic.name]
+        del self._by_id[opened.topic.topic_id]
+        del self._by_raw_id[opened.topic.topic_id.bytes]
+        for tell in self.on_change:
+            tell()
+
+    # Looking
+
+    def find(self, name: str) -> OpenTopic | None:
+        return self._by_name.get(name)
+
+    def find_id(self, topic_id: UUID) -> OpenTopic | None:
+        return self._by_id.get(topic_id)
+
+    def find_raw_id(self, topic_id: bytes) -> OpenTopic | None:
+        return self._by_raw_id.get(topic_id)
+
+    def all(self) -> list[OpenTopic]:
+        return list(self._by_name.values())
+
+    def get(self, name: str) -> OpenTopic:
+        found = self._by_name.get(name)
+        if found is None:
+            raise TopicUnknown(name)
+        return found
+
+    # Changing
+
+    def check_new(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:
+        """Whether such a topic could be made."""
+        if not _NAME.fullmatch(name) or name in (".", ".."):
+            raise TopicNameInvalid(name)
+        if name in self._by_name:
+            raise TopicExists(name)
+        if not 1 <= partitions <= PARTITIONS_MAX:
+            raise PartitionCountInvalid(partitions, f"1 to {PARTITIONS_MAX} are allowed")
+        check_topic_configs(configs)
+        if name in INTERNAL and configs.get("holdfast.durability") == "memory":
+            raise Rejected(f"{name} is internal: it is never kept in memory only")
+
+    async def create(self, name: str, partitions: int, configs: Mapping[str, str]) -> OpenTopic:
+        """Make a topic; it can be used on return."""
+        async with self._changing:
+            self.check_new(name, partitions, configs)
+            topic = Topic(name, UUID(int=self._chance.bits(128), version=4), partitions, dict(configs))
+            await self._calls.run(self._metadata.commit, create_topic(topic))
+            opened = await self._open_topic(topic)
+            self._add(opened)
+            log.info("topic %s made: %d partitions, id %s", name, partitions, topic.topic_id)
+            return opened
+
+    async def delete(self, opened: OpenTopic) -> None:
+        """Delete a topic and its data; nothing of it is visible on return."""
+        async with self._changing:
+            if self._by_id.get(opened.topic.topic_id) is None:
+                raise TopicUnknown(opened.topic.name)
+            await self._logs.mark_deleted(opened.topic.topic_id)
+            self._remove(self._by_id[opened.topic.topic_id])
+            await self._calls.run(self._metadata.commit, delete_topic(opened.topic.topic_id))
+            self._logs.collect_deleted()
+            log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id)
+
+    async def add_partitions(self, name: str, count: int) -> None:
+        """Let a topic have `count` partitions, more than it has now."""
+        async with self._changing:
+            opened = self.get(name)
+            self.check_more_partitions(opened, count)
+            metadata = await self._calls.run(self._metadata.commit, set_partitions(opened.topic.topic_id, count))
+            self._add(await self._open_topic(metadata.topic(name), opened.logs))
+
+    @staticmethod
+    def check_more_partitions(opened: OpenTopic, count: int) -> None:
+        if count <= opened.topic.partitions:
+            raise PartitionCountInvalid(count, f"{opened.topic.name} has {opened.topic.partitions} already")
+        if count > PARTITIONS_MAX:
+            raise PartitionCountInvalid(count, f"{PARTITIONS_MAX} are allowed")
+
+    async def set_configs(self, name: str, configs: Mapping[str, str]) -> None:
+        """Give a topic other configs: these, and no others."""
+        async with self._changing:
+            opened = self.get(name)
+            check_topic_configs(configs)
+            if name in INTERNAL and configs.get("holdfast.durability") == "memory":
+                raise Rejected(f"{name} is internal: it is never kept in memory only")
+            metadata = await self._calls.run(self._metadata.commit, set_configs(opened.topic.topic_id, configs))
+            topic = metadata.topic(name)
+            settings = partition_settings(topic.configs, self._defaults)
+            for each in opened.logs:
+                if isinstance(each, PartitionLog):
+                    each.settings = settings
+            self._add(OpenTopic(topic, opened.logs))
+
+    @property
+    def defaults(self) -> Mapping[str, str]:
+        return self._defaults
