@@ -32,7 +32,7 @@ def settings_page() -> str:
         meanings = field_comments(kind)
         defaults = kind()
         for field in dataclasses.fields(kind):
-            name = f"{section}.{field.name}"
+            name = config.name_of(section, field.name)
             default = show(getattr(defaults, field.name))
             meaning = meanings.get(field.name, "")
             lines.append(f"| `{name}` | `{default}` | `{config.variable_of(name)}` | {meaning} |")

@@ -1,6 +1,7 @@
 """The settings: few, in sections, with units last in their names. An unknown one is an error.
 
-A setting is named `section.name`. Later sources win over earlier ones:
+A setting is named `section.name`; those of the broker have Kafka's names, such as `num.partitions`. Later sources win
+over earlier ones:
 
     1. the defaults          of each section's class
     2. a TOML file           [wal]
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
+from holdfast.broker.settings import BrokerSettings, kafka_name
 from holdfast.errors import Rejected
 from holdfast.log.settings import LogSettings
 from holdfast.wal.settings import WalSettings
@@ -53,6 +55,8 @@ class ServeSettings:
     """What `holdfast serve` needs to start."""
 
     data_path: str = "data"  # The directory that holds everything the server keeps on this machine.
+    listen: str = "127.0.0.1:9092"  # The address of the Kafka port; port 0 takes a free one.
+    advertise: str = ""  # The address that clients are told; empty: the one that is listened on.
     store: str = ""  # Where segments go: a path, s3://bucket/prefix, gs://… or az://…; empty: objects in data_path.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
 
@@ -68,6 +72,7 @@ class Settings:
     serve: ServeSettings = field(default_factory=ServeSettings)
     wal: WalSettings = field(default_factory=WalSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    broker: BrokerSettings = field(default_factory=BrokerSettings)
 
 
 class Given(NamedTuple):
@@ -94,13 +99,16 @@ def from_file(path: Path) -> list[Given]:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as failure:
         raise Rejected(f"{path} is no TOML file: {failure}") from None
-    given = []
-    for section, content in document.items():
-        if isinstance(content, dict):
-            given += [Given(f"{section}.{name}", value, str(path)) for name, value in content.items()]
+    return [Given(name, value, str(path)) for name, value in _flat(document, "")]
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]:
+    """The values of a table and the tables in it, under dotted names."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
         else:
-            given.append(Given(section, content, str(path)))
-    return given
+            yield prefix + name, value
 
 
 def from_environment(environment: Mapping[str, str]) -> list[Given]:
@@ -124,13 +132,26 @@ def from_assignments(assignments: Iterable[str]) -> list[Given]:
     return given
 
 
-def known() -> dict[str, Any]:
-    """Every setting's name and type."""
+class Place(NamedTuple):
+    """Where a setting is kept, and its type."""
+
+    section: str
+    field: str
+    type: Any
+
+
+def known() -> dict[str, Place]:
+    """Every setting by its name."""
     return {
-        f"{section}.{name}": wanted
+        name_of(section, each): Place(section, each, wanted)
         for section, kind in get_type_hints(Settings).items()
-        for name, wanted in get_type_hints(kind).items()
+        for each, wanted in get_type_hints(kind).items()
     }
+
+
+def name_of(section: str, each: str) -> str:
+    """The name of a section's field."""
+    return kafka_name(each) if section == "broker" else f"{section}.{each}"
 
 
 def variable_of(name: str) -> str:
@@ -140,14 +161,14 @@ def variable_of(name: str) -> str:
 
 def build(given: Iterable[Given]) -> Settings:
     """Settings with the given values, each checked."""
-    types = known()
+    places = known()
     sections: dict[str, dict[str, object]] = {}
     last: dict[str, Given] = {}
     for each in given:
-        if each.name not in types:
-            raise UnknownSetting(each.name, each.source, types)
-        section, _, name = each.name.partition(".")
-        sections.setdefault(section, {})[name] = _convert(each, types[each.name])
+        if each.name not in places:
+            raise UnknownSetting(each.name, each.source, places)
+        section, name, wanted = places[each.name]
+        sections.setdefault(section, {})[name] = _convert(each, wanted)
         last[section] = each
     made = {}
     for section, values in sections.items():

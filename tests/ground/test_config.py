@@ -95,7 +95,7 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
 def test_every_setting_has_its_own_variable_and_a_readable_type() -> None:
     known = config.known()
     assert len({config.variable_of(name) for name in known}) == len(known) > 0
-    assert set(known.values()) <= {str, int, float, bool}
+    assert {place.type for place in known.values()} <= {str, int, float, bool}
 
 
 def test_settings_are_frozen() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.broker.connection import Connection
 from holdfast.broker.request import Done, Request
-from holdfast.errors import Rejected
 from holdfast.io.clock import Clock
 from holdfast.types import Buffer
 
@@ -54,16 +54,11 @@ class Server:
         self.start_produce = work.start_produce
         self.handle = work.handle
 
-    async def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Begin to accept connections; the address, with the real port when 0 was asked for."""
+    async def listen(self, bound: socket.socket) -> None:
+        """Begin to accept connections on a socket that is bound already."""
         loop = asyncio.get_running_loop()
-        try:
-            self._listener = await loop.create_server(lambda: Connection(self), host, port, backlog=1024)
-        except OSError as failure:
-            raise Rejected(f"cannot listen on {host}:{port}: {failure.strerror or failure}") from None
+        self._listener = await loop.create_server(lambda: Connection(self), sock=bound, backlog=1024)
         self._sweep = asyncio.ensure_future(self._close_idle())
-        address = self._listener.sockets[0].getsockname()
-        return address[0], address[1]
 
     async def stop(self, timeout: float) -> None:
         """Accept nothing more, let requests that were taken be answered, then close."""

@@ -18,10 +18,23 @@ from holdfast.cli.talk import tell
 
 if TYPE_CHECKING:
     from holdfast import config
+    from holdfast.log.logs import Logs
 
 DataOption = Annotated[
     str | None,
     typer.Option("--data", metavar="DIR", help="The directory that holds everything; short for serve.data_path."),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option("--listen", metavar="HOST:PORT", help="The address of the Kafka port; short for serve.listen."),
+]
+AdvertiseOption = Annotated[
+    str | None,
+    typer.Option("--advertise", metavar="HOST:PORT", help="The address clients are told; short for serve.advertise."),
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option("--store", metavar="URL", help="Where segments go, such as s3://bucket; short for serve.store."),
 ]
 ConfigOption = Annotated[
     Path | None,
@@ -33,19 +46,28 @@ SetOption = Annotated[
 ]
 
 
-def serve(data: DataOption = None, config_file: ConfigOption = None, assignments: SetOption = None) -> None:
-    """Start the server, and stop it cleanly on SIGTERM or SIGINT.
+def serve(
+    data: DataOption = None,
+    listen: ListenOption = None,
+    advertise: AdvertiseOption = None,
+    store: StoreOption = None,
+    config_file: ConfigOption = None,
+    assignments: SetOption = None,
+) -> None:
+    """Start the broker, and stop it cleanly on SIGTERM or SIGINT.
 
     \b
     Examples:
       holdfast serve --data /var/lib/holdfast
+      holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
+      holdfast serve --store s3://bucket/prefix --set num.partitions=4
       holdfast serve --config holdfast.toml --set serve.log_level=debug
     """
     from holdfast import config
 
     given = list(assignments or ())
-    if data is not None:
-        given.append(f"serve.data_path={data}")
+    short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store}
+    given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
     settings = config.load(config_file, os.environ, given)
     logging.basicConfig(level=settings.serve.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     asyncio.run(run(settings))
@@ -53,23 +75,38 @@ def serve(data: DataOption = None, config_file: ConfigOption = None, assignments
 
 async def run(settings: config.Settings) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
+    from holdfast.broker.running import AllSettings, Surroundings, listening, opened
+    from holdfast.cli.address import Address, bind, parse_address
     from holdfast.io.disk import RealDirectory
     from holdfast.io.open_objects import open_objects
-    from holdfast.log.logs import Logs
 
     stop = stop_signal()
     data = Path(settings.serve.data_path)
+    bound = bind(parse_address(settings.serve.listen))
+    here = Address(*bound.getsockname()[:2])
+    told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
     objects = open_objects(settings.serve.store or str(data / "objects"))
-    logs = await Logs.open(RealDirectory(data / "wal"), objects, settings.log, wal_settings=settings.wal)
-    try:
-        tell(f"holdfast: serving {data} with segments in {objects.url}. The Kafka port comes with a later release.")
-        await stop.wait()
+    around = Surroundings.real(RealDirectory(data / "wal"), objects)
+    everything = AllSettings(broker=settings.broker, log=settings.log, wal=settings.wal)
+    async with opened(around, everything, *told) as broker, listening(broker, bound, around.clock):
+        tell(f"holdfast: serving {data} with segments in {objects.url}, Kafka clients at {here}")
+        failure = await _stopped(stop, broker.parts.logs)
         tell("holdfast: stopping")
-        if logs.failure is not None:
-            raise logs.failure  # It had stopped before it was told to: not a clean stop.
-    finally:
-        await logs.close()
+    if failure is not None:
+        raise failure  # It had stopped by itself: not a clean stop.
     tell("holdfast: stopped")
+
+
+async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:
+    """Wait for a signal, or for the logs to fail: then nothing can be served any more."""
+    signalled = asyncio.ensure_future(stop.wait())
+    failed = asyncio.ensure_future(logs.failed())
+    await asyncio.wait([signalled, failed], return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if failed.done():
+        return failed.result()
+    failed.cancel()
+    return None
 
 
 def stop_signal() -> asyncio.Event:

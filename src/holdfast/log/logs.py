@@ -28,7 +28,7 @@ from holdfast.log import entry
 from holdfast.log.errors import LogsStopped, PartitionDeleted, WrongStore
 from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground
-from holdfast.log.journal import Identity, Journal, read_identity
+from holdfast.log.journal import Identity, Journal, read_identity, save_identity
 from holdfast.log.partition import PartitionLog
 from holdfast.log.replay import Replayed, continue_at, replay
 from holdfast.log.room import Room
@@ -115,7 +115,6 @@ class Logs:
         )
         try:
             journal = Journal(wal, await run(_identify, wal, objects, parts.chance))
-            await run(journal.save_identity, journal.identity)
             replayed = await run(replay, wal, settings.tail_size_max // 2, parts.clock.now_ms())
             logs = cls(journal, parts, settings, replayed)
         except BaseException:
@@ -145,13 +144,13 @@ class Logs:
     async def _open_partition(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
         manifests = await self._ground.open_manifests(home)
         journal, manifest = self._ground.journal, manifests.manifest
-        taken_over = manifest.stamp.writer != journal.identity.broker and manifest.version > 0
+        taken_over = manifest.stamp.writer != journal.identity.broker
+        tail = self._replayed.get(home) or Tail(self._use)
+        continue_at(tail, manifest)
         if manifest.epoch > journal.identity.generation or (
             taken_over and manifest.epoch == journal.identity.generation
         ):
             await self._ground.calls.run(journal.raise_generation, manifest.epoch + 1)
-        tail = self._replayed.get(home) or Tail(self._use)
-        continue_at(tail, manifest.flushed, home.path)
         partition = PartitionLog(self._ground, home, settings, manifests, tail)
         await partition.note_replayed()
         partition.epochs.note(journal.identity.generation, partition.marks.log_end)
@@ -163,6 +162,11 @@ class Logs:
         self._replayed.pop(home, None)
         self._partitions[home] = partition
         return partition
+
+    @property
+    def identity(self) -> Identity:
+        """Whose logs these are."""
+        return self._ground.journal.identity
 
     @property
     def partitions(self) -> list[PartitionLog]:
@@ -307,12 +311,16 @@ class Logs:
 def _identify(wal: Wal, objects: Objects, chance: Chance) -> Identity:
     """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation."""
     identity = read_identity(wal)
+    if identity is not None and not wal.opened.clean:
+        # Durable before anything else can fail: the next open may find the log closed, and see nothing unclean.
+        identity = replace(identity, generation=identity.generation + 1)
+        save_identity(wal, identity)
     cluster = _cluster_of(objects, identity.cluster if identity else f"{chance.bits(128):032x}")
     if identity is None:
-        return Identity(cluster, f"{chance.bits(128):032x}", 1)
+        return save_identity(wal, Identity(cluster, f"{chance.bits(128):032x}", 1))
     if identity.cluster != cluster:
         raise WrongStore(identity.cluster, cluster, objects.url)
-    return identity if wal.opened.clean else replace(identity, generation=identity.generation + 1)
+    return identity
 
 
 def _cluster_of(objects: Objects, cluster: str) -> str:

@@ -1,0 +1,166 @@
+"""A broker put together: from a write-ahead log and a store to a listening port."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.server import Limits, Server
+from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.topics import OFFSETS_TOPIC, Topics
+from holdfast.cluster.metadata import take_producer_ids
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.coordinator.groups import GroupCoordinator
+from holdfast.coordinator.producer_ids import ProducerIds
+from holdfast.coordinator.settings import GroupSettings
+from holdfast.io.calls import Calls, ThreadCalls
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
+from holdfast.io.disk import Directory
+from holdfast.io.objects import Objects
+from holdfast.io.versions import Patience
+from holdfast.log.logs import Logs
+from holdfast.log.settings import LogSettings
+from holdfast.wal import WalSettings
+
+_STOP_S = 5.0  # For requests that were taken to be answered.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a broker is given: disk, store, time, randomness, threads."""
+
+    wal_directory: Directory
+    objects: Objects
+    clock: Clock
+    chance: Chance
+    calls: Calls
+    threaded: bool = True
+
+    @classmethod
+    def real(cls, wal_directory: Directory, objects: Objects) -> Surroundings:
+        return cls(
+            wal_directory=wal_directory,
+            objects=objects,
+            clock=SystemClock(),
+            chance=SystemChance(),
+            calls=ThreadCalls(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllSettings:
+    """The settings of all parts of a broker."""
+
+    broker: BrokerSettings
+    log: LogSettings
+    wal: WalSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A broker without its sockets."""
+
+    parts: Parts
+    broker: Broker
+
+
+@asynccontextmanager
+async def opened(around: Surroundings, settings: AllSettings, host: str, port: int) -> AsyncIterator[Opened]:
+    """Everything but the sockets; `host` and `port` are what clients are told. Closed on the way out."""
+    logs = await Logs.open(
+        around.wal_directory,
+        around.objects,
+        settings.log,
+        wal_settings=settings.wal,
+        clock=around.clock,
+        chance=around.chance,
+        calls=around.calls,
+        threaded=around.threaded,
+        background=around.threaded,
+        resume_deletes=False,
+    )
+    try:
+        identity = logs.identity
+        patience = Patience(around.clock, around.chance, around.calls.block)
+        metadata = await around.calls.run(MetadataLog, around.objects, identity.cluster, identity.broker, patience)
+        topics = Topics(metadata, logs, around.calls, around.chance, settings.broker.topic_defaults())
+        await topics.open()
+        groups = await _open_groups(topics, settings.broker, around)
+        try:
+            producer_ids = ProducerIds(_ProducerIdBlocks(metadata, around.calls))
+            parts = Parts(
+                settings.broker,
+                identity.cluster,
+                host,
+                port,
+                logs,
+                topics,
+                groups,
+                producer_ids,
+                around.clock,
+                around.chance,
+            )
+            yield Opened(parts, Broker(parts))
+        finally:
+            await groups.close()
+    finally:
+        await logs.close()
+
+
+async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroundings) -> GroupCoordinator:
+    """The internal topic of groups and offsets, and the coordinator that lives on it."""
+    offsets = topics.find(OFFSETS_TOPIC)
+    if offsets is None:
+        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
+        offsets = await topics.create(OFFSETS_TOPIC, settings.offsets_topic_num_partitions, configs)
+    group_settings = GroupSettings(
+        session_timeout_ms_min=settings.group_min_session_timeout_ms,
+        session_timeout_ms_max=settings.group_max_session_timeout_ms,
+        initial_rebalance_delay_ms=settings.group_initial_rebalance_delay_ms,
+        members_max=settings.group_max_size,
+        offset_metadata_size_max=settings.offset_metadata_max_bytes,
+        offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
+    )
+    logs = [offsets.partition(number) for number in range(offsets.topic.partitions)]
+    groups = GroupCoordinator(logs, group_settings, clock=around.clock, chance=around.chance)
+    await groups.load()
+    await groups.forget_topics(lambda name: topics.find(name) is None)
+    return groups
+
+
+class _ProducerIdBlocks:
+    """Blocks of producer ids, from the cluster's metadata."""
+
+    def __init__(self, metadata: MetadataLog, calls: Calls) -> None:
+        self._metadata = metadata
+        self._calls = calls
+        self._taking = asyncio.Lock()
+
+    async def take(self, count: int) -> int:
+        async with self._taking:
+            end = self._metadata.metadata.producer_ids_end + count
+            await self._calls.run(self._metadata.commit, take_producer_ids(end))
+            return end - count
+
+
+@asynccontextmanager
+async def listening(opened_: Opened, bound: socket.socket, clock: Clock) -> AsyncIterator[Server]:
+    """The port. On the way out nothing more is accepted, and what was taken is answered."""
+    settings = opened_.parts.settings
+    limits = Limits(
+        frame_size_max=settings.socket_request_max_bytes,
+        connections_max=settings.max_connections,
+        requests_size_max=settings.queued_max_request_bytes,
+        idle_ms_max=settings.connections_max_idle_ms,
+    )
+    server = Server(opened_.broker, limits, clock)
+    await server.listen(bound)
+    try:
+        yield server
+    finally:
+        await server.stop(_STOP_S)
