@@ -14,7 +14,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.faulty_objects import Call, Fault, FaultyObjects
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.simdisk import PowerCut, SimulatedDisk
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
 from holdfast.log.settings import LogSettings, PartitionSettings
@@ -84,8 +84,12 @@ def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         complaints: list[dict[str, Any]] = []
 
+        def complain(context: dict[str, Any]) -> None:
+            if not isinstance(context.get("exception"), PowerCut):  # A process that is gone may say that it is.
+                complaints.append(context)
+
         async def watched() -> None:
-            asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: complain(context))
             await test(*args, **kwargs)
 
         asyncio.run(watched())

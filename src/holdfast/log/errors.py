@@ -13,11 +13,13 @@ Unavailable
 └── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
 Stopped
 └── LogsStopped            the write-ahead log has failed, or the logs are closed
+Corrupt
+└── Diverged               another leader has written the offsets that the write-ahead log holds records for
 """
 
 from __future__ import annotations
 
-from holdfast.errors import Rejected, Stopped, Unavailable
+from holdfast.errors import Corrupt, Rejected, Stopped, Unavailable
 
 
 class OutOfRange(Rejected):
@@ -109,3 +111,17 @@ class LogsStopped(Stopped):
     def __init__(self, cause: object) -> None:
         super().__init__(f"the logs have stopped: {cause}")
         self.cause = cause
+
+
+class Diverged(Corrupt):
+    """Acknowledged records are in the write-ahead log only, and another leader has used their offsets."""
+
+    def __init__(self, path: str, start: int, end: int, epoch: int) -> None:
+        super().__init__(
+            f"partition {path}: the write-ahead log holds offsets [{start}, {end}), which another leader has written "
+            f"in epoch {epoch}: its records are in the store, those in this log are in nobody's"
+        )
+        self.path = path
+        self.start = start
+        self.end = end
+        self.epoch = epoch

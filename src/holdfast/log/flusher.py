@@ -69,6 +69,7 @@ class Flusher:
             each
             for each in self._logs.partitions
             if len(each.tail)
+            and each.is_alive
             and each.tail.first.end <= each.marks.durable  # type: ignore[union-attr]  # It has a first one.
             and each not in self._running
             and self._delays.get(each, (0.0, 0.0))[0] <= now
@@ -102,10 +103,11 @@ class Flusher:
     async def _flush(self, partition: PartitionLog) -> None:
         try:
             await partition.flush()
-        except Unavailable as failure:
-            self._delay(partition, failure)
-        except HoldfastError as failure:  # Deleted, fenced or damaged: the partition itself says so to who asks.
-            log.error("%s: not flushed: %s", partition.home.path, failure)
+        except HoldfastError as failure:
+            if partition.is_alive:
+                self._delay(partition, failure)
+            else:  # Deleted or fenced: the partition itself says so to who asks.
+                log.error("%s: not flushed: %s", partition.home.path, failure)
         else:
             if self._delays.pop(partition, None):
                 log.info("%s: flushed again", partition.home.path)

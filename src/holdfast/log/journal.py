@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -42,6 +43,13 @@ def read_identity(wal: Wal) -> Identity | None:
         raise Corrupt(f"the write-ahead log does not say whose it is: {failure}") from failure
 
 
+def save_identity(wal: Wal, identity: Identity) -> Identity:
+    """Blocks until it is durable: nothing may happen in a generation that could be forgotten."""
+    wal.save_user_data(identity.encode())
+    wal.sync()
+    return identity
+
+
 class Journal:
     """Belongs to one event loop; only the calls to the disk happen elsewhere."""
 
@@ -52,6 +60,7 @@ class Journal:
         self._waiting: deque[tuple[int, Callable[[int], None], int]] = deque()  # (index, whom to tell, what)
         self._flush_due = False
         self._failure: Exception | None = None
+        self._raising = threading.Lock()
         self.identity = identity
         self.on_durable: Callable[[], None] = lambda: None
         self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
@@ -69,15 +78,11 @@ class Journal:
         """Bytes on disk."""
         return self._wal.on_disk_size()
 
-    def save_identity(self, identity: Identity) -> None:
-        """Blocks until it is durable: nothing may happen in a generation that could be forgotten."""
-        self._wal.save_user_data(identity.encode())
-        self._wal.sync()
-        self.identity = identity
-
     def raise_generation(self, generation: int) -> None:
-        if generation > self.identity.generation:
-            self.save_identity(replace(self.identity, generation=generation))
+        """Any thread may call: several partitions may be opened at once."""
+        with self._raising:
+            if generation > self.identity.generation:
+                self.identity = save_identity(self._wal, replace(self.identity, generation=generation))
 
     def append(
         self, kind: int, home: PartitionId, content: Buffer, on_durable: Callable[[int], None], number: int

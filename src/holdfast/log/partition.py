@@ -254,6 +254,10 @@ class PartitionLog:
         if self._failure is not None:
             raise self._failure
 
+    @property
+    def is_alive(self) -> bool:
+        return self._failure is None
+
     def fail(self, failure: Exception) -> None:
         """Stop for good: everybody who waits is told, and everybody who comes later."""
         if self._failure is None:

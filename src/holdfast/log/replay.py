@@ -7,8 +7,11 @@ from uuid import UUID
 
 from holdfast.errors import Corrupt
 from holdfast.log import entry
+from holdfast.log.epochs import Epochs
+from holdfast.log.errors import Diverged
 from holdfast.log.tail import MemoryUse, Tail, TailBatch
 from holdfast.record.batch import split
+from holdfast.segment.manifest import Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.wal import Wal
 
@@ -48,8 +51,10 @@ def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: in
         start += header.size
 
 
-def continue_at(tail: Tail, flushed: int, path: str) -> None:
+def continue_at(tail: Tail, manifest: Manifest) -> None:
     """Drop what is in segments already. What is left must go on exactly there."""
+    path, flushed = manifest.home.path, manifest.flushed
+    _check_ours(tail, manifest)
     tail.release(flushed)
     first = tail.first
     if first is not None and first.base != flushed:
@@ -57,3 +62,11 @@ def continue_at(tail: Tail, flushed: int, path: str) -> None:
             f"partition {path}: offsets [{flushed}, {first.base}) are neither in the store nor in the write-ahead log: "
             "the store is older than the log's purge point"
         )
+
+
+def _check_ours(tail: Tail, manifest: Manifest) -> None:
+    """Raise if another leader has written offsets that we have written, too: ours were acknowledged and are nowhere."""
+    epochs = Epochs(manifest.epochs)
+    diverged = [each for each in tail if each.end > manifest.log_start and epochs.at(each.base) > each.epoch]
+    if diverged:
+        raise Diverged(manifest.home.path, diverged[0].base, diverged[-1].end, manifest.epoch)

@@ -15,12 +15,24 @@ from holdfast.record.batch import BatchHeader
 class TailBatch:
     """One batch: its offsets, where it is in the write-ahead log, and its bytes unless they were spilled."""
 
-    __slots__ = ("appended_ms", "base", "data", "end", "index", "max_timestamp", "record_count", "size", "start")
+    __slots__ = (
+        "appended_ms",
+        "base",
+        "data",
+        "end",
+        "epoch",
+        "index",
+        "max_timestamp",
+        "record_count",
+        "size",
+        "start",
+    )
 
     def __init__(self, header: BatchHeader, data: memoryview | None, index: int, start: int, appended_ms: int) -> None:
         self.base = header.base_offset
         self.end = header.end_offset
         self.size = header.size
+        self.epoch = header.leader_epoch
         self.record_count = header.record_count
         self.max_timestamp = header.max_timestamp
         self.data = data
