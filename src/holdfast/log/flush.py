@@ -16,7 +16,7 @@ from holdfast.log.producers import ProducerTable
 from holdfast.log.retention import new_log_start
 from holdfast.log.tail import TailBatch
 from holdfast.record.batch import read_header
-from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart
+from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
@@ -146,6 +146,13 @@ class Flushing:
             await self._become_sure()
             await self._raise_log_start(before)
         return partition.marks.log_start
+
+    async def replace_segments(self, change: Replace) -> None:
+        """Swap compacted segments in."""
+        async with self._lock:
+            self._partition.check_alive()
+            await self._become_sure()
+            await self._commit(change)
 
     async def _raise_log_start(self, log_start: int) -> None:
         if log_start > self._partition.manifest.log_start:

@@ -11,6 +11,7 @@ import contextlib
 from typing import NamedTuple
 
 from holdfast.log import entry
+from holdfast.log.compaction import compact
 from holdfast.log.epochs import Epochs
 from holdfast.log.errors import PartitionDeleted
 from holdfast.log.flush import Flushing
@@ -24,6 +25,7 @@ from holdfast.log.tail import Tail, TailBatch
 from holdfast.record.batch import BatchHeader, check, read_header, split, stamp, stamp_log_append_time
 from holdfast.record.layout import HEADER_SIZE
 from holdfast.record.marker import Marker, build_marker
+from holdfast.segment.changes import Replace
 from holdfast.segment.info import Aborted
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.manifest_log import ManifestLog
@@ -220,6 +222,14 @@ class PartitionLog:
     async def apply_retention(self) -> bool:
         """Let go of what is too old or too much; whether anything was."""
         return await self._flushing.apply_retention()
+
+    async def compact(self) -> int:
+        """Keep the last record of each key, or merge small segments; the number of segments that were replaced."""
+        return await compact(self)
+
+    async def replace_segments(self, change: Replace) -> None:
+        """Swap compacted segments in for those they were made of; DoesNotFit when these are gone."""
+        await self._flushing.replace_segments(change)
 
     def adopt(self, manifest: Manifest) -> None:
         """A newer manifest is committed: from this moment on reads find there what the tail lets go of."""

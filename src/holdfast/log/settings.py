@@ -35,6 +35,7 @@ class LogSettings:
     flush_retry_ms: int = 100  # After a failure; doubled each time, up to …
     flush_retry_ms_max: int = 10_000
     retention_check_ms: int = 60_000
+    compaction_check_ms: int = 60_000
     garbage_check_ms: int = 600_000
     close_timeout_ms: int = 8_000  # What is not flushed by then comes back from the write-ahead log.
     producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten.

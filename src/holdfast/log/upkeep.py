@@ -1,4 +1,4 @@
-"""The rest of the background: retention, silent producers, garbage in the store."""
+"""The rest of the background: retention, silent producers, compaction, garbage in the store."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Upkeep:
         settings = self._ground.settings
         self._tasks = [
             asyncio.ensure_future(self._every(settings.retention_check_ms, self.apply_retention)),
+            asyncio.ensure_future(self._every(settings.compaction_check_ms, self.compact)),
             asyncio.ensure_future(self._every(settings.garbage_check_ms, self.collect_garbage)),
         ]
 
@@ -58,6 +59,10 @@ class Upkeep:
         for partition in self._logs.partitions:
             partition.producers.expire(before_ms)
         await self._each("retention", PartitionLog.apply_retention)
+
+    async def compact(self) -> None:
+        """Compact keyed topics, and merge small segments."""
+        await self._each("compaction", PartitionLog.compact)
 
     async def collect_garbage(self) -> None:
         """Delete what no manifest needs any more, where anything has changed since the last time."""
