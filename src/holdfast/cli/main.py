@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import serve, wal
+from holdfast.cli import log, serve, wal
 from holdfast.cli.talk import tell
 from holdfast.errors import HoldfastError
 
@@ -68,6 +68,8 @@ def holdfast(
     \b
     Examples:
       holdfast serve --data ./data           start the server
+      holdfast log stat ./data               what the partitions hold
+      holdfast log verify ./data             look for damage and gaps
       holdfast wal stat ./data/wal           what a write-ahead log holds
       holdfast wal dump ./data/wal --json    every record, one JSON object a line
       holdfast wal verify ./data/wal         look for damage
@@ -76,6 +78,7 @@ def holdfast(
 
 
 app.command("serve", rich_help_panel="Run")(serve.serve)
+app.add_typer(log.app, name="log", rich_help_panel="Look inside")
 app.add_typer(wal.app, name="wal", rich_help_panel="Look inside")
 
 
