@@ -134,6 +134,10 @@ class Flushing:
             if changes:
                 await self._commit(*changes)
 
+    async def settled(self) -> None:
+        async with self._lock:
+            pass
+
     async def delete_records(self, before: int) -> Offset:
         partition = self._partition
         marks = partition.marks

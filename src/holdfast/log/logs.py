@@ -70,6 +70,8 @@ class Logs:
         self._use = replayed.use
         self._replayed = replayed.tails  # Of partitions nobody has opened yet.
         self._deleting = replayed.deleted
+        self._marking: dict[UUID, Watermark] = {}  # Topics whose deletion is not durable yet.
+        self._leaving: dict[UUID, list[PartitionLog]] = {}  # Partitions of deleted topics; a flush may be under way.
         self._collecting: set[UUID] = set()
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._opening: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
@@ -180,7 +182,7 @@ class Logs:
     async def delete_topic(self, topic_id: UUID) -> None:
         """Delete a topic for ever. Durable on return; its objects go in the background, also after a crash."""
         await self.mark_deleted(topic_id)
-        self.collect_deleted()
+        self.collect_deleted(topic_id)
 
     @property
     def deleted(self) -> set[UUID]:
@@ -195,28 +197,33 @@ class Logs:
     async def mark_deleted(self, topic_id: UUID) -> None:
         """From here on the topic is deleted, durably; its objects stay until `collect_deleted`."""
         self._check_alive()
-        durable = Watermark()
+        durable = self._marking.setdefault(topic_id, Watermark())
         home = PartitionId(topic_id, 0)
         index = self._ground.journal.append(entry.DELETE_TOPIC, home, b"", durable.advance, 1)
         self._deleting[topic_id] = index
-        for each in [each for each in self._partitions if each.topic_id == topic_id]:
-            self._partitions.pop(each).delete()
+        leaving = [self._partitions.pop(each) for each in list(self._partitions) if each.topic_id == topic_id]
+        self._leaving.setdefault(topic_id, []).extend(leaving)
+        for partition in leaving:
+            partition.delete()
         for each in [each for each in self._replayed if each.topic_id == topic_id]:
             self._replayed.pop(each).clear()
         await durable.reached(1)
+        self._marking.pop(topic_id, None)
 
-    def collect_deleted(self) -> None:
-        """Delete the objects of all deleted topics, in the background."""
-        for topic_id, index in self._deleting.items():
-            if index >= 0 and topic_id not in self._collecting:
-                self._collecting.add(topic_id)
-                task = asyncio.ensure_future(self._delete_objects(topic_id))
+    def collect_deleted(self, topic_id: UUID | None = None) -> None:
+        """Delete the objects of one topic that is deleted, or of all of them, in the background."""
+        for each, index in self._deleting.items():
+            wanted = topic_id in (None, each) and each not in self._marking
+            if wanted and index >= 0 and each not in self._collecting:
+                self._collecting.add(each)
+                task = asyncio.ensure_future(self._delete_objects(each))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
     async def _delete_objects(self, topic_id: UUID) -> None:
         """Delete until nothing is left; the entry that says so stays in the write-ahead log until then."""
         calls, settings = self._ground.calls, self._ground.settings
+        await self._left(topic_id)
         delay_ms = settings.flush_retry_ms
         while True:
             try:
@@ -229,6 +236,14 @@ class Logs:
         self._collecting.discard(topic_id)
         self._deleting[topic_id] = -1  # Known as deleted as long as we run; pins nothing any more.
         self._changed()
+
+    async def _left(self, topic_id: UUID) -> None:
+        """Wait until nobody puts anything for the topic any more: no open and no flush is under way."""
+        opening = [task for home, task in self._opening.items() if home.topic_id == topic_id]
+        if opening:
+            await asyncio.wait(opening)
+        for partition in self._leaving.pop(topic_id, []):
+            await partition.settled()
 
     # Space
 
@@ -276,6 +291,7 @@ class Logs:
         for partition in self._partitions.values():
             partition.fail(LogsStopped("closed"))
         self._failure = self._failure or LogsStopped("closed")
+        self._tell_waiters(self._failure)
         self._ground.calls.close()
         self._ground.journal.close()
 
@@ -289,7 +305,12 @@ class Logs:
         self._failed.set()
         for partition in self._partitions.values():
             partition.fail(failure)
+        self._tell_waiters(failure)
+
+    def _tell_waiters(self, failure: Exception) -> None:
         self._room.fail(failure)
+        for marking in self._marking.values():
+            marking.fail(failure)
 
     async def failed(self) -> Exception:
         """Wait until the logs have stopped by themselves; why they did."""

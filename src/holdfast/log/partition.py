@@ -249,6 +249,10 @@ class PartitionLog:
         """Commit our epoch before anything else, so that a writer in a lower one is fenced."""
         await self._flushing.raise_epoch()
 
+    async def settled(self) -> None:
+        """Wait until no flush, and nothing else that changes the manifest, is under way."""
+        await self._flushing.settled()
+
     async def bytes_of(self, batches: list[TailBatch]) -> list[memoryview]:
         """The bytes of batches of the tail; those of spilled ones come from the write-ahead log."""
         held = [batch.data for batch in batches]  # Looked at once: a batch may be spilled while we wait.
