@@ -14,9 +14,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from holdfast.cli.main import app
+from holdfast.cluster.metadata import Topic, create_topic
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.io.open_objects import open_objects
+from holdfast.io.versions import Patience
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
@@ -128,9 +133,10 @@ def test_stat_tells_the_marks_of_a_live_log(tmp_path: Path) -> None:
 
     def look(logs: Logs) -> None:
         facts = json_lines("stat", tmp_path)
-        assert [(each["topic"], each["partition"]) for each in facts] == [(str(t), p) for t, p in HOMES]
+        assert [(each["topic_id"], each["partition"]) for each in facts] == [(str(t), p) for t, p in HOMES]
         assert facts[0] | {"bytes": 0, "tail_bytes": 0, "segments": 0, "manifest_version": 0} == {
-            "topic": str(TOPIC),
+            "topic": None,
+            "topic_id": str(TOPIC),
             "partition": 0,
             "log_start": 0,
             "flushed": 400,
@@ -173,8 +179,8 @@ def test_stat_reads_well_without_colour(closed: Path) -> None:
     done = holdfast("stat", closed)
     heading, *lines = done.stdout.splitlines()
     assert "\x1b[" not in done.stdout
-    assert heading.split()[:4] == ["topic", "partition", "log", "start"]
-    assert [line.split()[:5] for line in lines] == [[str(t), str(p), "0", "450", "450"] for t, p in HOMES]
+    assert heading.split()[:6] == ["topic", "topic", "id", "partition", "log", "start"]
+    assert [line.split()[:6] for line in lines] == [["-", str(t), str(p), "0", "450", "450"] for t, p in HOMES]
     assert lines[0].split()[-2:] == ["2023-11-14T22:13:20.000Z", "2023-11-14T22:13:20.449Z"]
 
 
@@ -271,7 +277,9 @@ def test_dump_for_people_names_the_partition_and_says_how_many(closed: Path) -> 
 
 def test_dump_goes_on_behind_a_damaged_batch(closed: Path) -> None:
     """L2: what is wrong is a line of its own, and the bad batch is marked."""
-    before = [each for each in json_lines("dump", closed, "--partition", 0, "--batches") if each["topic"] == str(TOPIC)]
+    before = [
+        each for each in json_lines("dump", closed, "--partition", 0, "--batches") if each["topic_id"] == str(TOPIC)
+    ]
     flip(segments(closed)[1], 44 + 70)
     after = json_lines("dump", closed, "--topic", TOPIC, "--partition", 0, "--batches")
     assert [each for each in after if each["kind"] != "problem"] == [
@@ -421,12 +429,27 @@ def test_a_write_ahead_log_beside_another_clusters_store_is_found(closed: Path, 
     assert "it belongs to cluster " in found[0]["what"]
 
 
+def test_offsets_that_another_leader_wrote_too_are_found(killed: Path) -> None:
+    """L2: the tail of a broker whose partition was taken over was acknowledged, and is in no segment."""
+
+    async def take_over() -> None:
+        objects = open_objects(str(killed / "objects"))
+        logs = await Logs.open(RealDirectory(killed.parent / "elsewhere"), objects, background=False)
+        await (await logs.partition(HOMES[0])).append(batch(40))
+        await logs.close()
+
+    asyncio.run(take_over())
+    diverged, *_ = problems(killed)
+    assert diverged["name"] == "the write-ahead log"
+    assert diverged["what"] == f"another leader wrote offsets [400, 450) of partition {TOPIC.hex}/0, too"
+
+
 def test_a_deleted_topic_is_left_out_and_said(tmp_path: Path) -> None:
     """L2: its objects are going, so what is missing of it is no fault."""
 
     async def look(logs: Logs) -> None:
         await logs.delete_topic(TOPIC)
-        assert [each["topic"] for each in json_lines("stat", tmp_path)] == [str(OTHER)]
+        assert [each["topic_id"] for each in json_lines("stat", tmp_path)] == [str(OTHER)]
         done = holdfast("verify", tmp_path)
         assert (done.exit_code, done.stderr) == (0, f"topic {TOPIC} is deleted, and left out here\n")
 
@@ -453,6 +476,25 @@ def test_a_wrong_place_is_said_in_one_sentence_and_not_made(tmp_path: Path, comm
     done = holdfast(command, tmp_path.as_uri())
     assert (done.exit_code, done.stderr) == (1, f"holdfast: {tmp_path.as_uri()} holds no partitions\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_topics_have_names_where_a_broker_keeps_them(closed: Path) -> None:
+    """L6: a topic can be asked for by its name, and is shown with it."""
+    name_topic(closed / "objects", Topic("orders", TOPIC, 2))
+    assert {each["topic"] for each in json_lines("stat", closed)} == {"orders", None}
+    assert [each["topic_id"] for each in json_lines("stat", closed, "--topic", "orders")] == [str(TOPIC)] * 2
+    assert holdfast("dump", closed, "--topic", "orders").stdout.startswith("topic orders partition 0: ")
+    done = holdfast("stat", closed, "--topic", "bestellungen")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "holdfast: there is no topic bestellungen, and it is no topic id\n"
+
+
+def name_topic(store: Path, topic: Topic) -> None:
+    """What a broker does when a topic is made."""
+    objects = open_objects(str(store))
+    cluster = json.loads(objects.get("cluster.json"))["cluster"]
+    patience = Patience(SystemClock(), SeededChance(1), lambda _: None)
+    MetadataLog(objects, cluster, "broker", patience).commit(create_topic(topic))
 
 
 def test_a_partition_that_is_not_there_is_said(closed: Path) -> None:

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
 
 import typer
 from rich.console import Console
@@ -36,7 +35,7 @@ PlaceArgument = Annotated[
 StoreOption = Annotated[
     str | None, typer.Option("--store", metavar="URL", help="Where a data directory's segments are, if not in it.")
 ]
-TopicOption = Annotated[UUID | None, typer.Option("--topic", metavar="ID", help="Only this topic.")]
+TopicOption = Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only this topic, by name or id.")]
 PartitionOption = Annotated[int | None, typer.Option("--partition", metavar="N", help="Only this partition.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 BatchesOption = Annotated[bool, typer.Option("--batches", help="Also every batch: this reads all data.")]
@@ -71,7 +70,7 @@ def stat_command(
         return
     table = Table(box=None, pad_edge=False, header_style="")
     for name, title in STAT_COLUMNS.items():
-        table.add_column(title, justify="left" if name in ("topic", "epochs") else "right", no_wrap=True)
+        table.add_column(title, justify="left" if name in ("topic", "topic_id", "epochs") else "right", no_wrap=True)
     for each in facts:
         table.add_row(*stat_row(each))
     console = data_console()
@@ -174,9 +173,7 @@ def _progress(look: Look) -> Iterator[Checker]:
         yield Checker(
             look.objects,
             look.tails,
-            lambda home, size: progress.reset(
-                task, total=size, description=f"partition {next(done)} of {len(look.homes)}: {home.path}"
-            ),
+            lambda size: progress.reset(task, total=size, description=f"partition {next(done)} of {len(look.homes)}"),
             lambda size: progress.advance(task, size),
         )
 

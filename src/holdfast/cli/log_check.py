@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from holdfast.cli.log_place import cluster_of
 from holdfast.cli.log_problem import WAL, Problem, problem_of
 from holdfast.cli.log_scan import scan_segment
 from holdfast.cli.log_tail import TailRows, Tails
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
+from holdfast.log.epochs import Epochs
 from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
@@ -41,7 +42,7 @@ class Checker:
         self,
         objects: Objects,
         tails: Tails | None,
-        begin: Callable[[PartitionId, int], None] = lambda home, size: None,  # noqa: ARG005
+        begin: Callable[[int], None] = lambda size: None,  # noqa: ARG005
         advance: Callable[[int], None] = lambda size: None,  # noqa: ARG005
     ) -> None:
         self.totals = Totals()
@@ -49,7 +50,7 @@ class Checker:
         self._tails = tails
         self._begin = begin
         self._advance = advance
-        self._cluster = str(json.loads(objects.get("cluster.json"))["cluster"])
+        self._cluster = cluster_of(objects)
 
     def check(self, homes: Iterable[PartitionId]) -> Totals:
         """Check all of these partitions."""
@@ -88,7 +89,7 @@ class Checker:
         if manifest.cluster_id != self._cluster:
             what = f"it belongs to cluster {manifest.cluster_id}, the store to cluster {self._cluster}"
             yield Problem(f"{home.manifests}{manifest.version:020}.json", what)
-        self._begin(home, sum(each.size for each in manifest.segments))
+        self._begin(sum(each.size for each in manifest.segments))
         yield from self._segments(manifest)
         if self._tails is not None:
             yield from self._tail(manifest, self._tails.of(home))
@@ -137,14 +138,32 @@ class Checker:
         self.totals.records += records
 
     def _tail(self, manifest: Manifest, rows: TailRows) -> Iterator[Problem]:
+        yield from self._divergence(manifest, rows)
         expected: int = manifest.flushed
         for index, crc_ok, header in rows.above(manifest.flushed):
             self.totals.tail_batches += 1
             self.totals.tail_records += header.record_count
             if header.base_offset != expected:
-                path = manifest.home.path.rstrip("/")
-                what = f"partition {path} goes on at offset {header.base_offset} where {expected} is expected"
-                yield Problem(WAL, what, index)
+                found = f"goes on at offset {header.base_offset} where {expected} is expected"
+                yield Problem(WAL, f"partition {_path(manifest.home)} {found}", index)
             if not crc_ok:
                 yield Problem(WAL, f"the crc of the batch at offset {header.base_offset} is wrong", index)
             expected = header.end_offset
+
+    @staticmethod
+    def _divergence(manifest: Manifest, rows: TailRows) -> Iterator[Problem]:
+        """Batches of ours at offsets that another leader has written, too: they were acknowledged and are nowhere."""
+        epochs = Epochs(manifest.epochs)
+        ours = [
+            each
+            for each in rows.above(manifest.log_start)
+            if epochs.at(each.header.base_offset) > each.header.leader_epoch
+        ]
+        if ours:
+            offsets = f"[{ours[0].header.base_offset}, {ours[-1].header.end_offset})"
+            what = f"another leader wrote offsets {offsets} of partition {_path(manifest.home)}, too"
+            yield Problem(WAL, what, ours[0].entry)
+
+
+def _path(home: PartitionId) -> str:
+    return home.path.rstrip("/")

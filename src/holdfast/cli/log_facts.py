@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.record.batch import BatchHeader
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
+from holdfast.segment.names import PartitionId
 
 Facts = dict[str, Any]
 
@@ -48,6 +49,11 @@ def sum_up(headers: Iterable[BatchHeader], manifest: Manifest) -> TailSums:
     return sums
 
 
+def home_facts(home: PartitionId, name: str | None) -> Facts:
+    """Which partition it is. A topic has a name where a broker runs."""
+    return {"topic": name, "topic_id": str(home.topic_id), "partition": home.partition}
+
+
 def partition_facts(manifest: Manifest, tail: TailSums | None) -> Facts:
     """One partition. Without a write-ahead log nothing is known of its tail."""
     segments = [each for each in manifest.segments if each.record_count]
@@ -57,8 +63,6 @@ def partition_facts(manifest: Manifest, tail: TailSums | None) -> Facts:
     if tail is not None and tail.min_timestamp is not None and tail.max_timestamp is not None:
         low, high, epochs = [*low, tail.min_timestamp], [*high, tail.max_timestamp], [*epochs, *tail.epochs]
     return {
-        "topic": str(manifest.home.topic_id),
-        "partition": manifest.home.partition,
         "log_start": manifest.log_start,
         "flushed": manifest.flushed,
         "tail_end": tail and tail.end,

@@ -7,6 +7,7 @@ from typing import Any
 
 STAT_COLUMNS = {
     "topic": "topic",
+    "topic_id": "topic id",
     "partition": "partition",
     "log_start": "log start",
     "flushed": "flushed",
@@ -56,7 +57,7 @@ def partition_line(facts: dict[str, Any]) -> str:
     """What stands above the lines of one partition."""
     tail = "" if facts["tail_end"] is None else f", tail end {facts['tail_end']}"
     return (
-        f"topic {facts['topic']} partition {facts['partition']}: log start {facts['log_start']}, "
+        f"topic {facts['topic'] or facts['topic_id']} partition {facts['partition']}: log start {facts['log_start']}, "
         f"flushed {facts['flushed']}{tail}, epochs {epochs_text(facts['epochs'])}"
     )
 

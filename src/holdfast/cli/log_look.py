@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from holdfast.cli.log_facts import Facts, batch_facts, partition_facts, segment_facts, sum_up, tail_facts
-from holdfast.cli.log_place import find_partitions, open_place
+from holdfast.cli.log_facts import Facts, batch_facts, home_facts, partition_facts, segment_facts, sum_up, tail_facts
+from holdfast.cli.log_place import find_partitions, open_place, topic_id_of, topic_names
 from holdfast.cli.log_problem import WAL, Problem
 from holdfast.cli.log_scan import scan_segment
 from holdfast.cli.log_tail import Tails, read_tails
@@ -26,11 +26,12 @@ class Look:
 
     objects: Objects
     tails: Tails | None
+    names: dict[UUID, str]  # Of topics.
     homes: list[PartitionId]  # Without those of deleted topics, whose objects are going.
 
     @classmethod
     def at(
-        cls, place: str, store: str | None, topic: UUID | None, partition: int | None, *, tolerant: bool = False
+        cls, place: str, store: str | None, topic: str | None, partition: int | None, *, tolerant: bool = False
     ) -> Look:
         """Look. What is wrong with the write-ahead log raises, unless it is only to be listed."""
         opened = open_place(place, store)
@@ -44,9 +45,10 @@ class Look:
                 tails = Tails(problems=[Problem(WAL, str(damage))])
             if tails.problems and not tolerant:
                 raise Corrupt(str(tails.problems[0]))  # Figures are not made up for what cannot be read.
-        homes = find_partitions(opened.objects, topic, partition)  # Behind the tails: see `log_tail`.
+        names = topic_names(opened.objects)  # Behind the tails, as all that comes from the store: see `log_tail`.
+        homes = find_partitions(opened.objects, None if topic is None else topic_id_of(topic, names), partition)
         deleted = tails.deleted if tails is not None else ()
-        return cls(opened.objects, tails, [home for home in homes if home.topic_id not in deleted])
+        return cls(opened.objects, tails, names, [home for home in homes if home.topic_id not in deleted])
 
     def facts(self, home: PartitionId) -> Facts | None:
         """What is told of one partition; None when it is gone by now."""
@@ -56,10 +58,14 @@ class Look:
             return None
 
     def _facts(self, manifest: Manifest) -> Facts:
-        if self.tails is None:
-            return partition_facts(manifest, None)
-        tail = (each.header for each in self.tails.of(manifest.home).above(manifest.flushed))
-        return partition_facts(manifest, sum_up(tail, manifest))
+        tail = None
+        if self.tails is not None:
+            headers = (each.header for each in self.tails.of(manifest.home).above(manifest.flushed))
+            tail = sum_up(headers, manifest)
+        return self._named(manifest.home) | partition_facts(manifest, tail)
+
+    def _named(self, home: PartitionId) -> Facts:
+        return home_facts(home, self.names.get(home.topic_id))
 
     def dump(self, home: PartitionId, *, batches: bool) -> Iterator[Facts]:
         """The partition itself, then its segments and its tail, and on wish the batches of each."""
@@ -68,7 +74,7 @@ class Look:
         except NoManifest:
             return
         yield {"kind": "partition"} | self._facts(manifest)
-        named = {"topic": str(home.topic_id), "partition": home.partition}
+        named = self._named(home)
         for info in manifest.segments:
             yield named | segment_facts(info)
             if batches:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from holdfast.cli.wal import log_directory
+from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Rejected
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.open_objects import open_objects
+from holdfast.io.versions import Patience
 from holdfast.segment.names import MANIFESTS, PartitionId
 
 _CLUSTER = "cluster.json"
@@ -53,6 +58,29 @@ def _open_store(store: str) -> Objects:
     except NotFound:
         raise Rejected(f"{objects.url} holds no partitions") from None
     return objects
+
+
+def cluster_of(objects: Objects) -> str:
+    """The id of the cluster that a store belongs to."""
+    return str(json.loads(objects.get(_CLUSTER))["cluster"])
+
+
+def topic_names(objects: Objects) -> dict[UUID, str]:
+    """The names of the topics. Where no broker has ever run there are none."""
+    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    metadata = MetadataLog(objects, cluster_of(objects), "", patience).metadata
+    return {each.topic_id: each.name for each in metadata.topics.values()}
+
+
+def topic_id_of(topic: str, names: Mapping[UUID, str]) -> UUID:
+    """The topic that is meant by a name or an id."""
+    for topic_id, name in names.items():
+        if name == topic:
+            return topic_id
+    try:
+        return UUID(topic)
+    except ValueError:
+        raise Rejected(f"there is no topic {topic}, and it is no topic id") from None
 
 
 def find_partitions(objects: Objects, topic: UUID | None, partition: int | None) -> list[PartitionId]:
