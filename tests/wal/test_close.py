@@ -148,6 +148,18 @@ def test_close_after_a_failure_lets_the_directory_go() -> None:
     open_log(disk).close()
 
 
+def test_a_failure_that_nobody_was_told_of_is_raised_by_close() -> None:
+    """W4: a close that returns says that everything is durable; whoever ignored the flush learns it here at last."""
+    disk = new_disk()
+    wal = open_log(disk)
+    append(wal, 1)
+    disk.fail_next("sync")
+    wal.flush()
+    with pytest.raises(WalFailed):
+        wal.close()
+    wal.close()
+
+
 @pytest.mark.parametrize("call", ["write", "sync"])
 def test_a_close_that_fails_says_so_and_lets_the_directory_go(call: str) -> None:
     """W4: what could not be made durable at the end is not passed over in silence."""

@@ -114,7 +114,7 @@ def test_after_a_failed_fsync_a_reopen_writes_the_round_again() -> None:
         wal = open_log(disk)
         entries = append(wal, 3, size=600)
         disk.fail_next("sync")
-        wal.flush()
+        wal.flush(lambda _: None)
         wal.close()
         wal = open_log(disk)
         assert held(wal) == entries

@@ -77,6 +77,10 @@ class Round:
             self._done = True
             return None
 
+    @property
+    def has_waiters(self) -> bool:
+        return bool(self._callbacks or self._futures)
+
     def check(self) -> None:
         """Raise the failure of a round that is known to have failed."""
         if self._error is not None:

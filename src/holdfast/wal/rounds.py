@@ -51,6 +51,7 @@ class Rounds:
         self._writing: list[Round] = []  # Taken, not durable yet.
         self._durable: Round | None = None  # The last durable one; perhaps not everybody was told yet.
         self._failure: Exception | None = None
+        self._failure_told = False  # Somebody knows.
         self._marked = False  # A marker follows all that was written. After an open none follows the head yet.
         self._written_at = clock.monotonic()
         self.queued_size = 0
@@ -67,6 +68,7 @@ class Rounds:
     def check_open(self) -> None:
         """Raise what stopped the log, if anything did."""
         if self._failure is not None:
+            self._failure_told = True
             # The same error is raised again and again: without this its traceback would grow each time.
             raise self._failure.with_traceback(None)
 
@@ -117,7 +119,7 @@ class Rounds:
         if self._thread:
             self._thread.wake()
         else:
-            self._turn()
+            self._turn_here()
         return Flush(pending[-1])
 
     def sync(self) -> None:
@@ -125,9 +127,7 @@ class Rounds:
         if self._seat.locked():
             self.flush(None).wait()
             return
-        with self._seat:  # Nothing but `with` is safe from an interrupt between taking it and giving it back.
-            was_marked = self._marked
-            self._write_queue()
+        was_marked = self._turn_here()
         if self._thread and (was_marked or self._queue):
             self._thread.wake()  # To watch for idleness, and to write what queued up meanwhile.
         self.check_open()
@@ -140,6 +140,17 @@ class Rounds:
     def _turn(self) -> None:
         with self._seat:
             self._write_queue()
+
+    def _turn_here(self) -> bool:
+        """A turn in the caller's own thread, who learns of every interrupt; whether all before it was marked."""
+        try:
+            with self._seat:  # Nothing but `with` is safe from an interrupt between taking it and giving it back.
+                was_marked = self._marked
+                self._write_queue()
+        except BaseException:
+            self._failure_told = True
+            raise
+        return was_marked
 
     def _write_queue(self) -> None:
         if self._failure is not None:
@@ -186,6 +197,7 @@ class Rounds:
         """A change was interrupted: refuse everything from now on. The caller holds the lock; the writer tells."""
         if self._failure is None:
             self._failure = WalFailed(self._writer.path, cause)
+            self._failure_told = True
         if self._thread:
             self._thread.wake()
 
@@ -196,6 +208,7 @@ class Rounds:
             rounds = self.pending()
             self._queue, self._writing = [], []
         for round_ in rounds:
+            self._failure_told |= round_.has_waiters
             round_.finish(failure)
 
     def _mark_when_idle(self) -> bool:
@@ -226,21 +239,21 @@ class Rounds:
         self._write_queue()
 
     def close(self) -> None:
-        """Write what is left and a closing marker. Raises what goes wrong now; an earlier failure was told already."""
+        """Write what is left and a closing marker. Raises the log's failure, unless somebody was told of it before."""
         if self._thread:
             self._thread.end()
         with self._seat:
             if self.closed:
                 return
-            failed_before = self._failure
+            told_before = self._failure_told
             try:
-                if failed_before is None:
+                if self._failure is None:
                     self._write_marker(closing=True)
             finally:
                 failure = self._failure
                 self._end_with(WalClosed(self._writer.path))  # What came after the marker was never written.
                 self._writer.close()
-        if failure is not None and failed_before is None:
+        if failure is not None and not told_before:
             raise failure
 
     @property
