@@ -11,9 +11,9 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from holdfast.log.errors import CommitOvertaken
 from holdfast.segment.changes import Replace
 from holdfast.segment.compact import KeyRules, compact_keys, dirty_ratio
-from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.merge import merge, small_runs
 from holdfast.segment.rewrite import Workshop
 
@@ -33,7 +33,7 @@ async def compact(partition: PartitionLog, *, dirty_min: float = _DIRTY_MIN) -> 
     while (change := await partition.ground.calls.run(next, changes, None)) is not None:
         try:
             await partition.replace_segments(change)
-        except DoesNotFit as failure:
+        except CommitOvertaken as failure:
             log.info("%s: compaction begins again next time: %s", partition.home.path, failure)
             return replaced
         replaced += len(change.old)

@@ -13,7 +13,7 @@ from holdfast.errors import Fenced
 from holdfast.io.objects import Exists, Objects, StoreFailed
 from holdfast.log.errors import CommitOvertaken, OutOfRange
 from holdfast.log.producers import ProducerTable
-from holdfast.log.retention import new_log_start
+from holdfast.log.retention import is_too_old, new_log_start
 from holdfast.log.tail import TailBatch
 from holdfast.record.batch import read_header
 from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart, Replace
@@ -167,14 +167,14 @@ class Flushing:
         partition = self._partition
         now_ms = partition.ground.clock.now_ms()
         first = partition.tail.first
-        if first is not None and 0 <= partition.settings.retention_ms < now_ms - first.max_timestamp:
+        if first is not None and is_too_old(first.max_timestamp, partition.settings, now_ms):
             await self.flush()
         async with self._lock:
             partition.check_alive()
             await self._become_sure()
-            log_start = new_log_start(partition.manifest, partition.settings, now_ms)
-            await self._raise_log_start(log_start)
-            return log_start > 0 and partition.marks.log_start == log_start
+            before = partition.marks.log_start
+            await self._raise_log_start(new_log_start(partition.manifest, partition.settings, now_ms))
+            return partition.marks.log_start > before
 
 
 def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:

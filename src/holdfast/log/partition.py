@@ -71,6 +71,7 @@ class PartitionLog:
         self._reading = Reading(self)
         self._flushing = Flushing(self)
         self._lookup = Lookup(self)
+        self._compacting = asyncio.Lock()
 
     # Writing
 
@@ -225,10 +226,11 @@ class PartitionLog:
 
     async def compact(self) -> int:
         """Keep the last record of each key, or merge small segments; the number of segments that were replaced."""
-        return await compact(self)
+        async with self._compacting:
+            return await compact(self)
 
     async def replace_segments(self, change: Replace) -> None:
-        """Swap compacted segments in for those they were made of; DoesNotFit when these are gone."""
+        """Swap compacted segments in for those they were made of; CommitOvertaken when these are gone."""
         await self._flushing.replace_segments(change)
 
     def adopt(self, manifest: Manifest) -> None:
@@ -250,8 +252,10 @@ class PartitionLog:
         await self._flushing.raise_epoch()
 
     async def settled(self) -> None:
-        """Wait until no flush, and nothing else that changes the manifest, is under way."""
+        """Wait until no flush, and nothing else that puts objects, is under way."""
         await self._flushing.settled()
+        async with self._compacting:
+            pass
 
     async def bytes_of(self, batches: list[TailBatch]) -> list[memoryview]:
         """The bytes of batches of the tail; those of spilled ones come from the write-ahead log."""

@@ -8,16 +8,23 @@ from holdfast.types import Offset
 
 
 def new_log_start(manifest: Manifest, settings: PartitionSettings, now_ms: int) -> Offset:
-    """Where the log should start: behind every leading segment that is too old, or too much. Whole segments only."""
+    """Where the log should start: behind every leading segment that is too old, or too much. Whole segments only.
+
+    Too much is a segment without which the others still have the size that is to be kept. One whose records have no
+    timestamps has no age.
+    """
     log_start = manifest.log_start
     if "delete" not in settings.cleanup:
         return log_start
     size = sum(segment.size for segment in manifest.segments)
     for segment in manifest.segments:
-        too_old = 0 <= settings.retention_ms < now_ms - segment.max_timestamp
-        too_much = 0 <= settings.retention_size < size
-        if not (too_old or too_much):
+        size -= segment.size
+        too_much = 0 <= settings.retention_size <= size
+        if not (too_much or is_too_old(segment.max_timestamp, settings, now_ms)):
             break
         log_start = segment.end
-        size -= segment.size
     return log_start
+
+
+def is_too_old(timestamp: int, settings: PartitionSettings, now_ms: int) -> bool:
+    return timestamp >= 0 and 0 <= settings.retention_ms < now_ms - timestamp

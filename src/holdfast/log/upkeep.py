@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.io.versions import GRACE_S
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.segment.garbage import collect_partition, store_time_ms
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_ALL_IS_OLD_MS = int(3 * GRACE_S * 1000)  # Where nothing has changed for this long, what was to go is gone.
+
 
 class Upkeep:
     """Goes round all partitions from time to time."""
@@ -25,7 +28,7 @@ class Upkeep:
         self._logs = logs
         self._ground = ground
         self._tasks: list[asyncio.Task[None]] = []
-        self._collected: dict[PartitionLog, int] = {}  # The manifest version at the last collection.
+        self._quiet_since: dict[PartitionLog, tuple[int, int]] = {}  # The manifest version, and when it was first seen.
 
     def start(self) -> None:
         settings = self._ground.settings
@@ -65,7 +68,7 @@ class Upkeep:
         await self._each("compaction", PartitionLog.compact)
 
     async def collect_garbage(self) -> None:
-        """Delete what no manifest needs any more, where anything has changed since the last time."""
+        """Delete what no manifest needs any more, where anything has changed not long ago."""
         try:
             now_ms = await self._ground.calls.run(store_time_ms, self._ground.objects, self._ground.clock)
         except HoldfastError as failure:
@@ -73,10 +76,12 @@ class Upkeep:
             return
 
         async def collect(partition: PartitionLog) -> None:
-            if self._collected.get(partition) != partition.manifest.version:
-                version = partition.manifest.version
-                found = await self._ground.calls.run(collect_partition, self._ground.objects, partition.home, now_ms)
-                if not found.segments and not found.versions:
-                    self._collected[partition] = version
+            version = partition.manifest.version
+            seen, since_ms = self._quiet_since.get(partition, (-1, now_ms))
+            if seen != version:
+                self._quiet_since[partition] = version, now_ms
+            elif now_ms - since_ms > _ALL_IS_OLD_MS:
+                return
+            await self._ground.calls.run(collect_partition, self._ground.objects, partition.home, now_ms)
 
         await self._each("garbage collection", collect)
