@@ -122,12 +122,12 @@ def _read_simple(field: Any, *, nullable: bool, flexible: bool) -> Reader:
 
 
 def _read_array(field: Any, version: int, *, nullable: bool, flexible: bool) -> Reader:
-    count = (FLEXIBLE if flexible else PLAIN).items
+    array = (FLEXIBLE if flexible else PLAIN).array
     inner = field.array_of
     if inner.is_struct():
         read = _read_struct(inner, version, inner.data_class, flexible=flexible)
     elif inner.type_str in _LETTERS:
-        return readers.numbers(count, _LETTERS[inner.type_str], field.name, nullable=nullable)
+        return readers.numbers(array, _LETTERS[inner.type_str], field.name, nullable=nullable)
     else:
         read = _read_simple(inner, nullable=False, flexible=flexible)
-    return readers.items(count, read, field.name, nullable=nullable)
+    return readers.items(array, read, field.name, nullable=nullable)

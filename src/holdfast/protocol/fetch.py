@@ -72,14 +72,16 @@ class FetchRequest(NamedTuple):
 
 
 _new_partition: Callable[[tuple[int, ...]], FetchPartition] = partial(tuple.__new__, FetchPartition)
+_new_topic: Callable[[tuple[object, ...]], FetchTopic] = partial(tuple.__new__, FetchTopic)
 _until_4 = struct.Struct(">iqi")
 _until_8 = struct.Struct(">iqqi")
 _until_11 = struct.Struct(">iiqqi")
 _from_12 = struct.Struct(">iiqiqix")  # The last byte is the count of tags, which is looked at beforehand.
 _from_12_untagged = struct.Struct(">iiqiqi")
-_limits = struct.Struct(">iiib").unpack_from
-_session = struct.Struct(">ii").unpack_from
-_int32 = struct.Struct(">i").unpack_from
+_head_until_6 = struct.Struct(">iiiib").unpack_from
+_head_from_7 = struct.Struct(">iiiibii").unpack_from
+_head_from_15 = struct.Struct(">iiibii").unpack_from
+_topic_id = struct.Struct("16s").unpack_from
 _replica_state = struct.Struct(">iq")
 
 
@@ -95,16 +97,18 @@ def decode_request(version: int, body: memoryview) -> FetchRequest:
 
 def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
     room = Room()
-    replica_id, replica_epoch, position = -1, -1, 0
-    if version < _REPLICA_STATE_FROM:
-        (replica_id,) = _int32(data, 0)
-        position = 4
-    max_wait_ms, min_bytes, max_bytes, isolation_level = _limits(data, position)
-    position += 13
-    session_id, session_epoch = 0, -1
-    if version >= 7:
-        session_id, session_epoch = _session(data, position)
-        position += 8
+    replica_id, replica_epoch, session_id, session_epoch = -1, -1, 0, -1
+    if version >= _REPLICA_STATE_FROM:
+        max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _head_from_15(data, 0)
+        position = 21
+    elif version >= 7:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _head_from_7(
+            data, 0
+        )
+        position = 25
+    else:
+        replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level = _head_until_6(data, 0)
+        position = 17
     topics, position = _decode_topics(version, data, position, form, room)
     forgotten: list[ForgottenTopic] = []
     if version >= 7:
@@ -116,41 +120,28 @@ def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
         replica_id, replica_epoch = _decode_tags(data, position)
     else:
         form.skip_tags(data, position)
-    return FetchRequest(
-        replica_id,
-        replica_epoch,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten,
-        rack_id,
-    )
+    limits = (max_wait_ms, min_bytes, max_bytes, isolation_level)
+    return FetchRequest(replica_id, replica_epoch, *limits, session_id, session_epoch, topics, forgotten, rack_id)
 
 
 def _decode_topics(
     version: int, data: memoryview, position: int, form: Form, room: Room
 ) -> tuple[list[FetchTopic], int]:
-    count, position = form.required_count(data, position, room)
+    required_array, skip_tags = form.required_array, form.skip_tags
+    count, position = required_array(data, position, room)
     topics = []
     for _ in range(count):
-        name, topic_id, position = _decode_topic(version, data, position, form)
-        found, position = form.required_count(data, position, room)
+        name, topic_id = None, None
+        if version >= TOPIC_IDS_FROM:
+            (topic_id,) = _topic_id(data, position)
+            position += 16
+        else:
+            name, position = form.required_string(data, position)
+        found, position = required_array(data, position, room)
         partitions, position = _decode_partitions(version, data, position, found)
-        position = form.skip_tags(data, position)
-        topics.append(FetchTopic(name, topic_id, partitions))
+        position = skip_tags(data, position)
+        topics.append(_new_topic((name, topic_id, partitions)))
     return topics, position
-
-
-def _decode_topic(version: int, data: memoryview, position: int, form: Form) -> tuple[str | None, bytes | None, int]:
-    if version < TOPIC_IDS_FROM:
-        name, position = form.required_string(data, position)
-        return name, None, position
-    check_left(data, position, 16)
-    return None, bytes(data[position : position + 16]), position + 16
 
 
 def _decode_partitions(version: int, data: memoryview, position: int, count: int) -> tuple[list[FetchPartition], int]:
@@ -161,18 +152,20 @@ def _decode_partitions(version: int, data: memoryview, position: int, count: int
     check_left(data, position, end - position)
     rows = layout.iter_unpack(data[position:end])
     if version < 5:
-        return [FetchPartition(index, -1, offset, -1, -1, size) for index, offset, size in rows], end
+        return [_new_partition((number, -1, offset, -1, -1, size)) for number, offset, size in rows], end
     if version < 9:
-        return [FetchPartition(index, -1, offset, -1, start, size) for index, offset, start, size in rows], end
-    return [FetchPartition(index, epoch, offset, -1, start, size) for index, epoch, offset, start, size in rows], end
+        return [_new_partition((number, -1, offset, -1, start, size)) for number, offset, start, size in rows], end
+    return [_new_partition((number, epoch, offset, -1, *rest)) for number, epoch, offset, *rest in rows], end
 
 
 def _decode_flexible_partitions(data: memoryview, position: int, count: int) -> tuple[list[FetchPartition], int]:
     """Without tags all partitions have the same size, and are read in one go."""
     size = _from_12.size
     end = position + count * size
-    if end <= len(data) and not any(data[position + size - 1 : end : size]):
-        return list(map(_new_partition, _from_12.iter_unpack(data[position:end]))), end
+    if end <= len(data):
+        raw = bytes(data[position:end])
+        if raw[size - 1 :: size].count(0) == count:
+            return list(map(_new_partition, _from_12.iter_unpack(raw))), end
     partitions = []
     for _ in range(count):
         partitions.append(_new_partition(_from_12_untagged.unpack_from(data, position)))
@@ -183,11 +176,16 @@ def _decode_flexible_partitions(data: memoryview, position: int, count: int) -> 
 def _decode_forgotten(
     version: int, data: memoryview, position: int, form: Form, room: Room
 ) -> tuple[list[ForgottenTopic], int]:
-    count, position = form.required_count(data, position, room)
+    count, position = form.required_array(data, position, room)
     topics = []
     for _ in range(count):
-        name, topic_id, position = _decode_topic(version, data, position, form)
-        found, position = form.required_count(data, position, room)
+        name, topic_id = None, None
+        if version >= TOPIC_IDS_FROM:
+            (topic_id,) = _topic_id(data, position)
+            position += 16
+        else:
+            name, position = form.required_string(data, position)
+        found, position = form.required_array(data, position, room)
         partitions = list(struct.unpack_from(f">{found}i", data, position))
         position = form.skip_tags(data, position + 4 * found)
         topics.append(ForgottenTopic(name, topic_id, partitions))
@@ -197,6 +195,8 @@ def _decode_forgotten(
 def _decode_tags(data: memoryview, position: int) -> tuple[int, int]:
     """The replica's id and epoch, if they are there; a consumer leaves them out."""
     replica = (-1, -1)
+    if data[position] == 0:
+        return replica
     count, position = varint(data, position)
     for _ in range(count):
         number, size, position = tag(data, position)

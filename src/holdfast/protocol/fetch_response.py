@@ -97,18 +97,31 @@ def encode_response(
 
 
 def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[Buffer]:
+    """Small things gather in `small` until records come, which stand for themselves."""
     buffers: list[Buffer] = []
     small += encode_varint(len(topics) + 1)
     for topic, partitions in topics:
-        if isinstance(topic, str):
-            raw = topic.encode()
-            small += encode_varint(len(raw) + 1) + raw
-        else:
-            small += topic
+        raw = topic.encode() if isinstance(topic, str) else topic
+        small += encode_varint(len(raw) + 1) + raw if isinstance(topic, str) else raw
         small += encode_varint(len(partitions) + 1)
-        for answer in partitions:
-            small += _flexible_head(answer)
-            records = answer.records
+        for (
+            partition,
+            error,
+            high_watermark,
+            stable,
+            start,
+            aborted,
+            replica,
+            records,
+            diverging,
+            leader,
+            snapshot,
+        ) in partitions:
+            if aborted:
+                small += _until_10(partition, error, high_watermark, stable, start)
+                small += _compact_aborted(aborted) + _int32(replica)
+            else:
+                small += _flexible(partition, error, high_watermark, stable, start, aborted is not None, replica)
             if records:
                 small += encode_varint(sum(map(len, records)) + 1)
                 buffers.append(small)
@@ -116,29 +129,22 @@ def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[B
                 small = bytearray()
             else:
                 small.append(1)
-            small += _tags(answer)
+            if diverging is None and leader is None and snapshot is None:
+                small.append(0)
+            else:
+                small += _encode_tags((diverging, leader, snapshot))
         small.append(0)
     small.append(0)
     buffers.append(small)
     return buffers
 
 
-def _flexible_head(answer: Fetched) -> bytes:
-    index, error_code, high_watermark, last_stable_offset, log_start_offset, aborted, replica = answer[:7]
-    if not aborted:
-        null_or_empty = 0 if aborted is None else 1
-        return _flexible(
-            index, error_code, high_watermark, last_stable_offset, log_start_offset, null_or_empty, replica
-        )
-    head = _until_10(index, error_code, high_watermark, last_stable_offset, log_start_offset)
-    pairs = b"".join([_aborted_tagged(producer_id, first_offset) for producer_id, first_offset in aborted])
-    return head + encode_varint(len(aborted) + 1) + pairs + _int32(replica)
+def _compact_aborted(aborted: Sequence[AbortedTransaction]) -> bytes:
+    pairs = [_aborted_tagged(producer_id, first_offset) for producer_id, first_offset in aborted]
+    return encode_varint(len(pairs) + 1) + b"".join(pairs)
 
 
-def _tags(answer: Fetched) -> bytes:
-    values = answer[8:]
-    if values == (None, None, None):
-        return b"\x00"
+def _encode_tags(values: Sequence[tuple[int, int] | None]) -> bytes:
     given = [(number, value) for number, value in enumerate(values) if value is not None]
     pieces = [bytes((len(given),))]
     for number, value in given:

@@ -52,10 +52,10 @@ def _decode_request_header(frame: memoryview) -> RequestHeader:
     position = _FIRST.size
     client_id = None
     if size >= 0:
-        client_id = text(frame, position, size)
+        client_id = text(frame, position, position + size)
         position += size
     if is_flexible(key, version):
-        position = position + 1 if frame[position] == 0 else skip_tags(frame, position)
+        position = skip_tags(frame, position)
     return RequestHeader(key, version, correlation_id, client_id, position)
 
 

@@ -22,6 +22,7 @@ from holdfast.protocol.wire import encode_varint
 
 _UNTIL_4 = struct.Struct(">ihqq")
 _FROM_5 = struct.Struct(">ihqqq")
+_WITHOUT_MESSAGE = struct.Struct(">ihqqqBxx")  # The same with no record errors, no message and no tags.
 _NO_ERRORS = b"\x00\x00\x00\x00"
 _NO_ERRORS_COMPACT = b"\x01"
 
@@ -96,6 +97,8 @@ def _prepared(version: int, topic: str | bytes) -> tuple[Callable[..., bytes], i
 def _partition(answer: Produced, version: int) -> bytes:
     if version < 5:
         return _UNTIL_4.pack(*answer[:4])
+    if version >= FLEXIBLE_FROM and answer.error_message is None:
+        return _WITHOUT_MESSAGE.pack(*answer[:5], 1)
     fixed = _FROM_5.pack(*answer[:5])
     if version < 8:
         return fixed

@@ -11,6 +11,7 @@ from holdfast.protocol.errors import Malformed
 from holdfast.protocol.wire import Room, check_left, tag, varint
 
 Reader: TypeAlias = Callable[[memoryview, int, Room], tuple[Any, int]]
+ArrayReader: TypeAlias = Callable[[memoryview, int, Room], tuple[int, int]]  # How many items follow.
 TagReader: TypeAlias = Callable[[Any, memoryview, int, Room], int]  # It sets attributes of the item.
 
 _bits = struct.Struct(">I").unpack_from
@@ -73,12 +74,11 @@ def bits(data: memoryview, position: int, room: Room) -> tuple[set[int] | None, 
     return numbers, position + 4
 
 
-def numbers(count: Callable[[memoryview, int], tuple[int, int]], letter: str, name: str, *, nullable: bool) -> Reader:
+def numbers(array: ArrayReader, letter: str, name: str, *, nullable: bool) -> Reader:
     size = struct.calcsize(f">{letter}")
 
     def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any] | None, int]:
-        del room  # In memory they are at most some ten times as large as on the wire.
-        found, start = count(data, position)
+        found, start = array(data, position, room)
         if found < 0:
             _check_null(name, position, nullable=nullable)
             return None, start
@@ -88,13 +88,12 @@ def numbers(count: Callable[[memoryview, int], tuple[int, int]], letter: str, na
     return reader
 
 
-def items(count: Callable[[memoryview, int], tuple[int, int]], read: Reader, name: str, *, nullable: bool) -> Reader:
+def items(array: ArrayReader, read: Reader, name: str, *, nullable: bool) -> Reader:
     def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any] | None, int]:
-        found, start = count(data, position)
+        found, start = array(data, position, room)
         if found < 0:
             _check_null(name, position, nullable=nullable)
             return None, start
-        room.take(found, position)
         values = []
         for _ in range(found):
             value, start = read(data, start, room)

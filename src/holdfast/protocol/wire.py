@@ -23,6 +23,7 @@ from holdfast.protocol.errors import Malformed
 ITEMS_MAX = 250_000  # Of one message: an item may be one byte on the wire and some hundred in memory.
 EARLY_END = "the message ends too early"
 
+_NULL_ARRAY = "an array that must be there is null"
 _VARINT_SIZE_MAX = 5
 _int16 = Struct(">h").unpack_from
 _int32 = Struct(">i").unpack_from
@@ -36,19 +37,17 @@ class Room:
     def __init__(self) -> None:
         self.left = ITEMS_MAX
 
-    def take(self, count: int, position: int) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise Malformed(f"there are more than {ITEMS_MAX} items", position)
-
 
 def varint(data: memoryview, position: int) -> tuple[int, int]:
     """An unsigned number of at most 32 bits, seven to a byte, lowest first."""
-    value = data[position]
-    if value < 0x80:
-        return value, position + 1
-    value &= 0x7F
-    for count in range(1, _VARINT_SIZE_MAX):
+    first = data[position]
+    if first < 0x80:
+        return first, position + 1
+    second = data[position + 1]
+    if second < 0x80:
+        return first - 0x80 | second << 7, position + 2
+    value = first - 0x80 | (second - 0x80) << 7
+    for count in range(2, _VARINT_SIZE_MAX):
         byte = data[position + count]
         value |= (byte & 0x7F) << (7 * count)
         if byte < 0x80 and value <= 0xFFFFFFFF:
@@ -59,6 +58,8 @@ def varint(data: memoryview, position: int) -> tuple[int, int]:
 def encode_varint(value: int) -> bytes:
     if value < 0x80:
         return bytes((value,))
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -67,67 +68,92 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def string_size(data: memoryview, position: int) -> tuple[int, int]:
-    return _int16(data, position)[0], position + 2
-
-
-def plain_size(data: memoryview, position: int) -> tuple[int, int]:
-    return _int32(data, position)[0], position + 4
-
-
-def compact_size(data: memoryview, position: int) -> tuple[int, int]:
-    size, start = varint(data, position)
-    return size - 1, start
-
-
 def check_left(data: memoryview, position: int, size: int) -> None:
     if size > len(data) - position:
         raise Malformed(f"{size} bytes are announced, {len(data) - position} are left", position)
 
 
-def text(data: memoryview, start: int, size: int) -> str:
-    check_left(data, start, size)
+def text(data: memoryview, start: int, end: int) -> str:
+    if end > len(data):
+        check_left(data, start, end - start)
     try:
-        return str(data[start : start + size], "utf-8")
+        return str(data[start:end], "utf-8")
     except UnicodeDecodeError as failure:
         raise Malformed(f"a string is not UTF-8 ({failure.reason})", start) from None
 
 
 def plain_string(data: memoryview, position: int) -> tuple[str | None, int]:
-    size, start = string_size(data, position)
-    return (text(data, start, size), start + size) if size >= 0 else (None, start)
+    (size,) = _int16(data, position)
+    start = position + 2
+    return (text(data, start, start + size), start + size) if size >= 0 else (None, start)
 
 
 def compact_string(data: memoryview, position: int) -> tuple[str | None, int]:
-    size, start = compact_size(data, position)
-    return (text(data, start, size), start + size) if size >= 0 else (None, start)
+    size = data[position]
+    start = position + 1
+    if size >= 0x80:
+        size, start = varint(data, position)
+    end = start + size - 1
+    return (text(data, start, end), end) if size else (None, start)
 
 
 def plain_bytes(data: memoryview, position: int) -> tuple[memoryview | None, int]:
-    size, start = plain_size(data, position)
+    (size,) = _int32(data, position)
+    start = position + 4
     check_left(data, start, size)
     return (data[start : start + size], start + size) if size >= 0 else (None, start)
 
 
 def compact_bytes(data: memoryview, position: int) -> tuple[memoryview | None, int]:
-    size, start = compact_size(data, position)
-    check_left(data, start, size)
-    return (data[start : start + size], start + size) if size >= 0 else (None, start)
+    size, start = varint(data, position)
+    if size == 0:
+        return None, start
+    check_left(data, start, size - 1)
+    return data[start : start + size - 1], start + size - 1
 
 
-def plain_count(data: memoryview, position: int) -> tuple[int, int]:
-    return _checked_count(data, position, *plain_size(data, position))
-
-
-def compact_count(data: memoryview, position: int) -> tuple[int, int]:
-    return _checked_count(data, position, *compact_size(data, position))
-
-
-def _checked_count(data: memoryview, position: int, count: int, start: int) -> tuple[int, int]:
-    """No item is smaller than a byte, so there cannot be more items than bytes."""
-    if count > len(data) - start:
-        raise Malformed(f"{count} items are announced, {len(data) - start} bytes are left", position)
+def plain_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+    """How many items follow; -1 is null. No item is smaller than a byte, so there are never more items than bytes."""
+    (count,) = _int32(data, position)
+    start = position + 4
+    if count > len(data) - start or count > room.left:
+        raise _too_many(data, start, count)
+    if count > 0:
+        room.left -= count
     return count, start
+
+
+def compact_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+    count = data[position] - 1
+    start = position + 1
+    if count >= 0x7F:
+        count, start = varint(data, position)
+        count -= 1
+    if count > len(data) - start or count > room.left:
+        raise _too_many(data, start, count)
+    if count > 0:
+        room.left -= count
+    return count, start
+
+
+def required_plain_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+    count, start = plain_array(data, position, room)
+    if count < 0:
+        raise Malformed(_NULL_ARRAY, position)
+    return count, start
+
+
+def required_compact_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+    count, start = compact_array(data, position, room)
+    if count < 0:
+        raise Malformed(_NULL_ARRAY, position)
+    return count, start
+
+
+def _too_many(data: memoryview, start: int, count: int) -> Malformed:
+    if count > len(data) - start:
+        return Malformed(f"{count} items are announced, {len(data) - start} bytes are left", start)
+    return Malformed(f"there are more than {ITEMS_MAX} items", start)
 
 
 def tag(data: memoryview, position: int) -> tuple[int, int, int]:
@@ -140,6 +166,8 @@ def tag(data: memoryview, position: int) -> tuple[int, int, int]:
 
 def skip_tags(data: memoryview, position: int) -> int:
     """Pass over tagged fields that nobody here needs."""
+    if data[position] == 0:
+        return position + 1
     count, position = varint(data, position)
     for _ in range(count):
         _, size, position = tag(data, position)
@@ -157,7 +185,8 @@ class Form(NamedTuple):
 
     string: Callable[[memoryview, int], tuple[str | None, int]]
     bytes: Callable[[memoryview, int], tuple[memoryview | None, int]]
-    items: Callable[[memoryview, int], tuple[int, int]]  # How many there are; -1 is null.
+    array: Callable[[memoryview, int, Room], tuple[int, int]]
+    required_array: Callable[[memoryview, int, Room], tuple[int, int]]
     skip_tags: Callable[[memoryview, int], int]
 
     def required_string(self, data: memoryview, position: int) -> tuple[str, int]:
@@ -166,13 +195,6 @@ class Form(NamedTuple):
             raise Malformed("a string that must be there is null", position)
         return value, end
 
-    def required_count(self, data: memoryview, position: int, room: Room) -> tuple[int, int]:
-        count, start = self.items(data, position)
-        if count < 0:
-            raise Malformed("an array that must be there is null", position)
-        room.take(count, position)
-        return count, start
 
-
-PLAIN = Form(plain_string, plain_bytes, plain_count, no_tags)
-FLEXIBLE = Form(compact_string, compact_bytes, compact_count, skip_tags)
+PLAIN = Form(plain_string, plain_bytes, plain_array, required_plain_array, no_tags)
+FLEXIBLE = Form(compact_string, compact_bytes, compact_array, required_compact_array, skip_tags)

@@ -1,0 +1,186 @@
+"""How long messages take: `python -m tests.protocol.measure`. Ours beside kafka-python's classes, in the same run.
+
+Both read the same bytes and write the same values; the figures are the best of several rounds, taken in turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from kafka.protocol.consumer import FetchRequest as KafkaFetchRequest
+from kafka.protocol.consumer import FetchResponse as KafkaFetchResponse
+from kafka.protocol.producer import ProduceRequest as KafkaProduceRequest
+from kafka.protocol.producer import ProduceResponse as KafkaProduceResponse
+
+from holdfast.protocol import decoder, fetch, fetch_response, header, messages, produce, produce_response
+from holdfast.protocol.api import Key
+
+ROUNDS = 80
+SECONDS = 0.004
+TOPIC_ID = UUID(int=1 << 100 | 7)
+SMALL = b"r" * 200
+LARGE = b"r" * 1_000_000
+Case = tuple[str, Callable[[], Any], Callable[[], Any] | None]
+
+
+def best(*calls: Callable[[], Any]) -> list[float]:
+    """Microseconds per call, the best round of each; one round of each in turn."""
+    counts = [max(1, int(SECONDS / _once(call))) for call in calls]
+    times = [float("inf")] * len(calls)
+    for _ in range(ROUNDS):
+        for number, (call, count) in enumerate(zip(calls, counts, strict=True)):
+            start = time.perf_counter()
+            for _ in range(count):
+                call()
+            times[number] = min(times[number], (time.perf_counter() - start) / count * 1e6)
+    return times
+
+
+def _once(call: Callable[[], Any]) -> float:
+    call()
+    start = time.perf_counter()
+    for _ in range(10):
+        call()
+    return (time.perf_counter() - start) / 10
+
+
+def produce_cases(version: int, partitions: int, records: bytes) -> list[Case]:
+    data = KafkaProduceRequest.TopicProduceData
+    topic = data(
+        name="orders",
+        topic_id=TOPIC_ID,
+        partition_data=[data.PartitionProduceData(index=n, records=records) for n in range(partitions)],
+    )
+    request = KafkaProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic])
+    body = memoryview(request.encode(version=version))
+    name: str | bytes = TOPIC_ID.bytes if version >= 13 else "orders"
+    answers = [produce_response.Produced(n, 0, 12345, -1, 0) for n in range(partitions)]
+    answer_class = KafkaProduceResponse.TopicProduceResponse
+
+    def answer() -> Any:
+        parts = [
+            answer_class.PartitionProduceResponse(index=n, error_code=0, base_offset=12345, log_append_time_ms=-1)
+            for n in range(partitions)
+        ]
+        response = KafkaProduceResponse(
+            version=version, responses=[answer_class(name="orders", topic_id=TOPIC_ID, partition_responses=parts)]
+        )
+        response.with_header(correlation_id=7)
+        return response.encode(header=True, framed=True)
+
+    def ours() -> Any:
+        if partitions == 1:
+            return produce_response.frame_one(version, 7, name, answers[0])
+        body = produce_response.encode_response(version, [produce_response.ProducedTopic(name, answers)])
+        return header.frame_response(Key.PRODUCE, version, 7, [body])
+
+    what = f"Produce v{version}, {partitions} x {len(records):,} B"
+    return [
+        (
+            f"{what}: read",
+            lambda: produce.decode_request(version, body),
+            lambda: KafkaProduceRequest.decode(body, version=version),
+        ),
+        (f"{what}: answer", ours, answer),
+    ]
+
+
+def fetch_cases(version: int, partitions: int) -> list[Case]:
+    topic_class = KafkaFetchRequest.FetchTopic
+    topic = topic_class(
+        topic="orders",
+        topic_id=TOPIC_ID,
+        partitions=[
+            topic_class.FetchPartition(partition=n, fetch_offset=12345, partition_max_bytes=1 << 20)
+            for n in range(partitions)
+        ],
+    )
+    request = KafkaFetchRequest(max_wait_ms=500, min_bytes=1, max_bytes=1 << 26, topics=[topic])
+    body = memoryview(request.encode(version=version))
+    name: str | bytes = TOPIC_ID.bytes if version >= 13 else "orders"
+    records = [memoryview(SMALL)]
+    answer_class = KafkaFetchResponse.FetchableTopicResponse
+
+    def ours() -> Any:
+        answers = [fetch_response.Fetched(n, 0, 12345, 12345, 0, None, -1, records) for n in range(partitions)]
+        body = fetch_response.encode_response(version, [fetch_response.FetchedTopic(name, answers)])
+        return header.frame_response(Key.FETCH, version, 7, body)
+
+    def theirs() -> Any:
+        parts = [
+            answer_class.PartitionData(
+                partition_index=n, error_code=0, high_watermark=12345, last_stable_offset=12345, records=SMALL
+            )
+            for n in range(partitions)
+        ]
+        response = KafkaFetchResponse(
+            version=version, responses=[answer_class(topic="orders", topic_id=TOPIC_ID, partitions=parts)]
+        )
+        response.with_header(correlation_id=7)
+        return response.encode(header=True, framed=True)
+
+    what = f"Fetch v{version}, {partitions} partitions"
+    return [
+        (
+            f"{what}: read",
+            lambda: fetch.decode_request(version, body),
+            lambda: KafkaFetchRequest.decode(body, version=version),
+        ),
+        (f"{what}: answer", ours, theirs),
+    ]
+
+
+def other_cases() -> list[Case]:
+    """Messages of the schemas: the decoder made here beside the library's own."""
+    heartbeat = messages.request_class(Key.HEARTBEAT)
+    commit = messages.request_class(Key.OFFSET_COMMIT)
+    topic = commit.OffsetCommitRequestTopic
+    parts = [
+        topic.OffsetCommitRequestPartition(partition_index=n, committed_offset=n, committed_metadata="")
+        for n in range(100)
+    ]
+    samples = [
+        (Key.HEARTBEAT, 4, heartbeat(group_id="orders", generation_id=3, member_id="m" * 40)),
+        (
+            Key.OFFSET_COMMIT,
+            9,
+            commit(group_id="orders", member_id="m" * 40, topics=[topic(name="orders", partitions=parts)]),
+        ),
+    ]
+    cases: list[Case] = []
+    for key, version, message in samples:
+        of = messages.request_class(key)
+        body = memoryview(bytes(messages.encode_request(key, version, message)[0]))
+        ours = lambda of=of, version=version, body=body: decoder.decode(of, version, body)  # noqa: E731
+        theirs = lambda of=of, version=version, body=body: of.decode(body, version=version)  # noqa: E731
+        cases.append((f"{of.name} v{version}, {len(body):,} B: read", ours, theirs))
+    frame = memoryview(b"".join(header.frame_request(Key.PRODUCE, 9, 7, "client-1", [])))[4:]
+    cases.append(("request header: read", lambda: header.decode_request_header(frame), None))
+    return cases
+
+
+def main() -> None:
+    cases = [
+        *produce_cases(8, 1, SMALL),
+        *produce_cases(9, 1, SMALL),
+        *produce_cases(13, 1, SMALL),
+        *produce_cases(9, 10, SMALL),
+        *produce_cases(9, 1, LARGE),
+        *fetch_cases(11, 10),
+        *fetch_cases(12, 10),
+        *fetch_cases(18, 10),
+        *fetch_cases(18, 100),
+        *other_cases(),
+    ]
+    print("µs per message, best of several rounds              ours  kafka-python   ratio")
+    for what, ours, theirs in cases:
+        times = best(ours, theirs) if theirs else best(ours)
+        beside = f"{times[1]:10.2f}  {times[1] / times[0]:8.1f}" if theirs else ""
+        print(f"{what:48} {times[0]:8.2f}{beside}")
+
+
+if __name__ == "__main__":
+    main()
