@@ -105,12 +105,12 @@ class Logs:
         Without `resume_deletes`, objects of deleted topics stay until `collect_deleted` is called: whoever keeps a list
         of topics elsewhere strikes them there first.
         """
-        settings = settings or LogSettings()
+        settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
+        if settings.wal_size_max < 2 * wal_settings.chunk_size_max:  # The open chunk stays: there would never be room.
+            raise ValueError(f"wal_size_max must be at least {2 * wal_settings.chunk_size_max} bytes: two chunks")
         parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
         # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
-        wal_settings = replace(
-            wal_settings or WalSettings(), cache_size_max=0, cache_entries_max=0, cache_open_chunk=False
-        )
+        wal_settings = replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False)
         run = parts.calls.run
         wal = await run(
             Wal.open, wal_directory, wal_settings, clock=parts.clock, chance=parts.chance, threaded=threaded

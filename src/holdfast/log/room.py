@@ -26,7 +26,7 @@ class Room:
         self._failure: Exception | None = None
 
     async def wait(self) -> None:
-        if not self._open.is_set():
+        while not self._open.is_set():  # Who woke before us may have taken the room there was.
             await self._open.wait()
         if self._failure is not None:
             raise self._failure
