@@ -84,7 +84,7 @@ class Partition:
             self.pending, home=HOME, epoch=1, tag=new_tag(self.chance), aborted=self.aborted, producers=producers
         )
         self.objects.put_if_absent(info.name, buffers)
-        self.log.commit(Append((info,), last_stable or info.end, producers, stored_at))
+        self.log.commit(Append((info,), info.end if last_stable is None else last_stable, producers, stored_at))
         self.pending, self.aborted = [], []
 
     def compact(self, end=None, rules=RULES):
