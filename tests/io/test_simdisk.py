@@ -42,7 +42,7 @@ def test_what_is_synced_survives_a_power_cut() -> None:
 
 
 def test_unsynced_writes_are_dropped_reordered_and_torn_by_sector() -> None:
-    """W10: over many seeds a power cut loses all, loses nothing, keeps the later and loses the earlier, and tears one."""
+    """W10: over many seeds a power cut loses all, loses nothing, keeps the later without the earlier, and tears one."""
     seen = set()
     for seed in range(300):
         disk = new_disk(seed)
@@ -202,7 +202,7 @@ def test_a_failed_write_may_have_written_a_part() -> None:
 
 
 def test_a_failed_sync_forgets_the_pages() -> None:
-    """W4, W10: they can still be read and a second sync succeeds, yet a power cut takes those not on the disk by then."""
+    """W4, W10: they can be read and a second sync succeeds, yet a power cut takes those not on the disk by then."""
     seen = set()
     for seed in SEEDS:
         disk = new_disk(seed)

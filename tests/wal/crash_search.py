@@ -1,7 +1,7 @@
 """Search for crashes that lose or invent something, over as many seeds as one likes: `make crash SEEDS=…`.
 
-Every seed is several lives of one log on a simulated disk, each ended by a kill or a power cut at a random call. A found
-seed is printed; the same seed gives the same run.
+Every seed is several lives of one log on a simulated disk, each ended by a kill or a power cut at a random call. A
+seed that found something is printed; the same seed gives the same run.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ def main() -> int:
     logging.disable(logging.CRITICAL)
     started = time.monotonic()
     counts, found = search(range(options.start, options.start + options.seeds))
-    print(
-        f"{options.seeds} seeds from {options.start}, {crash_points(counts)} crashes, {time.monotonic() - started:.0f} s"
-    )
+    seconds = time.monotonic() - started
+    print(f"{options.seeds} seeds from {options.start}, {crash_points(counts)} crashes, {seconds:.0f} s")
     print(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     for seed, failure in found.items():
         print(f"seed {seed}: {type(failure).__name__}: {failure}")

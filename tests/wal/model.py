@@ -126,7 +126,8 @@ class Model:
         touched = {index for version in self.versions for index in (version.first_index, version.next_index)}
         gone = [entry for entry in sorted(lost) if min(touched) <= entry[0].index]
         if gone or found.next_index < min(version.next_index for version in self.versions):
-            return f"An acknowledged entry was lost. Acknowledged up to {acked.last}, found up to {found.last}: {[str(entry[0]) for entry in gone[:3]]}"
+            names = [str(entry[0]) for entry in gone[:3]]
+            return f"An acknowledged entry was lost. Acknowledged up to {acked.last}, found up to {found.last}: {names}"
         if [entry[0].index for entry in found.entries] != list(range(found.first_index, found.next_index)):
             return f"The order does not hold: {[str(entry[0]) for entry in found.entries]}"
         return f"A ghost came back, or the state went back. Acknowledged: {_short(acked)}. Found: {_short(found)}."

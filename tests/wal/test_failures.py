@@ -52,10 +52,24 @@ FAILURES: dict[str, tuple[Callable[[Wal], None], str, int, int]] = {
 }
 
 
+LATER: list[Callable[[Wal], object]] = [
+    lambda wal: append(wal, 1),
+    lambda wal: wal.save_vote(Vote(1, 1)),
+    lambda wal: wal.truncate(wal.state.next_index),
+    lambda wal: wal.purge(LogId(1, 12)),
+    lambda wal: wal.commit(LogId(1, 12)),
+    lambda wal: wal.save_user_data(b""),
+    Wal.flush,
+    Wal.sync,
+    Wal.mark,
+    held,
+]
+
+
 @pytest.mark.parametrize("crash", ["kill", "power_cut"])
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_stops_the_log_for_good(name: str, crash: str) -> None:
-    """W4, W10: those who wait get the error, all later calls too; no call is repeated; a reopen finds all that was acked."""
+    """W4, W10: who waits gets the error, all later calls too; no call is repeated; a reopen finds what was acked."""
     change, call, after, error = FAILURES[name]
     for seed in range(8):
         disk = new_disk(seed)
@@ -67,20 +81,9 @@ def test_a_failure_stops_the_log_for_good(name: str, crash: str) -> None:
         if call != "rename" or name == "rename of a spare":
             assert [type(failure) for failure in told] == [WalFailed]
         calls = disk.calls
-        for later in (
-            lambda: append(wal, 1),
-            lambda: wal.save_vote(Vote(1, 1)),
-            lambda: wal.truncate(wal.state.next_index),
-            lambda: wal.purge(LogId(1, 12)),
-            lambda: wal.commit(LogId(1, 12)),
-            lambda: wal.save_user_data(b""),
-            wal.flush,
-            wal.sync,
-            wal.mark,
-            lambda: held(wal),
-        ):
+        for later in LATER:
             with pytest.raises(WalFailed) as refused:
-                later()
+                later(wal)
             assert isinstance(refused.value, Stopped)
             assert isinstance(refused.value.cause, OSError)
             assert refused.value.cause.errno == error

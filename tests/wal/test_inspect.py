@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from tests.wal.logs import append, append_batch, chunk_names, held, kinds, lines, new_disk, open_log
 
@@ -64,7 +65,7 @@ def test_dump_lists_every_record_of_every_chunk() -> None:
     assert listing[9].detail == "5 bytes of user data"
     assert listing[10].detail == "closed"
     assert [line.round for line in listing] == sorted(line.round for line in listing)
-    for before, after in zip(listing, listing[1:], strict=False):
+    for before, after in pairwise(listing):
         assert after.position == before.position + before.size
 
 

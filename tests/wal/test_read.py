@@ -17,7 +17,7 @@ from holdfast.wal import Damaged, LogId, ReadBelowPurged, Wal, WalSettings
 @pytest.mark.parametrize("settings", [{}, UNCACHED, {"cache_entries_max": 4}])
 @pytest.mark.parametrize("batch", [1, 7])
 def test_every_range_over_memory_and_disk(settings: dict[str, int], batch: int) -> None:
-    """W8: any start and end, inside frames and over chunks, gives exactly those entries; too far is cut, not an error."""
+    """W8: any start and end, inside frames and over chunks, gives exactly those entries; too far is no error."""
     disk = new_disk()
     wal = open_log(disk, chunk_entries_max=10, **settings)
     entries = []

@@ -8,6 +8,7 @@ from tests.wal.logs import append, append_batch, calls_of, chunk_names, held, ki
 from holdfast.io.simdisk import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal
 from holdfast.wal.frame import HEADER
+from holdfast.wal.inspect import RecordLine
 from holdfast.wal.record import APPEND_FIXED
 
 OVERHEAD = HEADER.size + APPEND_FIXED.size + 4  # What an append of one entry has on disk besides its payload.
@@ -57,6 +58,11 @@ def test_roll_over_by_count_at_the_exact_edge() -> None:
     assert held(reopened(disk, chunk_entries_max=3)) == entries
 
 
+def count_of(line: RecordLine) -> int:
+    """How many entries a record has."""
+    return line.last.index - line.first.index + 1 if line.first and line.last else 0
+
+
 @pytest.mark.parametrize(("before", "batch", "counts"), [(2, 3, [2, 3]), (0, 3, [3]), (0, 7, [3, 3, 1]), (1, 2, [3])])
 def test_a_batched_append_across_a_roll_over(before: int, batch: int, counts: list[int]) -> None:
     """W5: a batch that does not fit goes into the next chunk whole; one larger than a chunk is split."""
@@ -64,11 +70,7 @@ def test_a_batched_append_across_a_roll_over(before: int, batch: int, counts: li
     wal = open_log(disk, chunk_entries_max=3)
     entries = append(wal, before) + append_batch(wal, batch)
     wal.flush()
-    found = []
-    for name in chunk_names(disk):
-        found.append(
-            sum(line.last.index - line.first.index + 1 for line in lines(disk, name) if line.first and line.last)
-        )
+    found = [sum(map(count_of, lines(disk, name))) for name in chunk_names(disk)]
     assert found == counts
     assert held(wal) == entries
     assert held(reopened(disk)) == entries

@@ -84,7 +84,7 @@ def test_what_the_rules_allow() -> None:
 
 
 def test_the_six_kinds_are_replayed_in_order_into_the_state() -> None:
-    """W2: vote, entries, truncation, purge, commit, user data; after a kill the state is the same, and so are entries."""
+    """W2: vote, entries, truncation, purge, commit, user data; after a kill the state and the entries are the same."""
     disk = new_disk()
     wal = open_log(disk)
     wal.save_vote(Vote(3, 1))

@@ -86,7 +86,7 @@ def tear(disk: SimulatedDisk, torn: int, how: Tear) -> tuple[str, int]:
 @pytest.mark.parametrize("how", TEARS)
 @pytest.mark.parametrize("torn", [2, 3, 4])
 def test_a_torn_tail_is_cut_at_its_first_bad_frame(torn: int, how: Tear, caplog: pytest.LogCaptureFixture) -> None:
-    """W7: zero-filled, short, wrong crc, noise: everything before it in the round stays, nothing behind it comes back."""
+    """W7: zero-filled, short, wrong crc, noise: what is before it in the round stays, nothing behind it comes back."""
     disk = new_disk()
     entries = log_with_a_round_of_three(disk)
     name, place = tear(disk, torn, how)
@@ -100,7 +100,7 @@ def test_a_torn_tail_is_cut_at_its_first_bad_frame(torn: int, how: Tear, caplog:
 
 @pytest.mark.parametrize("how", TEARS)
 def test_the_second_open_after_a_cut_still_tells_damage_from_torn(how: Tear) -> None:
-    """W7: the new head records where the chunk before ends: what is beyond is ignored for ever, what is below is not."""
+    """W7: the new head records where the chunk before ends: what is beyond is ignored for ever, what is below not."""
     disk = new_disk()
     entries = log_with_a_round_of_three(disk)
     name, place = tear(disk, 3, how)
