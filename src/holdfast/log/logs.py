@@ -276,14 +276,9 @@ class Logs:
     async def close(self) -> None:
         """Make everything durable, flush within the time limit, and let the directory go."""
         await self._upkeep.stop()
-        await self._flusher.stop()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._finish(), self._ground.settings.close_timeout_ms / 1000)
         if self._failure is None:
-            with contextlib.suppress(HoldfastError):
-                await self._ground.calls.run(self._ground.journal.sync)
-                await asyncio.sleep(0)  # Word of durability is on its way to us.
-            timeout = self._ground.settings.close_timeout_ms / 1000
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.flush_all(), timeout)
             self.purge()
         for task in self._tasks:
             task.cancel()
@@ -294,6 +289,15 @@ class Logs:
         self._tell_waiters(self._failure)
         self._ground.calls.close()
         self._ground.journal.close()
+
+    async def _finish(self) -> None:
+        """Make everything durable and flush it, as far as the store lets us."""
+        await self._flusher.stop()
+        if self._failure is None:
+            with contextlib.suppress(HoldfastError):
+                await self._ground.calls.run(self._ground.journal.sync)
+                await asyncio.sleep(0)  # Word of durability is on its way to us.
+            await self.flush_all()
 
     def _check_alive(self) -> None:
         if self._failure is not None:
