@@ -65,10 +65,8 @@ class Pair:
         last = [each for each in self.history if (each.producer, each.epoch, each.marker) == (producer, epoch, "")]
         follows = last[-1].last_sequence + 1 if last else (0 if fresh else self.start)
         sequence = (follows + distance) % plain.SEQUENCES
-        data = memoryview(
-            from_producer(sequence, *[b"x"] * count, number=producer, epoch=epoch, transactional=transactional)
-        )
-        header = read_header(data)._replace(base_offset=self.end)
+        sent = PlainBatch(self.end, count, b"", producer, epoch, sequence, transactional)
+        [(_, header, data)] = encoded([sent])
         expected = plain.verdict(self.history, producer, epoch, sequence, count)
         try:
             found = self.table.find_repeat(header)
