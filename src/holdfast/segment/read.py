@@ -15,6 +15,7 @@ from crc32c import crc32c
 
 from holdfast.record.batch import BatchHeader, read_header, split
 from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
+from holdfast.record.layout import LENGTH_END
 from holdfast.segment.blocks import BlockCache, Window
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.info import SegmentInfo
@@ -24,7 +25,6 @@ from holdfast.types import Offset
 
 # Base offset, length, last offset delta and record count of a batch: a scan needs no more, and needs it fast.
 _PLACE = struct.Struct(">qi11xi30xi")
-_LENGTH_END = 12
 assert _PLACE.size == BATCH_HEADER_SIZE
 
 
@@ -42,14 +42,6 @@ class SegmentRead(NamedTuple):
         """The batches one by one."""
         for buffer in self.buffers:
             yield from split(buffer)
-
-
-class _Batch(NamedTuple):
-    start: int
-    end: int
-    base_offset: int
-    end_offset: int
-    record_count: int
 
 
 @dataclass(frozen=True)
@@ -84,22 +76,21 @@ class SegmentReader:
         """
         segment = self.open(info)
         first = segment.interval_of_offset(offset)
-        taken = _Taken(offset, max_bytes, max_records, info.end if end is None else end)
+        walk = _Walk(offset, max_bytes, max_records, info.end if end is None else end)
         if not len(segment.index):
-            return taken.result(info, cached=True)
+            return SegmentRead([], info.end, 0, 0, 0, cached=True)
         start = segment.interval(first).start
         wanted = 0 if max_records else max_bytes
         window = self.blocks.window(info.name, info.size, start, wanted, sequential=offset == info.base)
         for number in range(first, len(segment.index)):
             interval = segment.interval(number)
             _check_interval(info.name, window, interval)
-            for batch in _scan(window, interval):
-                if not taken.add(batch):
-                    taken.gather(window)
-                    self.blocks.expect(info.name, interval.start)  # Where a read of the next offset starts.
-                    return taken.result(info, cached=window.cached, next_offset=batch.base_offset)
-        taken.gather(window)
-        return taken.result(info, cached=window.cached)
+            if walk.is_over(window, interval):
+                self.blocks.expect(info.name, interval.start)  # Where a read of the next offset starts.
+                break
+        after = info.end if walk.next_offset is None else Offset(walk.next_offset)
+        buffers = walk.buffers(window)
+        return SegmentRead(buffers, after, walk.end - walk.start, walk.batch_count, walk.record_count, window.cached)
 
     def find_timestamp(
         self, info: SegmentInfo, timestamp: int, offset: int = 0
@@ -111,68 +102,68 @@ class SegmentReader:
             interval = segment.interval(number)
             window = self.blocks.window(info.name, info.size, interval.start, 0)
             _check_interval(info.name, window, interval)
-            for batch in _scan(window, interval):
-                view = _join(window.pieces(batch.start, batch.end))
-                header = read_header(view)
-                if header.max_timestamp >= timestamp and batch.end_offset > offset:
-                    return header, view
+            position = interval.start
+            while position < interval.end:
+                header = read_header(_join(window.pieces(position, position + BATCH_HEADER_SIZE)))
+                if header.max_timestamp >= timestamp and header.end_offset > offset:
+                    return header, _join(window.pieces(position, position + header.size))
+                position += header.size
         return None
 
 
-class _Taken:
-    """The batches a read takes: which, and how much of the limits they use."""
+class _Walk:
+    """Goes from batch to batch and takes those that belong to a read, which lie side by side: `[start, end)`."""
 
-    def __init__(self, offset: int, max_bytes: int, max_records: int | None, end: int) -> None:
+    def __init__(self, offset: int, max_bytes: int, max_records: int | None, end_offset: int) -> None:
         self._offset = offset
-        self._bytes_left = max_bytes
-        self._records_left = max_records
-        self._end = end
-        self._batches: list[_Batch] = []
-        self._buffers: list[memoryview] = []
+        self._max_bytes = max_bytes
+        self._max_records = max_records
+        self._end_offset = end_offset
+        self._across: list[tuple[int, int]] = []  # Batches that lie across the border of two blocks.
+        self.start = 0
+        self.end = 0
+        self.batch_count = 0
+        self.record_count = 0
+        self.next_offset: int | None = None  # The first batch that is not taken, once there is one.
 
-    def add(self, batch: _Batch) -> bool:
-        """Take a batch, or pass over one that is too early; False when the read is over."""
-        if batch.end_offset <= self._offset:
-            return True
-        if batch.base_offset >= self._end:
-            return False
-        size = batch.end - batch.start
-        if self._batches:
-            if size > self._bytes_left:
-                return False
-            if self._records_left is not None and batch.record_count > self._records_left:
-                return False
-        self._batches.append(batch)
-        self._bytes_left -= size
-        if self._records_left is not None:
-            self._records_left -= batch.record_count
-        return True
-
-    def gather(self, window: Window) -> None:
-        """Views of the batches: as few as possible, and a copy only across the border of two blocks."""
-        run_start = run_end = -1
-        for batch in self._batches:
-            if batch.start // window.block_size == (batch.end - 1) // window.block_size:
-                if run_start >= 0 and run_start // window.block_size == batch.start // window.block_size:
-                    run_end = batch.end
-                    continue
-                self._flush(window, run_start, run_end)
-                run_start, run_end = batch.start, batch.end
+    def is_over(self, window: Window, interval: Interval) -> bool:
+        """Walk through an interval; True if the read ends in it. There may be very many small batches."""
+        pieces = window.pieces(interval.start, interval.end)
+        whole = pieces[0] if len(pieces) == 1 else None
+        position = interval.start
+        while position < interval.end:
+            if whole is not None:
+                base, length, delta, count = _PLACE.unpack_from(whole, position - interval.start)
             else:
-                self._flush(window, run_start, run_end)
-                run_start = run_end = -1
-                self._buffers.append(_join(window.pieces(batch.start, batch.end)))
-        self._flush(window, run_start, run_end)
+                base, length, delta, count = _PLACE.unpack(_join(window.pieces(position, position + _PLACE.size)))
+            end = position + length + LENGTH_END
+            if base + delta >= self._offset:
+                if base >= self._end_offset or (self.batch_count and self._is_full(end, count)):
+                    self.next_offset = base
+                    return True
+                if not self.batch_count:
+                    self.start = position
+                if whole is None and position // window.block_size != (end - 1) // window.block_size:
+                    self._across.append((position, end))
+                self.batch_count += 1
+                self.record_count += count
+                self.end = end
+            position = end
+        return False
 
-    def _flush(self, window: Window, start: int, end: int) -> None:
-        if start >= 0:
-            self._buffers += window.pieces(start, end)
+    def _is_full(self, end: int, count: int) -> bool:
+        too_many = self._max_records is not None and self.record_count + count > self._max_records
+        return too_many or end - self.start > self._max_bytes
 
-    def result(self, info: SegmentInfo, *, cached: bool, next_offset: int | None = None) -> SegmentRead:
-        size = sum(batch.end - batch.start for batch in self._batches)
-        records = sum(batch.record_count for batch in self._batches)
-        after = info.end if next_offset is None else Offset(next_offset)
-        return SegmentRead(self._buffers, after, size, len(self._batches), records, cached)
+    def buffers(self, window: Window) -> list[memoryview]:
+        """Views of what was taken: as few as possible, and a copy only of batches across the border of two blocks."""
+        found = []
+        position = self.start
+        for start, end in self._across:
+            found += window.pieces(position, start)
+            found.append(_join(window.pieces(start, end)))
+            position = end
+        return found + window.pieces(position, self.end)
 
 
 def _check_interval(name: str, window: Window, interval: Interval) -> None:
@@ -181,21 +172,6 @@ def _check_interval(name: str, window: Window, interval: Interval) -> None:
         crc = crc32c(piece, crc)
     if crc != interval.crc:
         raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
-
-
-def _scan(window: Window, interval: Interval) -> Iterator[_Batch]:
-    """The batches of an interval whose crc is right."""
-    position = interval.start
-    pieces = window.pieces(interval.start, interval.end)
-    whole = pieces[0] if len(pieces) == 1 else None
-    while position < interval.end:
-        if whole is not None:
-            base, length, delta, count = _PLACE.unpack_from(whole, position - interval.start)
-        else:
-            base, length, delta, count = _PLACE.unpack(_join(window.pieces(position, position + _PLACE.size)))
-        end = position + length + _LENGTH_END
-        yield _Batch(position, end, base, base + delta + 1, count)
-        position = end
 
 
 def _join(pieces: list[memoryview]) -> memoryview:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Sequence
 from itertools import chain
 
@@ -10,7 +11,9 @@ import numpy as np
 from crc32c import crc32c
 
 from holdfast.errors import Rejected
-from holdfast.record.batch import BatchHeader, split
+from holdfast.record.batch import read_header, split
+from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
+from holdfast.record.layout import LENGTH_END, MAGIC
 from holdfast.segment.format import (
     ABORTED_ENTRY,
     COMPACTED,
@@ -26,6 +29,11 @@ from holdfast.segment.producers import Producers, to_rows
 from holdfast.types import Buffer, Epoch, Offset
 
 INTERVAL_SIZE = 64 * 1024  # One index entry for about this many bytes; a larger batch has one of its own.
+INTERVAL_BATCHES_MAX = 256  # And for so many batches, so that a small one is found fast.
+
+# Base offset, length, magic, last offset delta, base and max timestamp, record count of a batch.
+_FIELDS = struct.Struct(">qi4xb6xiqq14xi")
+assert _FIELDS.size == BATCH_HEADER_SIZE
 
 
 class NotTiled(Rejected):
@@ -58,8 +66,7 @@ def encode_segment(
     if start is not None:
         index.end = start
     for buffer in batches:
-        for header, batch in split(buffer):
-            index.add(header, batch)
+        index.add(buffer)
     base = index.first if start is None else start
     end = Offset(index.end) if end is None else end
     if base is None:
@@ -84,7 +91,7 @@ def encode_segment(
 
 
 class _Index:
-    """Grows by one batch at a time; an interval is closed when the next batch would make it too large."""
+    """Grows by one buffer at a time; an interval is closed when the next batch would make it too large."""
 
     def __init__(self, *, compacted: bool) -> None:
         self.first: int | None = None
@@ -100,28 +107,46 @@ class _Index:
         self._min_timestamp: int | None = None
         self._max_timestamp = NO_TIMESTAMP
 
-    def add(self, header: BatchHeader, batch: memoryview) -> None:
-        if header.base_offset != self.end and self.end >= 0 and not (self._compacted and header.base_offset > self.end):
-            raise NotTiled(self.end, header.base_offset)
+    def add(self, buffer: Buffer) -> None:
+        """Add the batches of a buffer. There may be very many small ones, so this reads only what it needs of each."""
+        view = memoryview(buffer)
+        position = 0
+        while position < len(view):
+            if len(view) - position < _FIELDS.size:
+                read_header(view, position)  # Raises, and says how much is missing.
+            base, length, magic, delta, base_timestamp, max_timestamp, count = _FIELDS.unpack_from(view, position)
+            end = position + length + LENGTH_END
+            if magic != MAGIC or length < _FIELDS.size - LENGTH_END or end > len(view):
+                for _ in split(view[position:]):
+                    pass  # Raises, and says what is wrong.
+            self._place(base, end - position)
+            self._crc = crc32c(view[position:end], self._crc)
+            self._count += 1
+            self._record_count += count
+            self._position += end - position
+            self.end = base + delta + 1
+            if max_timestamp > self._max_timestamp:
+                self._max_timestamp = max_timestamp
+            if self._min_timestamp is None or base_timestamp < self._min_timestamp:
+                self._min_timestamp = base_timestamp
+            position = end
+
+    def _place(self, base: int, size: int) -> None:
+        """See that a batch follows the one before, and open an interval for it if it needs one."""
+        if base != self.end and self.end >= 0 and not (self._compacted and base > self.end):
+            raise NotTiled(self.end, base)
         if self.first is None:
-            self.first = header.base_offset
-        if self._open is not None and self._position + header.size - self._open[1] > INTERVAL_SIZE:
+            self.first = base
+        if self._open is not None:
+            if self._position + size - self._open[1] <= INTERVAL_SIZE and self._count < INTERVAL_BATCHES_MAX:
+                return
             self._close()
-        if self._open is None:
-            self._open = (header.base_offset, self._position)
-        self._crc = crc32c(batch, self._crc)
-        self._count += 1
-        self._batch_count += 1
-        self._record_count += header.record_count
-        self._position += header.size
-        self.end = header.end_offset
-        self._max_timestamp = max(self._max_timestamp, header.max_timestamp)
-        if self._min_timestamp is None or header.base_timestamp < self._min_timestamp:
-            self._min_timestamp = header.base_timestamp
+        self._open = (base, self._position)
 
     def _close(self) -> None:
         if self._open is not None:
             self._closed.append((*self._open, self._max_timestamp, self._crc, self._count))
+            self._batch_count += self._count
         self._open, self._crc, self._count = None, 0, 0
 
     def encode(self) -> bytes:
