@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import enum
 
+from holdfast.broker.configs import ConfigInvalid
+from holdfast.broker.topics import PartitionCountInvalid, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
+from holdfast.coordinator import errors as group_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
 from holdfast.log import errors as log_errors
 from holdfast.record import errors as record_errors
@@ -43,6 +46,7 @@ class Code(enum.IntEnum):
     NOT_CONTROLLER = 41
     INVALID_REQUEST = 42
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    POLICY_VIOLATION = 44
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
@@ -50,6 +54,7 @@ class Code(enum.IntEnum):
     TRANSACTION_COORDINATOR_FENCED = 52
     SECURITY_DISABLED = 54
     KAFKA_STORAGE_ERROR = 56
+    LOG_DIR_NOT_FOUND = 57
     UNKNOWN_PRODUCER_ID = 59
     NON_EMPTY_GROUP = 68
     GROUP_ID_NOT_FOUND = 69
@@ -62,13 +67,18 @@ class Code(enum.IntEnum):
     MEMBER_ID_REQUIRED = 79
     GROUP_MAX_SIZE_REACHED = 81
     FENCED_INSTANCE_ID = 82
+    ELECTION_NOT_NEEDED = 84
+    NO_REASSIGNMENT_IN_PROGRESS = 85
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
     UNSTABLE_OFFSET_COMMIT = 88
     PRODUCER_FENCED = 90
+    INVALID_UPDATE_VERSION = 95
     UNKNOWN_TOPIC_ID = 100
     INCONSISTENT_TOPIC_ID = 103
     FETCH_SESSION_TOPIC_ID_ERROR = 106
+    MISMATCHED_ENDPOINT_TYPE = 114
+    UNSUPPORTED_ENDPOINT_TYPE = 115
 
 
 _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
@@ -88,6 +98,28 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (record_errors.InvalidBatch, Code.INVALID_RECORD),
     (TopicUnknown, Code.UNKNOWN_TOPIC_OR_PARTITION),
     (TopicExists, Code.TOPIC_ALREADY_EXISTS),
+    (TopicNameInvalid, Code.INVALID_TOPIC_EXCEPTION),
+    (PartitionCountInvalid, Code.INVALID_PARTITIONS),
+    (ConfigInvalid, Code.INVALID_CONFIG),
+    (group_errors.InvalidGroupId, Code.INVALID_GROUP_ID),
+    (group_errors.GroupNotFound, Code.GROUP_ID_NOT_FOUND),
+    (group_errors.GroupNotEmpty, Code.NON_EMPTY_GROUP),
+    (group_errors.GroupFull, Code.GROUP_MAX_SIZE_REACHED),
+    (group_errors.MemberIdRequired, Code.MEMBER_ID_REQUIRED),
+    (group_errors.UnknownMember, Code.UNKNOWN_MEMBER_ID),
+    (group_errors.InstanceFenced, Code.FENCED_INSTANCE_ID),
+    (group_errors.WrongGeneration, Code.ILLEGAL_GENERATION),
+    (group_errors.ProtocolMismatch, Code.INCONSISTENT_GROUP_PROTOCOL),
+    (group_errors.SessionTimeoutOutOfRange, Code.INVALID_SESSION_TIMEOUT),
+    (group_errors.AssignmentTooLarge, Code.MESSAGE_TOO_LARGE),
+    (group_errors.TopicSubscribed, Code.GROUP_SUBSCRIBED_TO_TOPIC),
+    (group_errors.OffsetMetadataTooLarge, Code.OFFSET_METADATA_TOO_LARGE),
+    (group_errors.RebalanceInProgress, Code.REBALANCE_IN_PROGRESS),
+    (group_errors.OffsetUndecided, Code.UNSTABLE_OFFSET_COMMIT),
+    (group_errors.CoordinatorLoading, Code.COORDINATOR_LOAD_IN_PROGRESS),
+    (group_errors.NotCoordinator, Code.NOT_COORDINATOR),
+    (group_errors.TooManyGroups, Code.COORDINATOR_NOT_AVAILABLE),
+    (group_errors.CoordinatorStopped, Code.COORDINATOR_NOT_AVAILABLE),
     (Fenced, Code.NOT_LEADER_OR_FOLLOWER),
     (Stopped, Code.KAFKA_STORAGE_ERROR),
     (Unavailable, Code.KAFKA_STORAGE_ERROR),
@@ -97,14 +129,16 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
 ]
 
 
-def register(error: type[Exception], code: Code) -> None:
-    """Let another package's error have a code of its own."""
-    _CODES.insert(0, (error, code))
-
-
 def code_of(failure: BaseException) -> Code:
     """The code that tells a client what to do about a failure. Never NONE."""
     for error, code in _CODES:
         if isinstance(failure, error):
             return code
     return Code.UNKNOWN_SERVER_ERROR
+
+
+def group_code_of(failure: BaseException) -> Code:
+    """The same for requests to a group's coordinator: of its storage clients know nothing, of its absence they do."""
+    code = code_of(failure)
+    lost = code in (Code.KAFKA_STORAGE_ERROR, Code.NOT_LEADER_OR_FOLLOWER)
+    return Code.COORDINATOR_NOT_AVAILABLE if lost else code

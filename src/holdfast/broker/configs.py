@@ -28,7 +28,7 @@ class ConfigInvalid(Rejected):
 
 
 class Kind(enum.IntEnum):
-    """The type of a config, as DescribeConfigs names it."""
+    """The type of a config, as DescribeConfigs numbers it."""
 
     BOOLEAN = 1
     STRING = 2
@@ -36,6 +36,14 @@ class Kind(enum.IntEnum):
     LONG = 5
     DOUBLE = 6
     LIST = 7
+
+
+class Source(enum.IntEnum):
+    """Where a value comes from, as DescribeConfigs numbers it."""
+
+    TOPIC = 1
+    BROKER = 4  # A setting of the broker that is not the default.
+    DEFAULT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,7 @@ class Config:
     low: int = -1
     high: int = _LONG_MAX
     choices: frozenset[str] = frozenset()
+    broker_name: str = ""  # The broker's setting that is its default.
 
     def check(self, value: str) -> None:
         """Raise unless `value` is one it may have."""
@@ -65,7 +74,7 @@ class Config:
             if value not in ("true", "false"):
                 raise ValueError("true or false")
         elif self.kind is Kind.DOUBLE:
-            if not 0 <= float(value) <= 1:
+            if not _is_fraction(value):
                 raise ValueError("a number from 0 to 1")
         elif self.choices:
             parts = {part.strip() for part in value.split(",")} if self.kind is Kind.LIST else {value}
@@ -77,6 +86,15 @@ def _is_number(value: str) -> bool:
     return value.removeprefix("-").isdecimal() and value.isascii()
 
 
+def _is_fraction(value: str) -> bool:
+    try:
+        return 0 <= float(value) <= 1
+    except ValueError:
+        return False
+
+
+_CODECS = frozenset({"producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"})
+
 TOPIC_CONFIGS: Mapping[str, Config] = {
     each.name: each
     for each in [
@@ -86,12 +104,17 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             "delete",
             "delete old segments, compact by key, or both",
             choices=frozenset({"delete", "compact"}),
+            broker_name="log.cleanup.policy",
         ),
-        Config("compression.type", Kind.STRING, "producer", "", choices=frozenset({"producer"})),
+        Config("compression.gzip.level", Kind.INT, "-1", "", high=9),
+        Config("compression.lz4.level", Kind.INT, "9", "", low=1, high=17),
+        Config("compression.type", Kind.STRING, "producer", "", choices=_CODECS),
+        Config("compression.zstd.level", Kind.INT, "3", "", low=-131072, high=22),
         Config("delete.retention.ms", Kind.LONG, str(DAY_MS), "how long tombstones are kept", low=0),
         Config("file.delete.delay.ms", Kind.LONG, "60000", "", low=0),
         Config("flush.messages", Kind.LONG, str(_LONG_MAX), "", low=1),
         Config("flush.ms", Kind.LONG, str(_LONG_MAX), "", low=0),
+        Config("follower.replication.throttled.replicas", Kind.LIST, "", ""),
         Config(
             "holdfast.durability",
             Kind.STRING,
@@ -100,8 +123,19 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             choices=frozenset({"fsync", "memory"}),
         ),
         Config("index.interval.bytes", Kind.INT, "4096", "", low=0, high=_INT_MAX),
+        Config("leader.replication.throttled.replicas", Kind.LIST, "", ""),
+        Config("local.retention.bytes", Kind.LONG, "-2", "", low=-2),
+        Config("local.retention.ms", Kind.LONG, "-2", "", low=-2),
         Config("max.compaction.lag.ms", Kind.LONG, str(_LONG_MAX), "", low=1),
-        Config("max.message.bytes", Kind.INT, "1048588", "the largest batch", low=0, high=_INT_MAX),
+        Config(
+            "max.message.bytes",
+            Kind.INT,
+            "1048588",
+            "the largest batch, in bytes",
+            low=0,
+            high=_INT_MAX,
+            broker_name="message.max.bytes",
+        ),
         Config("message.timestamp.after.max.ms", Kind.LONG, str(_LONG_MAX), "", low=0),
         Config("message.timestamp.before.max.ms", Kind.LONG, str(_LONG_MAX), "", low=0),
         Config(
@@ -110,13 +144,29 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             "CreateTime",
             "whose time a record has: its producer's or the broker's",
             choices=frozenset({"CreateTime", "LogAppendTime"}),
+            broker_name="log.message.timestamp.type",
         ),
         Config("min.cleanable.dirty.ratio", Kind.DOUBLE, "0.5", ""),
         Config("min.compaction.lag.ms", Kind.LONG, "0", "", low=0),
         Config("min.insync.replicas", Kind.INT, "1", "", low=1, high=_INT_MAX),
         Config("preallocate", Kind.BOOLEAN, "false", ""),
-        Config("retention.bytes", Kind.LONG, "-1", "how much is kept"),
-        Config("retention.ms", Kind.LONG, str(7 * DAY_MS), "how long it is kept"),
+        Config("remote.log.copy.disable", Kind.BOOLEAN, "false", ""),
+        Config("remote.log.delete.on.disable", Kind.BOOLEAN, "false", ""),
+        Config("remote.storage.enable", Kind.BOOLEAN, "false", ""),
+        Config(
+            "retention.bytes",
+            Kind.LONG,
+            "-1",
+            "how much of a partition is kept, in bytes; -1 is all",
+            broker_name="log.retention.bytes",
+        ),
+        Config(
+            "retention.ms",
+            Kind.LONG,
+            str(7 * DAY_MS),
+            "how long records are kept; -1 is for ever",
+            broker_name="log.retention.ms",
+        ),
         Config("segment.bytes", Kind.INT, "1073741824", "", low=14, high=_INT_MAX),
         Config("segment.index.bytes", Kind.INT, "10485760", "", low=4, high=_INT_MAX),
         Config("segment.jitter.ms", Kind.LONG, "0", "", low=0),
@@ -137,6 +187,28 @@ def check_topic_configs(configs: Mapping[str, str]) -> None:
 def effective(name: str, configs: Mapping[str, str], defaults: Mapping[str, str]) -> str:
     """The value of a topic's config: its own, the broker's default, or Kafka's."""
     return configs.get(name) or defaults.get(name) or TOPIC_CONFIGS[name].default
+
+
+def source_of(name: str, configs: Mapping[str, str], defaults: Mapping[str, str]) -> Source:
+    """Where that value comes from."""
+    if configs.get(name):
+        return Source.TOPIC
+    return Source.BROKER if defaults.get(name, "") not in ("", TOPIC_CONFIGS[name].default) else Source.DEFAULT
+
+
+def append_items(value: str, items: str) -> str:
+    """A list config with more items; none is listed twice."""
+    return ",".join(dict.fromkeys([*split_list(value), *split_list(items)]))
+
+
+def subtract_items(value: str, items: str) -> str:
+    """A list config without some items."""
+    gone = split_list(items)
+    return ",".join(each for each in split_list(value) if each not in gone)
+
+
+def split_list(value: str) -> list[str]:
+    return [part.strip() for part in value.split(",") if part.strip()]
 
 
 def partition_settings(configs: Mapping[str, str], defaults: Mapping[str, str]) -> PartitionSettings:

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+import asyncio
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.broker.api import (
+    acls,
+    alter_configs,
     api_versions,
+    client_quotas,
+    config_resources,
+    create_partitions,
+    delete_groups,
+    delete_records,
+    describe_cluster,
+    describe_configs,
+    describe_groups,
+    describe_producers,
+    describe_topic_partitions,
+    features,
     find_coordinator,
+    heartbeat,
     init_producer_id,
+    join_group,
+    leader_epochs,
+    leave_group,
+    list_groups,
     list_offsets,
+    log_dirs,
     metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    placement,
+    sync_group,
     topics,
 )
 from holdfast.broker.request import Request
@@ -20,16 +45,61 @@ from holdfast.protocol.messages import Message
 if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
 
-MessageHandler: TypeAlias = Callable[["Parts", Message, Request], Awaitable[Message]]
+
+class MessageHandler(Protocol):
+    """Makes the answer to a request."""
+
+    def __call__(self, parts: Parts, message: Message, request: Request) -> Coroutine[Any, Any, Message]: ...
+
+
+def _whole(handler: MessageHandler) -> MessageHandler:
+    """A change that has begun is carried through, also when the client that asked for it goes away meanwhile."""
+
+    async def handle(parts: Parts, message: Message, request: Request) -> Message:
+        return await asyncio.shield(handler(parts, message, request))
+
+    return handle
+
 
 HANDLERS: dict[Key, MessageHandler] = {
-    Key.API_VERSIONS: api_versions.handle,
-    Key.METADATA: metadata.handle,
-    Key.FIND_COORDINATOR: find_coordinator.handle,
     Key.LIST_OFFSETS: list_offsets.handle,
+    Key.METADATA: _whole(metadata.handle),  # It may make a topic.
+    Key.OFFSET_COMMIT: offset_commit.handle,
+    Key.OFFSET_FETCH: offset_fetch.handle,
+    Key.FIND_COORDINATOR: find_coordinator.handle,
+    Key.JOIN_GROUP: join_group.handle,
+    Key.HEARTBEAT: heartbeat.handle,
+    Key.LEAVE_GROUP: leave_group.handle,
+    Key.SYNC_GROUP: sync_group.handle,
+    Key.DESCRIBE_GROUPS: describe_groups.handle,
+    Key.LIST_GROUPS: list_groups.handle,
+    Key.API_VERSIONS: api_versions.handle,
+    Key.CREATE_TOPICS: _whole(topics.create),
+    Key.DELETE_TOPICS: _whole(topics.delete),
+    Key.DELETE_RECORDS: _whole(delete_records.handle),
     Key.INIT_PRODUCER_ID: init_producer_id.handle,
-    Key.CREATE_TOPICS: topics.create,
-    Key.DELETE_TOPICS: topics.delete,
+    Key.OFFSET_FOR_LEADER_EPOCH: leader_epochs.handle,
+    Key.DESCRIBE_ACLS: acls.describe,
+    Key.CREATE_ACLS: acls.create,
+    Key.DELETE_ACLS: acls.delete,
+    Key.DESCRIBE_CONFIGS: describe_configs.handle,
+    Key.ALTER_CONFIGS: _whole(alter_configs.replace),
+    Key.ALTER_REPLICA_LOG_DIRS: log_dirs.move,
+    Key.DESCRIBE_LOG_DIRS: log_dirs.describe,
+    Key.CREATE_PARTITIONS: _whole(create_partitions.handle),
+    Key.DELETE_GROUPS: _whole(delete_groups.handle),
+    Key.ELECT_LEADERS: placement.elect,
+    Key.INCREMENTAL_ALTER_CONFIGS: _whole(alter_configs.change),
+    Key.ALTER_PARTITION_REASSIGNMENTS: placement.reassign,
+    Key.LIST_PARTITION_REASSIGNMENTS: placement.list_reassignments,
+    Key.OFFSET_DELETE: _whole(offset_delete.handle),
+    Key.DESCRIBE_CLIENT_QUOTAS: client_quotas.describe,
+    Key.ALTER_CLIENT_QUOTAS: _whole(client_quotas.alter),
+    Key.UPDATE_FEATURES: features.update,
+    Key.DESCRIBE_CLUSTER: describe_cluster.handle,
+    Key.DESCRIBE_PRODUCERS: describe_producers.handle,
+    Key.LIST_CONFIG_RESOURCES: config_resources.list_resources,
+    Key.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
 }
 RAW = (Key.PRODUCE, Key.FETCH)  # Decoded by hand, since they are hot.
 

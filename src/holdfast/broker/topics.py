@@ -15,7 +15,15 @@ from uuid import UUID
 
 from holdfast.broker.configs import check_topic_configs, partition_settings
 from holdfast.cluster.errors import TopicExists, TopicUnknown
-from holdfast.cluster.metadata import Topic, create_topic, delete_topic, set_configs, set_partitions
+from holdfast.cluster.metadata import (
+    Metadata,
+    Step,
+    Topic,
+    create_topic,
+    delete_topic,
+    set_configs,
+    set_partitions,
+)
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.calls import Calls
@@ -189,10 +197,11 @@ class Topics:
         if count > PARTITIONS_MAX:
             raise PartitionCountInvalid(count, f"{PARTITIONS_MAX} are allowed")
 
-    async def set_configs(self, name: str, configs: Mapping[str, str]) -> None:
-        """Give a topic other configs: these, and no others."""
+    async def change_configs(self, name: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Give a topic other configs: what `change` makes of those it has. Nobody else changes them meanwhile."""
         async with self._changing:
             opened = self.get(name)
+            configs = change(opened.topic.configs)
             check_topic_configs(configs)
             if name in INTERNAL and configs.get("holdfast.durability") == "memory":
                 raise Rejected(f"{name} is internal: it is never kept in memory only")
@@ -203,6 +212,15 @@ class Topics:
                 if isinstance(each, PartitionLog):
                     each.settings = settings
             self._add(OpenTopic(topic, opened.logs))
+
+    async def commit(self, make_step: Callable[[Metadata], Step]) -> None:
+        """Change the cluster's metadata where topics are not concerned. Nobody else changes it meanwhile."""
+        async with self._changing:
+            await self._calls.run(self._metadata.commit, make_step(self._metadata.metadata))
+
+    @property
+    def metadata(self) -> Metadata:
+        return self._metadata.metadata
 
     @property
     def defaults(self) -> Mapping[str, str]:

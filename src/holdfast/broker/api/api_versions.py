@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.broker.api.features import FEATURES
 from holdfast.broker.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, response_class
@@ -11,15 +12,28 @@ from holdfast.protocol.messages import Message, response_class
 if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
 
+_Answer = response_class(Key.API_VERSIONS)
+_ZERO_FROM = 4  # Clients that ask in an older version cannot read a feature whose lowest level is 0.
+
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
     from holdfast.broker.table import advertised  # The table lists this very function.
 
-    del parts, message, request
-    answer = response_class(Key.API_VERSIONS)
-    return answer(
+    del message
+    features = {name: each for name, each in FEATURES.items() if each.lowest > 0 or request.version >= _ZERO_FROM}
+    return _Answer(
         api_keys=[
-            answer.ApiVersion(api_key=row.key, min_version=row.advertised_from, max_version=row.max_version)
+            _Answer.ApiVersion(api_key=row.key, min_version=row.advertised_from, max_version=row.max_version)
             for row in advertised()
-        ]
+        ],
+        supported_features=[
+            _Answer.SupportedFeatureKey(name=name, min_version=each.lowest, max_version=each.highest)
+            for name, each in features.items()
+        ],
+        finalized_features_epoch=max(parts.topics.metadata.version, 0),
+        finalized_features=[
+            _Answer.FinalizedFeatureKey(name=name, max_version_level=each.level, min_version_level=each.level)
+            for name, each in features.items()
+            if each.level > 0
+        ],
     )

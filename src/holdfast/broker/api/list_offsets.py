@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.broker.api.leader_epochs import check_epoch
 from holdfast.broker.codes import Code, code_of
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError
@@ -35,16 +36,16 @@ async def _answer(parts: Parts, topic: str, wanted: Message, *, committed: bool)
     number = wanted.partition_index
     try:
         partition = parts.topics.get(topic).partition(number)
-        epoch = getattr(wanted, "current_leader_epoch", -1)
-        if 0 <= epoch < partition.epochs.current:
-            return _Partition(partition_index=number, error_code=Code.FENCED_LEADER_EPOCH)
-        if epoch > partition.epochs.current:
-            return _Partition(partition_index=number, error_code=Code.UNKNOWN_LEADER_EPOCH)
+        refused = check_epoch(partition, wanted.current_leader_epoch)
+        if refused:
+            return _Partition(partition_index=number, error_code=refused)
         offset, timestamp = await _find(partition, wanted.timestamp, committed=committed)
     except HoldfastError as failure:
         return _Partition(partition_index=number, error_code=code_of(failure))
     epoch = partition.epochs.at(offset) if offset >= 0 else -1
-    return _Partition(partition_index=number, error_code=0, timestamp=timestamp, offset=offset, leader_epoch=epoch)
+    return _Partition(
+        partition_index=number, error_code=Code.NONE, timestamp=timestamp, offset=offset, leader_epoch=epoch
+    )
 
 
 async def _find(partition: PartitionLog, timestamp: int, *, committed: bool) -> tuple[int, int]:

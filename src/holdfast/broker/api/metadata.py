@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.broker.api.operations import ON_CLUSTER, ON_TOPIC, if_asked
 from holdfast.broker.codes import Code, code_of
 from holdfast.broker.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
@@ -25,12 +26,16 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     else:
         may_create = message.allow_auto_topic_creation if request.version >= 4 else True
         topics = [await _find(parts, each, may_create=may_create) for each in message.topics]
+    for topic in topics:
+        asked = message.include_topic_authorized_operations and topic.error_code == Code.NONE
+        topic.topic_authorized_operations = if_asked(ON_TOPIC, asked=asked)
     node = parts.settings.node_id
     return _Answer(
         brokers=[_Answer.MetadataResponseBroker(node_id=node, host=parts.host, port=parts.port, rack=None)],
         cluster_id=parts.cluster_id,
         controller_id=node,
         topics=topics,
+        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )
 
 

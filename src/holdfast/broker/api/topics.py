@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from holdfast.broker.codes import Code, code_of
-from holdfast.broker.configs import TOPIC_CONFIGS, effective
+from holdfast.broker.configs import TOPIC_CONFIGS, effective, source_of
 from holdfast.broker.request import Request
-from holdfast.broker.topics import OpenTopic
+from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, response_class
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _Created = response_class(Key.CREATE_TOPICS)
 _Deleted = response_class(Key.DELETE_TOPICS)
-_DEFAULT_CONFIG, _TOPIC_CONFIG, _STATIC_BROKER_CONFIG = 5, 1, 4
 _NO_ID = UUID(int=0)
 
 
@@ -35,17 +34,15 @@ async def create(parts: Parts, message: Message, request: Request) -> Message:
 
 
 async def _create_one(parts: Parts, wanted: Message, *, validate_only: bool) -> Message:
-    configs = {each.name: each.value for each in wanted.configs if each.value is not None}
-    partitions = wanted.num_partitions
-    if wanted.assignments:
-        if sorted(each.partition_index for each in wanted.assignments) != list(range(len(wanted.assignments))):
-            return _create_failed(wanted.name, Code.INVALID_REPLICA_ASSIGNMENT, "partitions must be 0, 1, 2, …")
-        partitions = len(wanted.assignments)
-    elif partitions == -1:
+    configs = {each.name: each.value for each in wanted.configs}
+    if None in configs.values():
+        return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
+    code, reason = _check_placement(wanted, parts.settings.node_id)
+    if code:
+        return _create_failed(wanted.name, code, reason)
+    partitions = len(wanted.assignments) or wanted.num_partitions
+    if partitions == -1:
         partitions = parts.settings.num_partitions
-    if wanted.replication_factor not in (-1, 1) and not wanted.assignments:
-        reason = f"replication factor {wanted.replication_factor}: there is one broker; durability comes from the store"
-        return _create_failed(wanted.name, Code.INVALID_REPLICATION_FACTOR, reason)
     try:
         if validate_only:
             parts.topics.check_new(wanted.name, partitions, configs)
@@ -54,6 +51,22 @@ async def _create_one(parts: Parts, wanted: Message, *, validate_only: bool) -> 
     except HoldfastError as failure:
         return _create_failed(wanted.name, code_of(failure), str(failure))
     return _create_done(parts, wanted.name, partitions, configs, opened.topic.topic_id)
+
+
+def _check_placement(wanted: Message, node_id: int) -> tuple[Code, str]:
+    """Whether a topic can have its partitions where the request wants them."""
+    if not wanted.assignments:
+        if wanted.replication_factor in (-1, 1):
+            return Code.NONE, ""
+        reason = f"replication factor {wanted.replication_factor}: there is one broker; durability comes from the store"
+        return Code.INVALID_REPLICATION_FACTOR, reason
+    if wanted.num_partitions != -1 or wanted.replication_factor != -1:
+        return Code.INVALID_REQUEST, "partitions are both counted and assigned"
+    if sorted(each.partition_index for each in wanted.assignments) != list(range(len(wanted.assignments))):
+        return Code.INVALID_REPLICA_ASSIGNMENT, "partitions must be 0, 1, 2, …"
+    if any(each.broker_ids != [node_id] for each in wanted.assignments):
+        return Code.INVALID_REPLICA_ASSIGNMENT, f"there is one broker, {node_id}"
+    return Code.NONE, ""
 
 
 def _create_failed(name: str, code: Code, reason: str) -> Message:
@@ -68,7 +81,7 @@ def _create_done(parts: Parts, name: str, partitions: int, configs: dict[str, st
             name=each.name,
             value=effective(each.name, configs, parts.topics.defaults),
             read_only=False,
-            config_source=_TOPIC_CONFIG if each.name in configs else _DEFAULT_CONFIG,
+            config_source=source_of(each.name, configs, parts.topics.defaults),
             is_sensitive=False,
         )
         for each in TOPIC_CONFIGS.values()
@@ -99,6 +112,8 @@ async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> 
     code, reason = Code.NONE, None
     if found is None:
         code, reason = unknown, "there is no such topic"
+    elif found.topic.name in INTERNAL:
+        code, reason = Code.INVALID_REQUEST, "an internal topic cannot be deleted"
     elif not parts.settings.delete_topic_enable:
         code, reason = Code.INVALID_REQUEST, "delete.topic.enable is false"
     else:

@@ -1,0 +1,34 @@
+"""DescribeAcls, CreateAcls, DeleteAcls: there is no authorizer, and whoever asks is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.broker.codes import Code
+from holdfast.broker.request import Request
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Described = response_class(Key.DESCRIBE_ACLS)
+_Created = response_class(Key.CREATE_ACLS)
+_Deleted = response_class(Key.DELETE_ACLS)
+_REFUSED: dict[str, Any] = {"error_code": Code.SECURITY_DISABLED, "error_message": "this broker has no authorizer"}
+
+
+async def describe(parts: Parts, message: Message, request: Request) -> Message:
+    del parts, message, request
+    return _Described(resources=[], **_REFUSED)
+
+
+async def create(parts: Parts, message: Message, request: Request) -> Message:
+    del parts, request
+    return _Created(results=[_Created.AclCreationResult(**_REFUSED) for _ in message.creations])
+
+
+async def delete(parts: Parts, message: Message, request: Request) -> Message:
+    del parts, request
+    result = _Deleted.DeleteAclsFilterResult
+    return _Deleted(filter_results=[result(matching_acls=[], **_REFUSED) for _ in message.filters])

@@ -1,0 +1,75 @@
+"""DescribeClientQuotas and AlterClientQuotas: kept and shown; nothing is throttled by them yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.quotas import Entity, Filter, QuotaRefused, check_entity, check_value, entity_text, parse_entity
+from holdfast.broker.request import Request
+from holdfast.cluster.metadata import Metadata, Step, set_quota
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Described = response_class(Key.DESCRIBE_CLIENT_QUOTAS)
+_Entry = _Described.EntryData
+_Altered = response_class(Key.ALTER_CLIENT_QUOTAS)
+_AlteredEntry = _Altered.EntryData
+
+
+async def describe(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    try:
+        wanted = [Filter.of(each.entity_type, each.match_type, each.match) for each in message.components]
+        Filter.check_all(wanted)
+    except QuotaRefused as failure:
+        code = Code.UNSUPPORTED_VERSION if failure.kind_unknown else Code.INVALID_REQUEST
+        return _Described(error_code=code, error_message=str(failure), entries=None)
+    entries = []
+    for text, values in parts.topics.metadata.quotas.items():
+        entity = parse_entity(text)
+        if Filter.all_match(wanted, entity, strict=message.strict):
+            entries.append(
+                _Entry(
+                    entity=[_Entry.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+                    values=[_Entry.ValueData(key=key, value=value) for key, value in values.items()],
+                )
+            )
+    return _Described(error_code=Code.NONE, error_message=None, entries=entries)
+
+
+async def alter(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    entries = []
+    for each in message.entries:
+        code, reason = Code.NONE, None
+        try:
+            await _alter(parts, each, validate_only=message.validate_only)
+        except HoldfastError as failure:
+            code, reason = code_of(failure), str(failure)
+        named = [
+            _AlteredEntry.EntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in each.entity
+        ]
+        entries.append(_AlteredEntry(error_code=code, error_message=reason, entity=named))
+    return _Altered(entries=entries)
+
+
+async def _alter(parts: Parts, wanted: Message, *, validate_only: bool) -> None:
+    entity: Entity = {each.entity_type: each.entity_name for each in wanted.entity}
+    if len(entity) < len(wanted.entity):
+        raise QuotaRefused("an entity names a type twice")
+    check_entity(entity)
+    changes = {each.key: None if each.remove else each.value for each in wanted.ops}
+    for key, value in changes.items():
+        check_value(entity, key, value)
+    if not validate_only:
+        await parts.topics.commit(lambda metadata: _step(metadata, entity_text(entity), changes))
+
+
+def _step(metadata: Metadata, entity: str, changes: dict[str, float | None]) -> Step:
+    values = {**metadata.quotas.get(entity, {}), **changes}
+    return set_quota(entity, {key: value for key, value in values.items() if value is not None})

@@ -1,0 +1,55 @@
+"""What configs belong to, and ListConfigResources."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code
+from holdfast.broker.request import Request
+from holdfast.errors import Rejected
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.LIST_CONFIG_RESOURCES)
+
+
+class Resource(enum.IntEnum):
+    """The kinds of things that have configs, as requests number them."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ResourceRefused(Rejected):
+    """There is nothing of this kind, or of this name, that has configs."""
+
+    def __init__(self, kind: int, name: str, reason: str) -> None:
+        super().__init__(f"configs of {name or 'everything'} (resource type {kind}): {reason}")
+        self.kind = kind
+        self.name = name
+
+
+def check_broker(parts: Parts, name: str) -> None:
+    """Raise unless `name` is this broker's."""
+    if name != str(parts.settings.node_id):
+        raise ResourceRefused(Resource.BROKER, name, f"this is broker {parts.settings.node_id}")
+
+
+async def list_resources(parts: Parts, message: Message, request: Request) -> Message:
+    wanted = set(message.resource_types or Resource) if request.version > 0 else {Resource.CLIENT_METRICS}
+    if not wanted <= set(Resource):
+        return _Answer(error_code=Code.UNSUPPORTED_VERSION, config_resources=[])
+    found: list[tuple[Resource, str]] = []
+    if Resource.TOPIC in wanted:
+        found += [(Resource.TOPIC, each.topic.name) for each in parts.topics.all()]
+    if Resource.BROKER in wanted:
+        found.append((Resource.BROKER, str(parts.settings.node_id)))
+    resources = [_Answer.ConfigResource(resource_name=name, resource_type=kind) for kind, name in found]
+    return _Answer(error_code=Code.NONE, config_resources=resources)

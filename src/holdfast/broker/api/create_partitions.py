@@ -1,0 +1,59 @@
+"""CreatePartitions: a topic gets more partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.request import Request
+from holdfast.broker.topics import INTERNAL, OpenTopic
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.CREATE_PARTITIONS)
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    names = [each.name for each in message.topics]
+    results = []
+    for each in message.topics:
+        if names.count(each.name) > 1:
+            code, reason = Code.INVALID_REQUEST, "the request names this topic twice"
+        else:
+            code, reason = await _add(parts, each, validate_only=message.validate_only)
+        results.append(
+            _Answer.CreatePartitionsTopicResult(name=each.name, error_code=code, error_message=reason or None)
+        )
+    return _Answer(results=results)
+
+
+async def _add(parts: Parts, wanted: Message, *, validate_only: bool) -> tuple[Code, str]:
+    if wanted.name in INTERNAL:
+        return Code.INVALID_REQUEST, "an internal topic keeps the partitions it was made with"
+    try:
+        opened = parts.topics.get(wanted.name)
+        parts.topics.check_more_partitions(opened, wanted.count)
+        wrong = _check_assignments(opened, wanted, parts.settings.node_id)
+        if wrong:
+            return Code.INVALID_REPLICA_ASSIGNMENT, wrong
+        if not validate_only:
+            await parts.topics.add_partitions(wanted.name, wanted.count)
+    except HoldfastError as failure:
+        return code_of(failure), str(failure)
+    return Code.NONE, ""
+
+
+def _check_assignments(opened: OpenTopic, wanted: Message, node_id: int) -> str:
+    if wanted.assignments is None:
+        return ""
+    more = wanted.count - opened.topic.partitions
+    if len(wanted.assignments) != more:
+        return f"{more} partitions are to be added, {len(wanted.assignments)} are assigned"
+    if any(each.broker_ids != [node_id] for each in wanted.assignments):
+        return f"there is one broker, {node_id}"
+    return ""

@@ -1,0 +1,29 @@
+"""DeleteGroups: groups without members go, with their offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.DELETE_GROUPS)
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    results = []
+    for group_id in message.groups_names:
+        code = Code.NONE
+        try:
+            await parts.groups.delete_group(group_id)
+        except HoldfastError as failure:
+            code = group_code_of(failure)
+        results.append(_Answer.DeletableGroupResult(group_id=group_id, error_code=code))
+    return _Answer(results=results)

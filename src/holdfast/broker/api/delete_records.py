@@ -1,0 +1,53 @@
+"""DeleteRecords: let go of everything below an offset."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.request import Request
+from holdfast.broker.topics import INTERNAL
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.DELETE_RECORDS)
+_Topic = _Answer.DeleteRecordsTopicResult
+_NO_OFFSET = -1
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    timeout = max(message.timeout_ms, 0) / 1000
+    topics = []
+    for topic in message.topics:
+        answers = await asyncio.gather(*(_delete(parts, topic.name, each, timeout) for each in topic.partitions))
+        topics.append(_Topic(name=topic.name, partitions=answers))
+    return _Answer(topics=topics)
+
+
+async def _delete(parts: Parts, name: str, wanted: Message, timeout: float) -> Message:
+    log_start: int = _NO_OFFSET
+    code = Code.NONE
+    try:
+        if name in INTERNAL:
+            return _result(wanted, _NO_OFFSET, Code.INVALID_TOPIC_EXCEPTION)
+        partition = parts.topics.get(name).partition(wanted.partition_index)
+        if "delete" not in partition.settings.cleanup:
+            return _result(wanted, _NO_OFFSET, Code.POLICY_VIOLATION)
+        log_start = await asyncio.wait_for(partition.delete_records(wanted.offset), timeout)
+    except HoldfastError as failure:
+        code = code_of(failure)
+    except TimeoutError:
+        code = Code.REQUEST_TIMED_OUT
+    return _result(wanted, log_start, code)
+
+
+def _result(wanted: Message, log_start: int, code: Code) -> Message:
+    return _Topic.DeleteRecordsPartitionResult(
+        partition_index=wanted.partition_index, low_watermark=log_start, error_code=code
+    )

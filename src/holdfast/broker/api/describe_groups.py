@@ -1,0 +1,71 @@
+"""DescribeGroups: groups and their members, as operators see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.api.operations import ON_GROUP, if_asked
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.answers import GroupDescription, GroupState, MemberDescription
+from holdfast.coordinator.errors import GroupNotFound
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.DESCRIBE_GROUPS)
+_Group = _Answer.DescribedGroup
+_NOT_FOUND_FROM = 6  # Before this version a group that is not there is described as a dead one.
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    asked = bool(message.include_authorized_operations)
+    groups = []
+    for group_id in message.groups:
+        try:
+            group = _described(await parts.groups.describe(group_id))
+        except GroupNotFound as failure:
+            code = Code.GROUP_ID_NOT_FOUND if request.version >= _NOT_FOUND_FROM else Code.NONE
+            group = _absent(group_id, GroupState.DEAD.value, code, str(failure))
+        except HoldfastError as failure:
+            group = _absent(group_id, "", group_code_of(failure), str(failure))
+        group.authorized_operations = if_asked(ON_GROUP, asked=asked)
+        groups.append(group)
+    return _Answer(groups=groups)
+
+
+def _described(found: GroupDescription) -> Message:
+    return _Group(
+        error_code=Code.NONE,
+        group_id=found.group_id,
+        group_state=found.state.value,
+        protocol_type=found.protocol_type,
+        protocol_data=found.protocol_name,
+        members=[_member(each) for each in found.members],
+    )
+
+
+def _member(found: MemberDescription) -> Message:
+    return _Group.DescribedGroupMember(
+        member_id=found.member_id,
+        group_instance_id=found.instance_id,
+        client_id=found.client_id,
+        client_host=found.client_host,
+        member_metadata=found.metadata,
+        member_assignment=found.assignment,
+    )
+
+
+def _absent(group_id: str, state: str, code: Code, reason: str) -> Message:
+    return _Group(
+        error_code=code,
+        error_message=reason,
+        group_id=group_id,
+        group_state=state,
+        protocol_type="",
+        protocol_data="",
+        members=[],
+    )

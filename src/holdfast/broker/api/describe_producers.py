@@ -1,0 +1,51 @@
+"""DescribeProducers: which idempotent and transactional producers a partition remembers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.request import Request
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+from holdfast.segment.producers import ProducerState
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.DESCRIBE_PRODUCERS)
+_Topic = _Answer.TopicResponse
+_Partition = _Topic.PartitionResponse
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    return _Answer(
+        topics=[
+            _Topic(name=topic.name, partitions=[_answer(parts, topic.name, each) for each in topic.partition_indexes])
+            for topic in message.topics
+        ]
+    )
+
+
+def _answer(parts: Parts, topic: str, number: int) -> Message:
+    try:
+        states = parts.topics.get(topic).partition(number).producers.snapshot()
+    except HoldfastError as failure:
+        return _Partition(
+            partition_index=number, error_code=code_of(failure), error_message=str(failure), active_producers=[]
+        )
+    active = [_producer(each) for each in states.values()]
+    return _Partition(partition_index=number, error_code=Code.NONE, active_producers=active)
+
+
+def _producer(state: ProducerState) -> Message:
+    return _Partition.ProducerState(
+        producer_id=state.producer_id,
+        producer_epoch=state.epoch,
+        last_sequence=state.batches[-1].last_sequence if state.batches else -1,
+        last_timestamp=state.last_timestamp,
+        coordinator_epoch=state.coordinator_epoch,
+        current_txn_start_offset=-1 if state.transaction_start is None else state.transaction_start,
+    )

@@ -1,0 +1,76 @@
+"""DescribeTopicPartitions: topics with their partitions, a page at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.api.operations import ON_TOPIC
+from holdfast.broker.codes import Code
+from holdfast.broker.request import Request
+from holdfast.broker.topics import INTERNAL, OpenTopic
+from holdfast.errors import Corrupt
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.DESCRIBE_TOPIC_PARTITIONS)
+_Topic = _Answer.DescribeTopicPartitionsResponseTopic
+_PARTITIONS_MAX = 2000  # Of one answer.
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    names = {each.name for each in message.topics} or {each.topic.name for each in parts.topics.all()}
+    first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
+    left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
+    topics: list[Message] = []
+    for name in sorted(each for each in names if each >= first):
+        begin = max(start, 0) if name == first else 0
+        if left == 0:
+            return _Answer(topics=topics, next_cursor=_cursor(name, begin))
+        found = parts.topics.find(name)
+        if found is None:
+            topics.append(_unknown(name))
+            continue
+        end = min(begin + left, len(found.logs))
+        topics.append(_describe(parts, found, begin, end))
+        if end < len(found.logs):
+            return _Answer(topics=topics, next_cursor=_cursor(name, end))
+        left -= max(end - begin, 0)
+    return _Answer(topics=topics, next_cursor=None)
+
+
+def _cursor(name: str, number: int) -> Message:
+    return _Answer.Cursor(topic_name=name, partition_index=number)
+
+
+def _unknown(name: str) -> Message:
+    return _Topic(error_code=Code.UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
+
+
+def _describe(parts: Parts, opened: OpenTopic, begin: int, end: int) -> Message:
+    return _Topic(
+        error_code=Code.NONE,
+        name=opened.topic.name,
+        topic_id=opened.topic.topic_id,
+        is_internal=opened.topic.name in INTERNAL,
+        partitions=[_partition(parts, opened, number) for number in range(begin, end)],
+        topic_authorized_operations=ON_TOPIC,
+    )
+
+
+def _partition(parts: Parts, opened: OpenTopic, number: int) -> Message:
+    node, log = parts.settings.node_id, opened.logs[number]
+    return _Topic.DescribeTopicPartitionsResponsePartition(
+        error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Corrupt) else Code.NONE,
+        partition_index=number,
+        leader_id=node,
+        leader_epoch=0 if isinstance(log, Corrupt) else log.epochs.current,
+        replica_nodes=[node],
+        isr_nodes=[node],
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+        offline_replicas=[],
+    )

@@ -1,0 +1,59 @@
+"""Features of the cluster: what ApiVersions says of them, and UpdateFeatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.broker.codes import Code
+from holdfast.broker.request import Request
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.UPDATE_FEATURES)
+_EACH_UNTIL = 1  # Up to this version every feature has a result of its own.
+
+
+class Feature(NamedTuple):
+    """A feature, the levels it can have, and the one it has; level 0 is: off."""
+
+    lowest: int
+    highest: int
+    level: int
+
+
+FEATURES: Mapping[str, Feature] = {
+    "group.version": Feature(0, 0, 0),  # Groups whose coordinator assigns partitions.
+    "transaction.version": Feature(0, 0, 0),
+}
+
+
+async def update(parts: Parts, message: Message, request: Request) -> Message:
+    """Levels come with the release: asking for the one there is succeeds, every other is refused."""
+    del parts
+    refusals = {each.feature: _refusal(each) for each in message.feature_updates}
+    failed = [reason for reason in refusals.values() if reason]
+    if request.version > _EACH_UNTIL:
+        code = Code.INVALID_UPDATE_VERSION if failed else Code.NONE
+        return _Answer(error_code=code, error_message="; ".join(failed) or None)
+    results = [
+        _Answer.UpdatableFeatureResult(
+            feature=name,
+            error_code=Code.INVALID_UPDATE_VERSION if reason else Code.NONE,
+            error_message=reason or None,
+        )
+        for name, reason in refusals.items()
+    ]
+    return _Answer(error_code=Code.NONE, error_message=None, results=results)
+
+
+def _refusal(wanted: Message) -> str:
+    feature = FEATURES.get(wanted.feature)
+    if feature is None:
+        return f"there is no feature {wanted.feature}"
+    if wanted.max_version_level != feature.level:
+        return f"feature {wanted.feature} has level {feature.level}, which comes with the release"
+    return ""

@@ -1,0 +1,27 @@
+"""Heartbeat: a member is still there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.requests import Caller
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.HEARTBEAT)
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
+    try:
+        await parts.groups.heartbeat(message.group_id, caller)
+    except HoldfastError as failure:
+        return _Answer(error_code=group_code_of(failure))
+    return _Answer(error_code=Code.NONE)

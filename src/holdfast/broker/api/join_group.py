@@ -1,0 +1,61 @@
+"""JoinGroup: be in a group's next generation. The answer comes when the generation is complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.errors import MemberIdRequired
+from holdfast.coordinator.requests import JoinRequest, Protocol
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.JOIN_GROUP)
+_ID_FIRST = 4  # From this version on a new member gets an id, and joins again with it.
+_NULL_NAME_FROM = 7  # From this version on a protocol may have no name.
+_SKIPS_FROM = 9  # From this version on a leader can be told not to assign.
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    wanted = JoinRequest(
+        protocol_type=message.protocol_type,
+        protocols=tuple(Protocol(each.name, each.metadata) for each in message.protocols),
+        session_timeout_ms=message.session_timeout_ms,
+        rebalance_timeout_ms=message.rebalance_timeout_ms if request.version > 0 else message.session_timeout_ms,
+        member_id=message.member_id,
+        instance_id=message.group_instance_id,
+        client_id=request.header.client_id or "",
+        client_host=f"/{request.client_host}",
+        needs_known_id=request.version >= _ID_FIRST,
+        can_skip_assignment=request.version >= _SKIPS_FROM,
+    )
+    try:
+        joined = await parts.groups.join(message.group_id, wanted)
+    except MemberIdRequired as failure:
+        return _refused(group_code_of(failure), failure.member_id, request.version)
+    except HoldfastError as failure:
+        return _refused(group_code_of(failure), message.member_id, request.version)
+    member = _Answer.JoinGroupResponseMember
+    return _Answer(
+        error_code=Code.NONE,
+        generation_id=joined.generation,
+        protocol_type=joined.protocol_type,
+        protocol_name=joined.protocol_name,
+        leader=joined.leader_id,
+        skip_assignment=joined.skip_assignment,
+        member_id=joined.member_id,
+        members=[
+            member(member_id=each.member_id, group_instance_id=each.instance_id, metadata=each.metadata)
+            for each in joined.members
+        ],
+    )
+
+
+def _refused(code: Code, member_id: str, version: int) -> Message:
+    name = None if version >= _NULL_NAME_FROM else ""
+    return _Answer(error_code=code, generation_id=-1, protocol_name=name, leader="", member_id=member_id, members=[])

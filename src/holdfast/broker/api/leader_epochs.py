@@ -1,0 +1,55 @@
+"""OffsetForLeaderEpoch: where an epoch ends, so that a reader learns whether what it has read is still there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.request import Request
+from holdfast.errors import HoldfastError
+from holdfast.log.partition import PartitionLog
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.OFFSET_FOR_LEADER_EPOCH)
+_Topic = _Answer.OffsetForLeaderTopicResult
+_UNKNOWN = (-1, -1)
+
+
+def check_epoch(partition: PartitionLog, epoch: int) -> Code:
+    """Why a client that believes in this leader epoch must ask for metadata first; NONE if it need not."""
+    if 0 <= epoch < partition.epochs.current:
+        return Code.FENCED_LEADER_EPOCH
+    return Code.UNKNOWN_LEADER_EPOCH if epoch > partition.epochs.current else Code.NONE
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    return _Answer(
+        topics=[
+            _Topic(topic=topic.topic, partitions=[_answer(parts, topic.topic, each) for each in topic.partitions])
+            for topic in message.topics
+        ]
+    )
+
+
+def _answer(parts: Parts, topic: str, wanted: Message) -> Message:
+    epoch, end = _UNKNOWN
+    try:
+        partition = parts.topics.get(topic).partition(wanted.partition)
+        code = check_epoch(partition, wanted.current_leader_epoch)
+        if not code:
+            epoch, end = _end_of(partition, wanted.leader_epoch)
+    except HoldfastError as failure:
+        code = code_of(failure)
+    return _Topic.EpochEndOffset(error_code=code, partition=wanted.partition, leader_epoch=epoch, end_offset=end)
+
+
+def _end_of(partition: PartitionLog, epoch: int) -> tuple[int, int]:
+    if not 0 <= epoch <= partition.epochs.current:
+        return _UNKNOWN
+    # Below all that are known: it ended where the first known one begins.
+    return partition.end_of_epoch(epoch) or (epoch, partition.epochs.above(epoch)[0].start)

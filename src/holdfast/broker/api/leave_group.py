@@ -1,0 +1,40 @@
+"""LeaveGroup: members go, one before version 3, many since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.requests import Leaving
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.LEAVE_GROUP)
+_MANY_FROM = 3
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    if request.version < _MANY_FROM:
+        leaving = [Leaving(message.member_id)]
+    else:
+        leaving = [Leaving(each.member_id, each.group_instance_id) for each in message.members]
+    try:
+        results = await parts.groups.leave(message.group_id, leaving)
+    except HoldfastError as failure:
+        return _Answer(error_code=group_code_of(failure), members=[])
+    codes = [Code.NONE if each is None else group_code_of(each) for each in results]
+    if request.version < _MANY_FROM:
+        return _Answer(error_code=codes[0])
+    member = _Answer.MemberResponse
+    return _Answer(
+        error_code=Code.NONE,
+        members=[
+            member(member_id=each.member_id, group_instance_id=each.instance_id, error_code=code)
+            for each, code in zip(leaving, codes, strict=True)
+        ],
+    )

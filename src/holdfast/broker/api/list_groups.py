@@ -1,0 +1,48 @@
+"""ListGroups: all groups, or those in some states and of some types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.answers import GroupState, GroupType
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.LIST_GROUPS)
+Word = TypeVar("Word", bound=Enum)
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    states = _known(GroupState, message.states_filter)
+    types = _known(GroupType, message.types_filter)
+    if (message.states_filter and not states) or (message.types_filter and not types):
+        return _Answer(error_code=Code.NONE, groups=[])  # Nothing is in a state that nobody knows.
+    try:
+        found = parts.groups.list_groups(states, types)
+    except HoldfastError as failure:
+        return _Answer(error_code=group_code_of(failure), groups=[])
+    groups = [
+        _Answer.ListedGroup(
+            group_id=each.group_id,
+            protocol_type=each.protocol_type,
+            group_state=each.state.value,
+            group_type=each.type.value,
+        )
+        for each in found
+    ]
+    return _Answer(error_code=Code.NONE, groups=groups)
+
+
+def _known(words: type[Word], wanted: Iterable[str] | None) -> list[Word]:
+    """Those that there are; clients write them with any capitals."""
+    asked = {each.lower() for each in wanted or ()}
+    return [each for each in words if str(each.value).lower() in asked]

@@ -1,0 +1,64 @@
+"""DescribeLogDirs: where data is and how much; AlterReplicaLogDirs, which has nowhere else to move it to."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code
+from holdfast.broker.request import Request
+from holdfast.broker.topics import OpenTopic
+from holdfast.log.partition import PartitionLog
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Described = response_class(Key.DESCRIBE_LOG_DIRS)
+_Dir = _Described.DescribeLogDirsResult
+_Topic = _Dir.DescribeLogDirsTopic
+_Moved = response_class(Key.ALTER_REPLICA_LOG_DIRS)
+_MovedTopic = _Moved.AlterReplicaLogDirTopicResult
+
+
+async def describe(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    if message.topics is None:
+        topics = [_describe(each, range(len(each.logs))) for each in parts.topics.all()]
+    else:
+        asked = [(parts.topics.find(each.topic), each.partitions) for each in message.topics]
+        topics = [_describe(found, numbers) for found, numbers in asked if found is not None]
+    shown = [each for each in topics if each.partitions]
+    stores = {each.ground.objects.url for each in parts.logs.partitions}
+    dirs = [_Dir(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(stores)]
+    return _Described(error_code=Code.NONE, results=dirs)
+
+
+def _describe(opened: OpenTopic, wanted: Container[int]) -> Message:
+    partitions = [
+        _Topic.DescribeLogDirsPartition(
+            partition_index=number, partition_size=_size(log), offset_lag=0, is_future_key=False
+        )
+        for number, log in enumerate(opened.logs)
+        if number in wanted and isinstance(log, PartitionLog)
+    ]
+    return _Topic(name=opened.topic.name, partitions=partitions)
+
+
+def _size(log: PartitionLog) -> int:
+    return sum(each.size for each in log.manifest.segments) + log.tail.size
+
+
+async def move(parts: Parts, message: Message, request: Request) -> Message:
+    del parts, request
+    topics = [topic for each in message.dirs for topic in each.topics]
+    return _Moved(results=[_not_moved(topic) for topic in topics])
+
+
+def _not_moved(topic: Message) -> Message:
+    result = _MovedTopic.AlterReplicaLogDirPartitionResult
+    return _MovedTopic(
+        topic_name=topic.name,
+        partitions=[result(partition_index=each, error_code=Code.LOG_DIR_NOT_FOUND) for each in topic.partitions],
+    )

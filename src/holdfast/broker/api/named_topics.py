@@ -1,0 +1,29 @@
+"""Topics in requests to groups: by name, or by id in the newest versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code
+from holdfast.protocol.messages import Message
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+
+def name_of(parts: Parts, topic: Message, *, by_id: bool) -> str | None:
+    """The topic's name; None if it is named by an id that nobody has."""
+    if not by_id:
+        return str(topic.name)
+    found = parts.topics.find_id(topic.topic_id) if topic.topic_id is not None else None
+    return found.topic.name if found is not None else None
+
+
+def check_partition(parts: Parts, name: str | None, number: int) -> Code:
+    """Why there is no such partition; NONE if there is one."""
+    if name is None:
+        return Code.UNKNOWN_TOPIC_ID
+    found = parts.topics.find(name)
+    if found is None or not 0 <= number < found.topic.partitions:
+        return Code.UNKNOWN_TOPIC_OR_PARTITION
+    return Code.NONE

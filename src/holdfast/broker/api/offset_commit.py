@@ -1,0 +1,61 @@
+"""OffsetCommit: how far a group has read. Durable before it is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.api.named_topics import check_partition, name_of
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.OFFSET_COMMIT)
+_Topic = _Answer.OffsetCommitResponseTopic
+_Partition = _Topic.OffsetCommitResponsePartition
+_BY_ID_FROM = 10
+_RETENTION_UNTIL = 4  # Up to this version clients may say how long an offset is kept.
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    expires_at_ms = -1
+    if request.version <= _RETENTION_UNTIL and message.retention_time_ms >= 0:
+        expires_at_ms = parts.clock.now_ms() + message.retention_time_ms
+    offsets: dict[TopicPartition, OffsetToCommit] = {}
+    rows: list[list[tuple[int, TopicPartition | Code]]] = []  # For each topic: where a partition's code comes from.
+    for topic in message.topics:
+        name = name_of(parts, topic, by_id=request.version >= _BY_ID_FROM)
+        rows.append([])
+        for each in topic.partitions:
+            refused = check_partition(parts, name, each.partition_index)
+            place = TopicPartition(name or "", each.partition_index)
+            rows[-1].append((each.partition_index, refused or place))
+            if not refused:
+                offsets[place] = OffsetToCommit(
+                    each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "", expires_at_ms
+                )
+    caller = Caller(message.member_id, message.generation_id_or_member_epoch, message.group_instance_id)
+    codes = await _commit(parts, message.group_id, caller, offsets)
+    topics = []
+    for topic, row in zip(message.topics, rows, strict=True):
+        partitions = [
+            _Partition(partition_index=number, error_code=codes[of] if isinstance(of, TopicPartition) else of)
+            for number, of in row
+        ]
+        topics.append(_Topic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
+    return _Answer(topics=topics)
+
+
+async def _commit(
+    parts: Parts, group_id: str, caller: Caller, offsets: dict[TopicPartition, OffsetToCommit]
+) -> dict[TopicPartition, Code]:
+    try:
+        results = await parts.groups.commit(group_id, caller, offsets)
+    except HoldfastError as failure:
+        return dict.fromkeys(offsets, group_code_of(failure))
+    return {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}

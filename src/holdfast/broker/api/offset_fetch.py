@@ -1,0 +1,133 @@
+"""OffsetFetch: how far groups have read. One group before version 8, many since; topics by id since version 10."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from holdfast.broker.api.named_topics import name_of
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.answers import CommittedOffset
+from holdfast.coordinator.errors import OffsetUndecided
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.OFFSET_FETCH)
+_Topic = _Answer.OffsetFetchResponseTopic
+_Group = _Answer.OffsetFetchResponseGroup
+_GroupTopic = _Group.OffsetFetchResponseTopics
+_GROUP_CODE_FROM = 2  # Before this version a failure can be told only partition by partition.
+_MANY_FROM = 8
+_BY_ID_FROM = 10
+
+Found: TypeAlias = CommittedOffset | OffsetUndecided | None
+Make: TypeAlias = Callable[[int, Found, Code], Message]
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    stable = bool(message.require_stable)
+    if request.version >= _MANY_FROM:
+        by_id = request.version >= _BY_ID_FROM
+        groups = [await _answer_group(parts, each, stable=stable, by_id=by_id) for each in message.groups]
+        return _Answer(groups=groups)
+    try:
+        topics = await _find(parts, message.group_id, message.topics, _Topic, _old_partition, stable=stable)
+    except HoldfastError as failure:
+        code = group_code_of(failure)
+        if request.version >= _GROUP_CODE_FROM:
+            return _Answer(error_code=code, topics=[])
+        return _Answer(topics=[_refused(topic, code) for topic in message.topics])
+    return _Answer(error_code=Code.NONE, topics=topics)
+
+
+async def _answer_group(parts: Parts, wanted: Message, *, stable: bool, by_id: bool) -> Message:
+    try:
+        topics = await _find(
+            parts, wanted.group_id, wanted.topics, _GroupTopic, _new_partition, stable=stable, by_id=by_id
+        )
+    except HoldfastError as failure:
+        return _Group(group_id=wanted.group_id, topics=[], error_code=group_code_of(failure))
+    return _Group(group_id=wanted.group_id, topics=topics, error_code=Code.NONE)
+
+
+async def _find(
+    parts: Parts,
+    group_id: str,
+    wanted: Sequence[Message] | None,
+    answer: Any,
+    make: Make,
+    *,
+    stable: bool,
+    by_id: bool = False,
+) -> list[Message]:
+    if wanted is None:
+        everything = await parts.groups.fetch_offsets(group_id, None, require_stable=stable)
+        return _all_topics(parts, everything, answer, make, by_id=by_id)
+    names = [name_of(parts, topic, by_id=by_id) for topic in wanted]
+    places = [
+        TopicPartition(name, number)
+        for name, topic in zip(names, wanted, strict=True)
+        if name is not None
+        for number in topic.partition_indexes
+    ]
+    found = await parts.groups.fetch_offsets(group_id, places, require_stable=stable)
+    topics = []
+    for name, topic in zip(names, wanted, strict=True):
+        unknown = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE
+        partitions = [
+            make(number, found.get(TopicPartition(name or "", number)), unknown) for number in topic.partition_indexes
+        ]
+        topics.append(_named(answer, topic.name, topic.topic_id if by_id else None, partitions))
+    return topics
+
+
+def _all_topics(
+    parts: Parts, everything: dict[TopicPartition, Found], answer: Any, make: Make, *, by_id: bool
+) -> list[Message]:
+    """All that a group has committed; a deleted topic has no id to be named by, and is left out."""
+    by_name: dict[str, list[Message]] = {}
+    for (name, number), found in everything.items():
+        by_name.setdefault(name, []).append(make(number, found, Code.NONE))
+    topics = []
+    for name, partitions in by_name.items():
+        opened = parts.topics.find(name)
+        if opened is not None or not by_id:
+            topics.append(_named(answer, name, opened.topic.topic_id if opened and by_id else None, partitions))
+    return topics
+
+
+def _named(answer: Any, name: str, topic_id: object, partitions: list[Message]) -> Message:
+    if answer is _Topic:
+        return _Topic(name=name, partitions=partitions)
+    return _GroupTopic(name=name, topic_id=topic_id, partitions=partitions)
+
+
+def _refused(topic: Message, code: Code) -> Message:
+    return _Topic(name=topic.name, partitions=[_old_partition(each, None, code) for each in topic.partition_indexes])
+
+
+def _old_partition(number: int, found: Found, code: Code) -> Message:
+    return _Topic.OffsetFetchResponsePartition(**_fields(number, found, code))
+
+
+def _new_partition(number: int, found: Found, code: Code) -> Message:
+    return _GroupTopic.OffsetFetchResponsePartitions(**_fields(number, found, code))
+
+
+def _fields(number: int, found: Found, code: Code) -> dict[str, Any]:
+    if isinstance(found, OffsetUndecided):
+        code, found = group_code_of(found), None
+    committed = found or CommittedOffset(-1)
+    return {
+        "partition_index": number,
+        "committed_offset": committed.offset,
+        "committed_leader_epoch": committed.leader_epoch,
+        "metadata": committed.metadata,
+        "error_code": code,
+    }

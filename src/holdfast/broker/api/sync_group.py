@@ -1,0 +1,39 @@
+"""SyncGroup: the leader hands in everybody's assignment, and everybody gets theirs, byte for byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.requests import Caller, SyncRequest
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.SYNC_GROUP)
+_NAMES_PROTOCOL_FROM = 5
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    if request.version >= _NAMES_PROTOCOL_FROM and None in (message.protocol_type, message.protocol_name):
+        return _Answer(error_code=Code.INCONSISTENT_GROUP_PROTOCOL, assignment=b"")
+    wanted = SyncRequest(
+        caller=Caller(message.member_id, message.generation_id, message.group_instance_id),
+        protocol_type=message.protocol_type,
+        protocol_name=message.protocol_name,
+        assignments={each.member_id: each.assignment for each in message.assignments},
+    )
+    try:
+        synced = await parts.groups.sync(message.group_id, wanted)
+    except HoldfastError as failure:
+        return _Answer(error_code=group_code_of(failure), assignment=b"")
+    return _Answer(
+        error_code=Code.NONE,
+        protocol_type=synced.protocol_type,
+        protocol_name=synced.protocol_name,
+        assignment=synced.assignment,
+    )

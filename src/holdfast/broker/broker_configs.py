@@ -1,0 +1,81 @@
+"""The broker's settings as configs: what tools see when they ask for a broker's. None can be changed while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from holdfast.broker.configs import Kind, Source
+from holdfast.broker.settings import BrokerSettings, kafka_name
+
+MEANINGS: Mapping[str, str] = {
+    "node.id": "this broker's number",
+    "num.partitions": "of topics made without saying how many",
+    "auto.create.topics.enable": "whether naming a topic that is not there makes it",
+    "delete.topic.enable": "whether topics may be deleted",
+    "message.max.bytes": "the largest batch, unless a topic says otherwise",
+    "log.retention.ms": "how long records are kept, unless a topic says otherwise; -1 is for ever",
+    "log.retention.bytes": "how much of a partition is kept, unless a topic says otherwise; -1 is all",
+    "log.cleanup.policy": "delete old segments, compact by key, or both, unless a topic says otherwise",
+    "log.message.timestamp.type": "whose time a record has, unless a topic says otherwise",
+    "socket.request.max.bytes": "the largest request",
+    "max.connections": "as many clients may be connected",
+    "connections.max.idle.ms": "a connection that is silent so long is closed",
+    "queued.max.request.bytes": "bytes of requests not answered yet, of all connections together",
+    "fetch.max.bytes": "the most one fetch gets",
+    "max.incremental.fetch.session.cache.slots": "how many fetch sessions are remembered",
+    "group.min.session.timeout.ms": "the shortest session a group's member may ask for",
+    "group.max.session.timeout.ms": "the longest session a group's member may ask for",
+    "group.initial.rebalance.delay.ms": "how long an empty group waits for more members than the first",
+    "group.max.size": "members of one group",
+    "offset.metadata.max.bytes": "bytes of text beside a committed offset",
+    "offsets.retention.minutes": "how long offsets of a group without members are kept",
+    "offsets.topic.num.partitions": "of the topic that holds groups and their offsets; fixed when it is made",
+}
+_KINDS = {bool: Kind.BOOLEAN, str: Kind.STRING}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """One setting, as it is shown."""
+
+    name: str
+    kind: Kind
+    value: str
+    default: str
+    meaning: str
+
+    @property
+    def source(self) -> Source:
+        return Source.DEFAULT if self.value == self.default else Source.BROKER
+
+
+def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
+    """All settings, and what tools written for Kafka look for besides."""
+    defaults = BrokerSettings()
+    own = []
+    for field in fields(BrokerSettings):
+        value, default = getattr(settings, field.name), getattr(defaults, field.name)
+        name = kafka_name(field.name)
+        kind = _KINDS.get(type(default), Kind.LONG)
+        own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
+    return sorted([*own, *_fixed(settings, address)], key=lambda each: each.name)
+
+
+def _fixed(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
+    node = str(settings.node_id)
+    one_copy = "there is one broker; what is durable is in the write-ahead log or in the store"
+    return [
+        BrokerConfig(
+            "advertised.listeners", Kind.LIST, f"PLAINTEXT://{address}", "", "where clients reach this broker"
+        ),
+        BrokerConfig("broker.id", Kind.INT, node, _text(BrokerSettings().node_id), "the same as node.id"),
+        BrokerConfig("compression.type", Kind.STRING, "producer", "producer", "batches are stored as they were sent"),
+        BrokerConfig("default.replication.factor", Kind.INT, "1", "1", one_copy),
+        BrokerConfig("min.insync.replicas", Kind.INT, "1", "1", one_copy),
+        BrokerConfig("offsets.topic.replication.factor", Kind.INT, "1", "1", one_copy),
+    ]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,99 @@
+"""Client quotas as values: whom they are for, what they may be, and how they are looked up."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from holdfast.errors import Rejected
+
+Entity: TypeAlias = dict[str, str | None]  # The type of each part, and its name; None stands for all without their own.
+
+_USER, _CLIENT, _IP = "user", "client-id", "ip"
+_OF_CLIENTS = frozenset({"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"})
+_OF_ADDRESSES = frozenset({"connection_creation_rate"})
+
+
+class QuotaRefused(Rejected):
+    """There can be no such quota."""
+
+    def __init__(self, reason: str, *, kind_unknown: bool = False) -> None:
+        super().__init__(f"quota: {reason}")
+        self.kind_unknown = kind_unknown
+
+
+def entity_text(entity: Entity) -> str:
+    """The form in which an entity is stored; equal entities have the same."""
+    return json.dumps(entity, sort_keys=True, separators=(",", ":"))
+
+
+def parse_entity(text: str) -> Entity:
+    entity: Entity = json.loads(text)
+    return entity
+
+
+def check_entity(entity: Entity) -> None:
+    """Raise unless quotas can be for such an entity."""
+    kinds = set(entity)
+    if kinds not in ({_USER}, {_CLIENT}, {_USER, _CLIENT}, {_IP}):
+        raise QuotaRefused(f"{sorted(kinds)} is neither user, client-id, both of them, nor ip")
+    if "" in entity.values():
+        raise QuotaRefused("a name is empty")
+
+
+def check_value(entity: Entity, key: str, value: float | None) -> None:
+    """Raise unless an entity can have this quota; None: it is to be removed."""
+    allowed = _OF_ADDRESSES if _IP in entity else _OF_CLIENTS
+    if key not in allowed:
+        raise QuotaRefused(f"{key} is none of {sorted(allowed)}")
+    if value is not None and not 0 < value < math.inf:
+        raise QuotaRefused(f"{key} is {value}, it must be above 0")
+
+
+class Match(enum.IntEnum):
+    """How a filter compares names, as requests number it."""
+
+    EXACT = 0
+    DEFAULT = 1
+    ANY = 2
+
+
+class Filter(NamedTuple):
+    """One condition on an entity."""
+
+    kind: str
+    match: Match
+    name: str | None
+
+    @staticmethod
+    def of(kind: str, match: int, name: str | None) -> Filter:
+        if kind not in (_USER, _CLIENT, _IP):
+            raise QuotaRefused(f"there is no entity type {kind!r}", kind_unknown=True)
+        if match not in list(Match):
+            raise QuotaRefused(f"there is no match type {match}")
+        if (match == Match.EXACT) != (name is not None):
+            raise QuotaRefused("an exact match, and no other, needs a name")
+        return Filter(kind, Match(match), name)
+
+    @staticmethod
+    def check_all(filters: Sequence[Filter]) -> None:
+        kinds = [each.kind for each in filters]
+        if len(set(kinds)) < len(kinds):
+            raise QuotaRefused("an entity type is named twice")
+        if _IP in kinds and len(kinds) > 1:
+            raise QuotaRefused("an address has neither a user nor a client id")
+
+    @staticmethod
+    def all_match(filters: Sequence[Filter], entity: Entity, *, strict: bool) -> bool:
+        """Whether every condition holds; strict: and nothing else is known of the entity."""
+        if strict and {each.kind for each in filters} != set(entity):
+            return False
+        return all(each.matches(entity) for each in filters)
+
+    def matches(self, entity: Entity) -> bool:
+        if self.kind not in entity:
+            return False
+        return self.match is Match.ANY or entity[self.kind] == self.name
