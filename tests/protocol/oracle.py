@@ -134,6 +134,11 @@ def _plain(value: Any, metadata: Mapping[str, Any]) -> Any:
     return int(value) if isinstance(value, ErrorCode) else value
 
 
+def raw_uuid(value: uuid.UUID | None) -> bytes:
+    """The oracle takes zeros for None."""
+    return bytes(16) if value is None else value.bytes
+
+
 def values_of_message(message: Any, like: dict[str, Any]) -> dict[str, Any]:
     """What one of our messages says about the same things, in the same plain values."""
     return {name: _value(message, _name(message, name), other) for name, other in like.items()}

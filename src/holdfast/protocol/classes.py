@@ -55,9 +55,18 @@ def _class(name: str) -> Any:
 
 def encode(message: Message, version: int) -> bytearray:
     """A message's bytes, without a header."""
-    flexible = message.flexible_version_q(version)
+    return _encode(message._struct, message, version, flexible=message.flexible_version_q(version))
+
+
+def encode_item(message_class: Any, array: str, item: Message, version: int) -> bytearray:
+    """The bytes of one item of a message's array."""
+    schema = message_class._struct.fields[array].array_of
+    return _encode(schema, item, version, flexible=message_class.flexible_version_q(version))
+
+
+def _encode(schema: Any, item: Message, version: int, *, flexible: bool) -> bytearray:
     out = EncodeBuffer(_FIRST_SIZE)
-    message._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)(message, out)
+    schema.compiled_encode_into(version, compact=flexible, tagged=flexible)(item, out)
     del out.buf[out.pos :]
     encoded: bytearray = out.buf
     return encoded

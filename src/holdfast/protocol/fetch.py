@@ -155,7 +155,9 @@ def _decode_partitions(version: int, data: memoryview, position: int, count: int
         return [_new_partition((number, -1, offset, -1, -1, size)) for number, offset, size in rows], end
     if version < 9:
         return [_new_partition((number, -1, offset, -1, start, size)) for number, offset, start, size in rows], end
-    return [_new_partition((number, epoch, offset, -1, *rest)) for number, epoch, offset, *rest in rows], end
+    return [
+        _new_partition((number, epoch, offset, -1, start, size)) for number, epoch, offset, start, size in rows
+    ], end
 
 
 def _decode_flexible_partitions(data: memoryview, position: int, count: int) -> tuple[list[FetchPartition], int]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, Room, check_left, skip_tags, text, varint
+from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Room, check_left, skip_tags, text, varint
 
 FLEXIBLE_FROM = 9
 TOPIC_IDS_FROM = 13
@@ -63,19 +63,24 @@ _three_tags = struct.Struct(">BH").unpack_from
 def decode_request(version: int, body: memoryview) -> ProduceRequest:
     """Read a request of a version from 3 to 13."""
     try:
-        if version < FLEXIBLE_FROM:
-            return _decode_one_plain(body) or _decode_many(version, body, PLAIN)
-        if version < TOPIC_IDS_FROM:
-            return _decode_one_flexible(body) or _decode_many(version, body, FLEXIBLE)
-        return _decode_one_topic_id(body) or _decode_many(version, body, FLEXIBLE)
+        return _decode_one(version, body) or _decode_many(version, body)
     except (IndexError, struct.error):
         raise Malformed(EARLY_END, len(body), f"Produce v{version} request") from None
     except Malformed as failure:
         raise Malformed(failure.why, failure.position, f"Produce v{version} request") from None
 
 
-def _decode_one_plain(data: memoryview) -> ProduceRequest | None:
+def _decode_one(version: int, data: memoryview) -> ProduceRequest | None:
     """One topic with one partition and nothing unusual; anything else, also if it is wrong, is left to _decode_many."""
+    try:
+        if version < FLEXIBLE_FROM:
+            return _decode_one_plain(data)
+        return _decode_one_flexible(data) if version < TOPIC_IDS_FROM else _decode_one_topic_id(data)
+    except (IndexError, struct.error):
+        return None
+
+
+def _decode_one_plain(data: memoryview) -> ProduceRequest | None:
     null, acks, timeout_ms, topics, name_size = _one_plain(data, 0)
     if null != -1 or topics != 1 or name_size < 0:
         return None
@@ -133,7 +138,8 @@ def _records_size(data: memoryview, position: int, first: int, second: int, thir
     return varint(data, position)
 
 
-def _decode_many(version: int, data: memoryview, form: Form) -> ProduceRequest:
+def _decode_many(version: int, data: memoryview) -> ProduceRequest:
+    form = FLEXIBLE if version >= FLEXIBLE_FROM else PLAIN
     transactional_id, position = form.string(data, 0)
     acks, timeout_ms = _acks_and_timeout(data, position)
     room = Room()

@@ -1,0 +1,51 @@
+"""K2: a metadata answer from kept bytes is the same as one that is made anew."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from holdfast.protocol import messages, metadata
+from holdfast.protocol.api import APIS, Key
+
+VERSIONS = range(APIS[Key.METADATA].min_version, APIS[Key.METADATA].max_version + 1)
+Answer = messages.response_class(Key.METADATA)
+Topic = Answer.MetadataResponseTopic
+
+
+def make_answer() -> messages.Message:
+    broker = Answer.MetadataResponseBroker(node_id=0, host="127.0.0.1", port=9092)
+    return Answer(throttle_time_ms=3, brokers=[broker], cluster_id="here", controller_id=0)
+
+
+def make_topic(number: int) -> messages.Message:
+    parts = [
+        Topic.MetadataResponsePartition(
+            partition_index=n, leader_id=0, leader_epoch=5, replica_nodes=[0], isr_nodes=[0]
+        )
+        for n in range(number % 5)
+    ]
+    return Topic(name=f"topic {number}", topic_id=UUID(int=number + 1), is_internal=number % 2 == 1, partitions=parts)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("count", [0, 1, 126, 127, 200])
+def test_kept_topics(version: int, count: int) -> None:
+    """K2: whatever the version, and however many topics."""
+    topics = [make_topic(number) for number in range(count)]
+    whole = make_answer()
+    whole.topics = topics
+    expected = b"".join(messages.encode_response(Key.METADATA, version, whole))
+    kept = [metadata.encode_topic(version, topic) for topic in topics]
+    buffers = metadata.encode_response(version, make_answer(), kept)
+    assert b"".join(buffers) == expected
+    assert all(mine is theirs for mine, theirs in zip(buffers[1:], kept, strict=False))
+
+
+def test_an_answer_with_topics_of_its_own_is_refused() -> None:
+    """Otherwise they would be lost."""
+    answer = make_answer()
+    answer.topics = [make_topic(1)]
+    with pytest.raises(ValueError, match="topics of its own"):
+        metadata.encode_response(12, answer, [])
