@@ -24,6 +24,7 @@ run: $(STAMP)-run
 # test: run all tests, or some of them with TESTS=
 test: install
 	@.ci/install-versitygw
+	@.ci/install-kcat
 	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
 
 # check: style, types, import layers, and no registry host in the repository
@@ -65,6 +66,7 @@ fmt: install
 # docs: write the generated reference pages again
 docs: install
 	@$(BIN)/python docs/tools/reference.py
+	@$(BIN)/python docs/tools/kafka_apis.py
 	@$(BIN)/python docs/tools/guarantees.py
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt

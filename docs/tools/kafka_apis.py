@@ -1,0 +1,82 @@
+"""Writes docs/reference/kafka-apis.md from the broker's tables: `make docs`. With --check it only compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from publish import publish
+
+from holdfast.broker.api.features import FEATURES
+from holdfast.broker.broker_configs import MEANINGS
+from holdfast.broker.codes import Code
+from holdfast.broker.configs import TOPIC_CONFIGS
+from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.table import advertised
+from holdfast.protocol.api import APIS, Key
+
+PAGE = Path(__file__).parents[1] / "reference" / "kafka-apis.md"
+NOTICE = "<!-- Written by docs/tools/kafka_apis.py from the code. Do not edit: change the code, then `make docs`. -->"
+
+REMARKS = {
+    Key.PRODUCE: "versions below {min_version} are listed, since some clients look for them, and refused when used",
+    Key.INIT_PRODUCER_ID: "without a transactional id",
+    Key.DESCRIBE_ACLS: "answered: security is disabled",
+    Key.CREATE_ACLS: "answered: security is disabled",
+    Key.DELETE_ACLS: "answered: security is disabled",
+    Key.ALTER_CONFIGS: "topics only; a broker's settings are fixed while it runs",
+    Key.INCREMENTAL_ALTER_CONFIGS: "topics only; a broker's settings are fixed while it runs",
+    Key.DESCRIBE_CONFIGS: "topics and brokers",
+    Key.ALTER_REPLICA_LOG_DIRS: "refused: there is one directory, or one store",
+    Key.ELECT_LEADERS: "there is one broker: no election is ever needed",
+    Key.ALTER_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
+    Key.LIST_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
+    Key.DESCRIBE_CLIENT_QUOTAS: "what was set is shown",
+    Key.ALTER_CLIENT_QUOTAS: "kept and shown; nothing is throttled by it yet",
+    Key.UPDATE_FEATURES: "levels come with the release",
+}
+
+
+def lines() -> Iterator[str]:
+    yield from [NOTICE, "# Kafka's APIs", ""]
+    yield from ["What the broker tells clients that it can do, in its answer to ApiVersions.", ""]
+    yield from ["| number | API | versions | remark |", "|---|---|---|---|"]
+    rows = advertised()
+    for row in rows:
+        remark = REMARKS.get(row.key, "").format(min_version=row.min_version)
+        yield f"| {row.key:d} | {row.name} | {row.min_version}–{row.max_version} | {remark} |"
+    absent = [each.name for each in APIS.values() if each not in rows]
+    yield from ["", f"Known, but not answered yet: {', '.join(absent)}.", ""]
+    yield from features()
+    yield from topic_configs()
+    yield from error_codes()
+
+
+def features() -> Iterator[str]:
+    yield from ["## Features", "", "| feature | levels | level |", "|---|---|---|"]
+    for name, feature in FEATURES.items():
+        yield f"| `{name}` | {feature.lowest}–{feature.highest} | {feature.level} |"
+    yield ""
+
+
+def topic_configs() -> Iterator[str]:
+    yield from ["## Topic configs", ""]
+    yield "What has no effect is accepted, so that scripts written for Kafka run; an unknown config is refused."
+    yield from ["", "| config | default | effect |", "|---|---|---|"]
+    for config in TOPIC_CONFIGS.values():
+        default = f"the broker's `{config.broker_name}`" if config.broker_name else f"`{config.default}`"
+        yield f"| `{config.name}` | {default if config.default else 'empty'} | {config.effect or 'none'} |"
+    yield ""
+    defaults = BrokerSettings().topic_defaults()
+    named = [f"`{each.broker_name}` `{defaults[each.name]}`" for each in TOPIC_CONFIGS.values() if each.broker_name]
+    yield from [f"The broker's defaults: {', '.join(named)}.", ""]
+    assert all(each.broker_name in MEANINGS for each in TOPIC_CONFIGS.values() if each.broker_name)
+
+
+def error_codes() -> Iterator[str]:
+    yield from ["## Error codes", "", "Those that the broker sends.", "", "| number | code |", "|---|---|"]
+    yield from (f"| {code:d} | {code.name} |" for code in Code)
+
+
+if __name__ == "__main__":
+    publish(PAGE, "\n".join([*lines(), ""]))
