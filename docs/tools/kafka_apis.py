@@ -44,7 +44,7 @@ def lines() -> Iterator[str]:
     rows = advertised()
     for row in rows:
         remark = REMARKS.get(row.key, "").format(min_version=row.min_version)
-        yield f"| {row.key:d} | {row.name} | {row.min_version}–{row.max_version} | {remark} |"
+        yield f"| {row.key:d} | {row.name} | {row.min_version} to {row.max_version} | {remark} |"
     absent = [each.name for each in APIS.values() if each not in rows]
     yield from ["", f"Known, but not answered yet: {', '.join(absent)}.", ""]
     yield from features()
@@ -55,7 +55,7 @@ def lines() -> Iterator[str]:
 def features() -> Iterator[str]:
     yield from ["## Features", "", "| feature | levels | level |", "|---|---|---|"]
     for name, feature in FEATURES.items():
-        yield f"| `{name}` | {feature.lowest}–{feature.highest} | {feature.level} |"
+        yield f"| `{name}` | {feature.lowest} to {feature.highest} | {feature.level} |"
     yield ""
 
 
