@@ -2,6 +2,7 @@
 
 Rejected
 ├── InvalidGroupId             the group's name is empty where a name is needed
+├── TextTooLong                a name is longer than a record can hold
 ├── GroupNotFound              there is no such group
 ├── GroupNotEmpty              the group has members
 ├── GroupFull                  the group has as many members, or as much to remember, as is allowed
@@ -13,8 +14,7 @@ Rejected
 ├── SessionTimeoutOutOfRange   the session timeout is not between the limits
 ├── AssignmentTooLarge         the leader's assignment does not fit into one record
 ├── TopicSubscribed            a member reads this topic: its offsets cannot be deleted
-├── OffsetMetadataTooLarge     the text beside an offset is too long
-└── InvalidOffset              no record has this offset
+└── OffsetMetadataTooLarge     the text beside an offset is too long
 Unavailable
 ├── RebalanceInProgress        join again
 ├── OffsetUndecided            a transaction that wrote this offset is still open
@@ -38,6 +38,16 @@ class InvalidGroupId(Rejected):
     def __init__(self, group_id: str) -> None:
         super().__init__(f"{group_id!r} is no name of a group")
         self.group_id = group_id
+
+
+class TextTooLong(Rejected):
+    """A name is longer than a record can hold."""
+
+    def __init__(self, what: str, size: int, size_max: int) -> None:
+        super().__init__(f"a {what} of {size} bytes is longer than the {size_max} allowed")
+        self.what = what
+        self.size = size
+        self.size_max = size_max
 
 
 class GroupNotFound(Rejected):
@@ -149,14 +159,6 @@ class OffsetMetadataTooLarge(Rejected):
         super().__init__(f"{size} bytes of text beside an offset are more than the {size_max} allowed")
         self.size = size
         self.size_max = size_max
-
-
-class InvalidOffset(Rejected):
-    """No record has this offset."""
-
-    def __init__(self, offset: int) -> None:
-        super().__init__(f"{offset} is no offset that can be committed")
-        self.offset = offset
 
 
 class RebalanceInProgress(Unavailable):

@@ -6,12 +6,15 @@ joined = await coordinator.join("readers", JoinRequest(...))
 await coordinator.close()
 
 Every call raises the errors of `holdfast.coordinator.errors`; what concerns one partition or one member of a request
-is in the result. An answer comes after everything it depends on is durable.
+is in the result. An answer comes after everything it depends on is durable. A call that is cancelled has happened or
+has not; what it began is finished, and nothing else is disturbed.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import cast
 
 from holdfast.coordinator.answers import (
     CommittedOffset,
@@ -22,13 +25,30 @@ from holdfast.coordinator.answers import (
     Joined,
     Synced,
 )
-from holdfast.coordinator.errors import OffsetUndecided
+from holdfast.coordinator.errors import (
+    GroupNotEmpty,
+    GroupNotFound,
+    InvalidGroupId,
+    OffsetMetadataTooLarge,
+    OffsetUndecided,
+    TooManyGroups,
+    TopicSubscribed,
+    UnknownMember,
+    WrongGeneration,
+)
+from holdfast.coordinator.hosted import HostedGroup
+from holdfast.coordinator.joining import check_text
+from holdfast.coordinator.placement import partition_of
 from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.coordinator.settings import GroupSettings
-from holdfast.errors import Rejected
+from holdfast.coordinator.shard import Shard, Surroundings
+from holdfast.coordinator.timers import Alarm, LoopAlarm, Timers
+from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
+
+_LOADS_MAX = 8  # Internal partitions read at the same time.
 
 
 class GroupCoordinator:
@@ -41,41 +61,89 @@ class GroupCoordinator:
         *,
         clock: Clock,
         chance: Chance,
+        alarm: Alarm | None = None,
     ) -> None:
         """`logs` are the partitions of the internal topic, in order; their number must never change."""
-        raise NotImplementedError
+        self._settings = settings or GroupSettings()
+        self._clock = clock
+        self.timers = Timers(clock, alarm or LoopAlarm())
+        around = Surroundings(self._settings, clock, chance, self.timers)
+        self._shards = [Shard(number, partition, around) for number, partition in enumerate(logs)]
 
     # Life
 
     async def load(self) -> None:
-        """Read the internal partitions; each one's groups are served as soon as it is read."""
-        raise NotImplementedError
+        """Read the internal partitions; each one's groups are served as soon as it is read. May be tried again."""
+        at_once = asyncio.Semaphore(_LOADS_MAX)
+
+        async def load(shard: Shard) -> None:
+            async with at_once:
+                await shard.load()
+
+        results = await asyncio.gather(*(load(shard) for shard in self._shards), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        self.timers.call_at(self.timers.now() + self._settings.offsets_check_ms, self._expire_offsets)
 
     async def close(self) -> None:
-        """Answer everybody who waits with CoordinatorStopped, and take no more."""
-        raise NotImplementedError
+        """Answer everybody who waits with CoordinatorStopped, take no more, and wait until all is durable."""
+        self.timers.stop()
+        await asyncio.gather(*(shard.close() for shard in self._shards))
 
     def partition_of(self, group_id: str) -> int:
         """The internal partition that holds a group."""
-        raise NotImplementedError
+        return partition_of(group_id, len(self._shards))
+
+    def _shard(self, group_id: str) -> Shard:
+        check_text("group id", group_id)
+        return self._shards[self.partition_of(group_id)]
+
+    async def _find(self, group_id: str) -> HostedGroup | None:
+        return await self._shard(group_id).find(group_id)
+
+    async def _find_or_create(self, group_id: str) -> HostedGroup:
+        found = await self._find(group_id)
+        if found is not None:
+            return found
+        if sum(len(shard.groups) for shard in self._shards) >= self._settings.groups_max:
+            raise TooManyGroups(self._settings.groups_max)
+        return self._shard(group_id).create(group_id)
 
     # Membership
 
     async def join(self, group_id: str, request: JoinRequest) -> Joined:
         """Waits until the generation is complete. A new member may get MemberIdRequired, with its id."""
-        raise NotImplementedError
+        if not group_id:
+            raise InvalidGroupId(group_id)
+        hosted = await (self._find(group_id) if request.member_id else self._find_or_create(group_id))
+        if hosted is None:
+            raise UnknownMember(group_id, request.member_id)
+        return cast(Joined, await hosted.ask(lambda ticket, now: hosted.group.join(request, ticket, now)))
 
     async def sync(self, group_id: str, request: SyncRequest) -> Synced:
         """Waits for the leader's assignment."""
-        raise NotImplementedError
+        hosted = await self._find_member(group_id, request.caller)
+        return cast(Synced, await hosted.ask(lambda ticket, now: hosted.group.sync(request, ticket, now)))
 
     async def heartbeat(self, group_id: str, caller: Caller) -> None:
         """I am still here. RebalanceInProgress: join again."""
-        raise NotImplementedError
+        hosted = await self._find_member(group_id, caller)
+        await hosted.ask(lambda ticket, now: hosted.group.heartbeat(caller, ticket, now))
 
     async def leave(self, group_id: str, members: Sequence[Leaving]) -> list[Rejected | None]:
-        """Remove members; one result each, in order. GroupNotFound is raised as UnknownMember in each result."""
-        raise NotImplementedError
+        """Remove members; one result each, in order. Of a group that is not there nobody is a member."""
+        hosted = await self._find(group_id)
+        if hosted is None:
+            return [UnknownMember(group_id, each.member_id) for each in members]
+        answer = await hosted.ask(lambda ticket, now: hosted.group.leave(members, ticket, now))
+        return cast(list[Rejected | None], answer)
+
+    async def _find_member(self, group_id: str, caller: Caller) -> HostedGroup:
+        hosted = await self._find(group_id)
+        if hosted is None:
+            raise UnknownMember(group_id, caller.member_id)
+        return hosted
 
     # Offsets
 
@@ -83,34 +151,110 @@ class GroupCoordinator:
         self, group_id: str, caller: Caller, offsets: Mapping[TopicPartition, OffsetToCommit]
     ) -> dict[TopicPartition, Rejected | None]:
         """Durable on return, except where an error stands."""
-        raise NotImplementedError
+        shard = self._shard(group_id)
+        await shard.writer.room()
+        hosted = await self._find(group_id)
+        if hosted is None:
+            if caller.generation >= 0:
+                raise WrongGeneration(group_id, caller.generation, 0)
+            hosted = await self._find_or_create(group_id)
+        await self._check_commit(hosted, caller)
+        refused = {partition: self._refusal(each) for partition, each in offsets.items()}
+        now_ms = self._clock.now_ms()
+        changes = {
+            partition: CommittedOffset(each.offset, each.leader_epoch, each.metadata, now_ms, each.expires_at_ms)
+            for partition, each in offsets.items()
+            if refused[partition] is None
+        }
+        if changes:
+            await hosted.change_offsets(changes)
+        else:
+            shard.drop_if_unused(hosted)
+        return refused
+
+    async def _check_commit(self, hosted: HostedGroup, caller: Caller) -> None:
+        try:
+            hosted.group.check_commit(caller, self.timers.now())
+        except HoldfastError:
+            await hosted.settled()
+            raise
+
+    def _refusal(self, offset: OffsetToCommit) -> Rejected | None:
+        size = len(offset.metadata.encode())
+        if size > self._settings.offset_metadata_size_max:
+            return OffsetMetadataTooLarge(size, self._settings.offset_metadata_size_max)
+        return None
 
     async def fetch_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None = None, *, require_stable: bool = False
     ) -> dict[TopicPartition, CommittedOffset | OffsetUndecided | None]:
         """What is committed and durable; None: nothing. Without partitions: all that is committed."""
-        raise NotImplementedError
+        hosted = await self._find(group_id)
+        if hosted is None:
+            return dict.fromkeys(partitions or ())
+        table = hosted.offsets
+        wanted = table.partitions if partitions is None else partitions
+        found: dict[TopicPartition, CommittedOffset | OffsetUndecided | None] = {}
+        for partition in wanted:
+            undecided = require_stable and table.is_undecided(partition)
+            found[partition] = OffsetUndecided(group_id, *partition) if undecided else table.get(partition)
+        return found
 
     async def delete_offsets(
         self, group_id: str, partitions: Collection[TopicPartition]
     ) -> dict[TopicPartition, Rejected | None]:
         """Forget offsets of topics that no member reads: else TopicSubscribed, or GroupNotEmpty for the whole."""
-        raise NotImplementedError
+        hosted = await self._find(group_id)
+        if hosted is None:
+            raise GroupNotFound(group_id)
+        topics = hosted.group.topics()
+        if topics is None:
+            raise GroupNotEmpty(group_id)  # Its members may read anything.
+        results: dict[TopicPartition, Rejected | None] = {
+            each: TopicSubscribed(group_id, each.topic) if each.topic in topics else None for each in partitions
+        }
+        known = hosted.offsets.known()
+        changes = dict.fromkeys(each for each, refusal in results.items() if refusal is None and each in known)
+        if changes:
+            await hosted.change_offsets(changes)
+        return results
 
     async def forget_topics(self, is_gone: Callable[[str], bool]) -> None:
         """Forget all groups' offsets of topics that are deleted. To be called after `load`, too."""
-        raise NotImplementedError
+        waits = []
+        for shard in self._shards:
+            shard.check_ready()
+            for hosted in shard.groups.values():
+                gone = dict.fromkeys(each for each in hosted.offsets.known() if is_gone(each.topic))
+                if gone:
+                    waits.append(hosted.change_offsets(gone))
+        await asyncio.gather(*waits)
+
+    def _expire_offsets(self, now: int) -> None:
+        for shard in self._shards:
+            shard.expire_offsets(self._clock.now_ms())
+        self.timers.call_at(now + self._settings.offsets_check_ms, self._expire_offsets)
 
     # Operators
 
     async def describe(self, group_id: str) -> GroupDescription:
         """One group; GroupNotFound if there is none."""
-        raise NotImplementedError
+        hosted = await self._find(group_id)
+        if hosted is None:
+            raise GroupNotFound(group_id)
+        return hosted.group.describe()
 
     def list_groups(self, states: Collection[GroupState] = (), types: Collection[GroupType] = ()) -> list[GroupListing]:
         """All groups, or those in some of these states and of some of these types."""
-        raise NotImplementedError
+        for shard in self._shards:
+            shard.check_ready()
+        lines = [hosted.group.listing() for shard in self._shards for hosted in shard.groups.values()]
+        return [line for line in lines if (not states or line.state in states) and (not types or line.type in types)]
 
     async def delete_group(self, group_id: str) -> None:
         """Delete an empty group with its offsets. Durable on return."""
-        raise NotImplementedError
+        shard = self._shard(group_id)
+        hosted = await shard.find(group_id)
+        if hosted is None:
+            raise GroupNotFound(group_id)
+        await shard.delete(hosted)

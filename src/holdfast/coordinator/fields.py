@@ -1,0 +1,95 @@
+"""Fields of stored records, in Kafka's binary forms, read within bounds.
+
+plain:     string = | size i16, -1 for null | utf-8 |, bytes = | size i32, -1 for null | … |, array = | count i32 | … |
+flexible:  string, bytes, array = | size or count + 1 as unsigned varint, 0 for null | … |, each struct ends with
+           tagged fields = | count uvarint | tag uvarint | size uvarint | … |, which are skipped here.
+"""
+
+from __future__ import annotations
+
+import struct
+
+_VARINT_BITS_MAX = 35
+
+
+class Malformed(ValueError):
+    """The bytes end too early, or contradict each other."""
+
+
+class Reader:
+    """Reads one record from its start to its end."""
+
+    def __init__(self, data: bytes | memoryview, *, flexible: bool = False) -> None:
+        self._data = memoryview(data)
+        self._at = 0
+        self.flexible = flexible
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+    def i16(self) -> int:
+        return int.from_bytes(self._take(2), "big", signed=True)
+
+    def i32(self) -> int:
+        return int.from_bytes(self._take(4), "big", signed=True)
+
+    def i64(self) -> int:
+        return int.from_bytes(self._take(8), "big", signed=True)
+
+    def nullable_string(self) -> str | None:
+        size = self._uvarint() - 1 if self.flexible else self.i16()
+        return None if size == -1 else str(self._take(size), "utf-8")
+
+    def string(self) -> str:
+        text = self.nullable_string()
+        if text is None:
+            raise Malformed("a text is missing")
+        return text
+
+    def bytes(self) -> bytes:
+        """Null reads as empty."""
+        size = self._uvarint() - 1 if self.flexible else self.i32()
+        return b"" if size == -1 else bytes(self._take(size))
+
+    def count(self) -> int:
+        """The count of an array, each item of which has at least one byte. Null reads as empty."""
+        count = self._uvarint() - 1 if self.flexible else self.i32()
+        if not -1 <= count <= self.left:
+            raise Malformed(f"{count} items do not fit into {self.left} bytes")
+        return max(count, 0)
+
+    def end_struct(self) -> None:
+        """Skip the tagged fields, if there can be any."""
+        if self.flexible:
+            for _ in range(self._uvarint()):
+                self._uvarint()
+                self._take(self._uvarint())
+
+    def _uvarint(self) -> int:
+        number = 0
+        for shift in range(0, _VARINT_BITS_MAX, 7):
+            byte = self._take(1)[0]
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return number
+        raise Malformed("a number has more than five bytes")
+
+    def _take(self, size: int) -> memoryview:
+        if not 0 <= size <= self.left:
+            raise Malformed(f"{size} bytes are promised where {self.left} are left")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+
+def string(text: str | None) -> bytes:
+    """A text, or null, in the plain form."""
+    if text is None:
+        return b"\xff\xff"
+    data = text.encode()
+    return struct.pack(">h", len(data)) + data
+
+
+def bytes_field(data: bytes) -> bytes:
+    """Bytes in the plain form."""
+    return struct.pack(">i", len(data)) + data

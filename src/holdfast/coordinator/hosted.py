@@ -1,0 +1,184 @@
+"""One group and its offsets over the log: what changes is written, and answers wait until it is durable.
+
+While a group's record is on its way to the disk, no other one follows it; the next one covers everything that has
+changed meanwhile. So a burst of members that leave costs a few records, not one each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+from holdfast.coordinator.answers import GroupState
+from holdfast.coordinator.group import ClassicGroup
+from holdfast.coordinator.member import Answer, Result, Ticket
+from holdfast.coordinator.offsets import Changes, OffsetTable
+from holdfast.coordinator.records import group_record, offset_record
+from holdfast.coordinator.timers import Timers
+from holdfast.coordinator.writer import Writer
+from holdfast.errors import HoldfastError
+from holdfast.io.clock import Clock
+
+Ask = Callable[[Ticket, int], list[Answer]]
+
+
+class HostedGroup:
+    """One group. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        group: ClassicGroup,
+        offsets: OffsetTable,
+        writer: Writer,
+        timers: Timers,
+        clock: Clock,
+        *,
+        since_ms: int | None = None,
+    ) -> None:
+        self.group = group
+        self.offsets = offsets
+        self.is_stored = since_ms is not None  # The log may have a record of it.
+        self.since_ms = clock.now_ms() if since_ms is None else since_ms  # When it came into its state.
+        self.on_change: Callable[[HostedGroup], None] = lambda _: None
+        self._writer = writer
+        self._timers = timers
+        self._clock = clock
+        self._written = group.revision  # The revision that is in the log …
+        self._durable = group.revision  # … and that is durable there.
+        self._held: deque[tuple[int, Answer]] = deque()  # Answers, and the revision that must be durable first.
+        self._ending = False
+        timers.call_at(group.deadline, self.tick)
+
+    # Membership
+
+    async def ask(self, ask: Ask) -> Result:
+        """Let the group do something, and wait for the answer."""
+        ticket: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._run(lambda now: ask(ticket, now))
+        return await ticket
+
+    async def settled(self) -> None:
+        """Wait until everything the group has decided is durable."""
+        await self.ask(lambda ticket, _: [Answer(ticket, None)])
+
+    def tick(self, now: int) -> None:
+        """Do what is due."""
+        del now
+        self._run(self.group.tick)
+
+    def end(self, failure: HoldfastError) -> None:
+        """Answer whoever waits, and take no more."""
+        self._run(lambda _: self.group.end(failure))
+
+    def _run(self, step: Callable[[int], list[Answer]]) -> None:
+        before = self.group.state
+        answers = step(self._timers.now())
+        if self.group.state is not before:
+            self.since_ms = self._clock.now_ms()
+        self._held.extend((self.group.revision, answer) for answer in answers)
+        self._write()
+        self._release()
+        if self.group.state is GroupState.DEAD:
+            self._timers.forget(self.tick)
+        self._timers.call_at(self.group.deadline, self.tick)
+        self.on_change(self)
+
+    # The group's record
+
+    def _write(self) -> None:
+        revision = self.group.revision
+        is_on_the_way = self._written > self._durable
+        if self._ending or is_on_the_way or revision == self._written:
+            return
+        record = group_record(self.group.id, self.group.image(self.since_ms), self._clock.now_ms())
+        try:
+            self._writer.append([record], lambda _, failure: self._note_durable(revision, failure))
+        except HoldfastError as failure:
+            self._fail(failure)
+            return
+        self._written = revision
+        self.is_stored = True
+
+    def _note_durable(self, revision: int, failure: BaseException | None) -> None:
+        if failure is not None:
+            self._fail(failure)
+            return
+        self._durable = revision
+        self._write()
+        self._release()
+        self.on_change(self)
+
+    def _release(self) -> None:
+        """Send the answers that wait for nothing any more."""
+        while self._held and self._held[0][0] <= self._durable:
+            _, (ticket, result) = self._held.popleft()
+            _send(ticket, result)
+
+    def _fail(self, failure: BaseException) -> None:
+        """The log has stopped: nothing that is not durable may be told."""
+        self._ending = True
+        held = [answer for _, answer in self._held] + self.group.end(cast(HoldfastError, failure))
+        self._held.clear()
+        for ticket, _ in held:
+            _send(ticket, failure)
+
+    # Offsets
+
+    def change_offsets(self, changes: Changes) -> asyncio.Future[None]:
+        """Write offsets, or take them back; done once that is durable and shown. Happens also if nobody waits."""
+        now_ms = self._clock.now_ms()
+        records = [offset_record(self.group.id, partition, value, now_ms) for partition, value in changes.items()]
+        finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(at: int, failure: BaseException | None) -> None:
+            if failure is None:
+                self.offsets.finish(changes, at)
+            _send(finished, failure)
+            self.on_change(self)
+
+        self._writer.append(records, done)
+        self.offsets.begin(changes)
+        self.is_stored = True
+        return finished
+
+    # The end
+
+    def delete(self) -> asyncio.Future[None]:
+        """Take back everything that is stored; done once that is durable."""
+        changes: Changes = dict.fromkeys(self.offsets.known())
+        now_ms = self._clock.now_ms()
+        records = [offset_record(self.group.id, partition, None, now_ms) for partition in changes]
+        deleted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(at: int, failure: BaseException | None) -> None:
+            if failure is not None:
+                self._fail(failure)
+            else:
+                self.offsets.finish(changes, at)
+                self._durable = self.group.revision
+                self._release()
+            _send(deleted, failure)
+
+        self._writer.append([*records, group_record(self.group.id, None, now_ms)], done)
+        self.offsets.begin(changes)
+        self._ending = True
+        self._timers.forget(self.tick)
+        return deleted
+
+    @property
+    def is_unused(self) -> bool:
+        """Nobody would miss it."""
+        return self.group.is_unused and self.offsets.is_unused and not self._held
+
+
+def _send(ticket: Ticket, result: object) -> None:
+    """Answer, unless whoever asked has gone."""
+    assert isinstance(ticket, asyncio.Future)
+    if ticket.done():
+        return
+    if isinstance(result, BaseException):
+        ticket.set_exception(result)
+    else:
+        ticket.set_result(result)

@@ -1,0 +1,93 @@
+"""What one internal partition holds: its records from the first to the last, of which the last of each key counts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from holdfast.coordinator.image import GroupImage
+from holdfast.coordinator.offsets import OffsetTable
+from holdfast.coordinator.records import GroupKey, OffsetKey, UnknownKey, decode_group, decode_key, decode_offset
+from holdfast.log.partition import PartitionLog
+from holdfast.record.batch import BatchHeader, split
+from holdfast.record.errors import stored
+from holdfast.record.marker import MarkerKind, read_marker
+from holdfast.record.records import Record, read_records
+
+log = logging.getLogger(__name__)
+
+_READ_SIZE_MAX = 1 << 20  # Bytes at a time, so that others get their turn.
+
+
+class Loaded:
+    """Groups and offsets, as the records so far have them."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._skipped: dict[int, int] = {}  # Kinds of keys that are not understood, and how many of each.
+        self._open: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
+        self.images: dict[str, GroupImage] = {}
+        self.offsets: dict[str, OffsetTable] = {}
+
+    @property
+    def group_ids(self) -> set[str]:
+        """All groups of which anything is left."""
+        return {*self.images, *(group_id for group_id, table in self.offsets.items() if not table.is_unused)}
+
+    def add(self, buffers: Sequence[memoryview]) -> None:
+        """Go through more batches."""
+        with stored(self._place):
+            for buffer in buffers:
+                for header, batch in split(buffer):
+                    self._add_batch(header, batch)
+
+    def _add_batch(self, header: BatchHeader, batch: memoryview) -> None:
+        if header.is_control:
+            marker = read_marker(batch)
+            for group_id in self._open.pop(marker.producer_id, ()):
+                self.offsets[group_id].decide(marker.producer_id, commit=marker.kind == MarkerKind.COMMIT)
+            return
+        for record in read_records(batch):
+            self._add_record(header, record)
+
+    def _add_record(self, header: BatchHeader, record: Record) -> None:
+        key = decode_key(record.key)
+        if isinstance(key, OffsetKey):
+            self._add_offset(header, key, record)
+        elif isinstance(key, GroupKey):
+            self._add_group(key, record)
+        else:
+            self._skip(key)
+
+    def _add_group(self, key: GroupKey, record: Record) -> None:
+        if record.value is None:
+            self.images.pop(key.group_id, None)
+        else:
+            self.images[key.group_id] = decode_group(record.value)
+
+    def _add_offset(self, header: BatchHeader, key: OffsetKey, record: Record) -> None:
+        table = self.offsets.setdefault(key.group_id, OffsetTable())
+        value = None if record.value is None else decode_offset(record.value)
+        at = record.offset or 0
+        if header.is_transactional and value is not None:
+            table.apply_pending(header.producer_id, {key.partition: value}, at)
+            self._open.setdefault(header.producer_id, set()).add(key.group_id)
+        else:
+            table.apply({key.partition: value}, at)
+
+    def _skip(self, key: UnknownKey) -> None:
+        if key.kind not in self._skipped:
+            log.warning("%s: records of kind %d are not understood, and skipped", self._place, key.kind)
+        self._skipped[key.kind] = self._skipped.get(key.kind, 0) + 1
+
+
+async def load(partition: PartitionLog, place: str) -> Loaded:
+    """Read a whole internal partition."""
+    loaded = Loaded(place)
+    offset = partition.marks.log_start
+    while True:
+        found = await partition.read(offset, None, _READ_SIZE_MAX)
+        await partition.ground.calls.run(loaded.add, found.buffers)
+        if found.end_reached:
+            return loaded
+        offset = found.next_offset

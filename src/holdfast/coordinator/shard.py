@@ -1,0 +1,156 @@
+"""One internal partition: the groups in it, and the log that they are written to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from holdfast.coordinator.answers import GroupState
+from holdfast.coordinator.errors import CoordinatorLoading, CoordinatorStopped
+from holdfast.coordinator.group import ClassicGroup
+from holdfast.coordinator.hosted import HostedGroup
+from holdfast.coordinator.loader import load
+from holdfast.coordinator.offsets import OffsetTable
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.settings import GroupSettings
+from holdfast.coordinator.timers import Timers
+from holdfast.coordinator.writer import Writer
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+from holdfast.log.partition import PartitionLog
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all shards share."""
+
+    settings: GroupSettings
+    clock: Clock
+    chance: Chance
+    timers: Timers
+
+
+class Shard:
+    """Belongs to one event loop."""
+
+    def __init__(self, number: int, partition: PartitionLog, around: Surroundings) -> None:
+        self.number = number
+        self.writer = Writer(partition)
+        self.groups: dict[str, HostedGroup] = {}
+        self.is_loaded = False
+        self._partition = partition
+        self._around = around
+        self._leaving: dict[str, asyncio.Future[None]] = {}  # Groups whose deletion is on its way to the disk.
+        self._stopped = False
+
+    # Life
+
+    async def load(self) -> None:
+        """Read the partition; from then on its groups are served."""
+        if self.is_loaded:
+            return
+        loaded = await load(self._partition, f"internal partition {self.number}")
+        for group_id in sorted(loaded.group_ids):
+            group = self._new_group(group_id)
+            image = loaded.images.get(group_id)
+            if image is not None:
+                group.restore(image, self._around.timers.now())
+            since_ms = max(image.since_ms, 0) if image is not None else 0
+            self._host(group, loaded.offsets.get(group_id), since_ms)
+        self.is_loaded = True
+        if self.groups:
+            log.info("internal partition %d is loaded: %d groups", self.number, len(self.groups))
+
+    async def close(self) -> None:
+        """Answer whoever waits, and wait until what was written is durable."""
+        self._stopped = True
+        for hosted in list(self.groups.values()):
+            hosted.end(CoordinatorStopped())
+        await self.writer.drain()
+
+    # Groups
+
+    async def find(self, group_id: str) -> HostedGroup | None:
+        """A group, if there is one. One that is being deleted is waited for: until then its offsets may yet stay."""
+        self.check_ready()
+        while group_id in self._leaving:
+            await asyncio.wait([self._leaving[group_id]])
+            self.check_ready()
+        return self.groups.get(group_id)
+
+    def check_ready(self) -> None:
+        if self._stopped:
+            raise CoordinatorStopped
+        if not self.is_loaded:
+            raise CoordinatorLoading(self.number)
+
+    def create(self, group_id: str) -> HostedGroup:
+        """A group that is not there yet. It goes by itself if nobody comes to use it."""
+        return self._host(self._new_group(group_id), None, None)
+
+    def _new_group(self, group_id: str) -> ClassicGroup:
+        around = self._around
+        return ClassicGroup(group_id, around.settings, around.chance, self.writer.record_size_max)
+
+    def _host(self, group: ClassicGroup, offsets: OffsetTable | None, since_ms: int | None) -> HostedGroup:
+        around = self._around
+        hosted = HostedGroup(
+            group, offsets or OffsetTable(), self.writer, around.timers, around.clock, since_ms=since_ms
+        )
+        hosted.on_change = self.drop_if_unused
+        self.groups[group.id] = hosted
+        return hosted
+
+    def drop_if_unused(self, hosted: HostedGroup) -> None:
+        """Forget a group that nobody uses and of which nothing was ever stored."""
+        if hosted.is_unused and not hosted.is_stored and self.groups.get(hosted.group.id) is hosted:
+            del self.groups[hosted.group.id]
+            self._around.timers.forget(hosted.tick)
+
+    async def delete(self, hosted: HostedGroup) -> None:
+        """Delete an empty group with its offsets. Durable on return; happens also if nobody waits."""
+        hosted.group.check_delete()
+        await asyncio.shield(self._start_delete(hosted))
+
+    def _start_delete(self, hosted: HostedGroup) -> asyncio.Future[None]:
+        group_id = hosted.group.id
+        deleted = hosted.delete()
+        self._leaving[group_id] = deleted
+
+        def gone(future: asyncio.Future[None]) -> None:
+            del self._leaving[group_id]
+            if future.exception() is None:
+                del self.groups[group_id]
+
+        deleted.add_done_callback(gone)
+        return deleted
+
+    # Retention
+
+    def expire_offsets(self, now_ms: int) -> None:
+        """Take back offsets that nobody has needed for long, and groups of which nothing else is left."""
+        for hosted in list(self.groups.values()):
+            if hosted.group.id in self._leaving:
+                continue
+            expired = self._expired(hosted, now_ms)
+            if hosted.group.is_unused and len(expired) == len(hosted.offsets.known()):
+                log.info("group %s is empty and its offsets have expired: it is deleted", hosted.group.id)
+                self._start_delete(hosted)
+            elif expired:
+                log.info("group %s: %d offsets have expired", hosted.group.id, len(expired))
+                hosted.change_offsets(dict.fromkeys(expired)).add_done_callback(lambda future: future.exception())
+
+    def _expired(self, hosted: HostedGroup, now_ms: int) -> list[TopicPartition]:
+        group, retention_ms = hosted.group, self._around.settings.offsets_retention_ms
+        if group.state is GroupState.EMPTY:
+            since_ms = (
+                hosted.since_ms if group.protocol_type else None
+            )  # Without members, only commits are signs of life.
+            return hosted.offsets.expired(now_ms, retention_ms, since_ms)
+        topics = group.topics()
+        if group.state is not GroupState.STABLE or topics is None:
+            return []
+        return hosted.offsets.expired(now_ms, retention_ms, None, topics)

@@ -1,0 +1,71 @@
+"""Appends to one internal partition, and tells in the order of the log when what was appended is durable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+
+from holdfast.log.partition import PartitionLog
+from holdfast.record.build import build
+from holdfast.record.layout import HEADER_SIZE
+from holdfast.record.records import Record
+
+_RECORD_OVERHEAD = 40  # Bytes at most that a record's own frame adds to key and value.
+
+Done = Callable[[int, BaseException | None], None]  # Told where the first record is, and what went wrong, if anything.
+
+
+class Writer:
+    """Belongs to one event loop."""
+
+    def __init__(self, log: PartitionLog) -> None:
+        assert log.settings.durability == "fsync", "what is acknowledged here must survive"
+        self._log = log
+        self._door = asyncio.Lock()  # First come, first served.
+        self._waits: set[asyncio.Future[None]] = set()
+
+    @property
+    def record_size_max(self) -> int:
+        """Bytes of key and value that one record may have."""
+        return self._log.settings.batch_size_max - HEADER_SIZE - _RECORD_OVERHEAD
+
+    async def room(self) -> None:
+        """Wait until there is room in the log. Whoever came earlier goes on earlier."""
+        async with self._door:
+            await self._log.ground.room()
+
+    def append(self, records: Sequence[Record], done: Done) -> None:
+        """Append without waiting; `done` is called once everything is durable, or never will be.
+
+        All records are checked before the first is appended. `done` is never called before this returns.
+        """
+        log = self._log
+        checked = [each for part in self._parts(records) for each in log.check_batches(build(part))]
+        places = [log.append_one(header, batch) for header, batch in checked]
+        wait = log.durable.reached(places[-1].end_offset)
+        self._waits.add(wait)
+
+        def tell(future: asyncio.Future[None]) -> None:
+            self._waits.discard(future)
+            done(places[0].base_offset, future.exception())
+
+        wait.add_done_callback(tell)
+
+    def _parts(self, records: Sequence[Record]) -> Iterator[list[Record]]:
+        """As few batches as are allowed by their size."""
+        part: list[Record] = []
+        left = self.record_size_max
+        for record in records:
+            size = len(record.key or b"") + len(record.value or b"") + _RECORD_OVERHEAD
+            if part and size > left:
+                yield part
+                part, left = [], self.record_size_max
+            part.append(record)
+            left -= size
+        yield part
+
+    async def drain(self) -> None:
+        """Wait until everybody has been told."""
+        while self._waits:
+            await asyncio.wait(self._waits)
+            await asyncio.sleep(0)  # Callbacks run after the futures are done.
