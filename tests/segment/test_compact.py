@@ -323,6 +323,23 @@ def test_changes_come_one_by_one_so_that_no_put_waits_long_for_its_commit():
     assert len(part.contents()) == 801
 
 
+def test_a_put_that_the_store_repeated_by_itself_is_no_failure():
+    """A3: the name is random, so what is there is our own."""
+    part = Partition()
+    part.add((b"a", b"1"), (b"a", b"2"))
+    part.flush()
+    put = part.objects.put_if_absent
+
+    def put_twice(name, data):
+        put(name, data)
+        if name.startswith("segments/"):
+            put(name, data)
+
+    part.objects.put_if_absent = put_twice
+    part.compact()
+    assert part.contents() == [(1, b"a", b"2")]
+
+
 def test_dirty_ratio():
     """K6: how much compaction would look at anew."""
     part = Partition()

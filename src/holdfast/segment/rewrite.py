@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.io.objects import Objects
+from holdfast.io.objects import Exists, Objects
 from holdfast.segment.changes import Replace
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.manifest import Cleaned
@@ -86,7 +87,8 @@ class Rewrite:
             end=end,
             compacted=self.compacted,
         )
-        self.shop.objects.put_if_absent(info.name, buffers)
+        with contextlib.suppress(Exists):  # The name is random: it is our own, put again below us after a lost answer.
+            self.shop.objects.put_if_absent(info.name, buffers)
         self._new.append(info)
         self._aborted = [each for each in self._aborted if each.last_offset >= end]
         self._buffers, self.size, self.start = [], 0, end
