@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from types import SimpleNamespace
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -110,11 +110,10 @@ def open_log(store: WatchedObjects, home: PartitionId, patience: Patience) -> Ca
 @pytest.fixture
 def make_info(home: PartitionId) -> Callable[..., SegmentInfo]:
     """A row for `[base, end)`, without an object behind it."""
-    made = SimpleNamespace(count=0)
+    numbers = count(1)  # Safe to share between threads.
 
     def make(base: int, end: int, **values: Any) -> SegmentInfo:
-        made.count += 1
-        name = segment_name(home, base, end, 1, f"{made.count:016x}")
+        name = segment_name(home, base, end, 1, f"{next(numbers):016x}")
         plain = {
             "size": 1000,
             "tail_size": 200,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from holdfast.errors import Corrupt, Fenced, Rejected, Unavailable
+from holdfast.io.local_objects import LocalObjects
+from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.objects import StoreFailed
 from holdfast.io.versions import FULL_EVERY, GRACE_S, Versions
 from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
@@ -19,6 +23,7 @@ from holdfast.segment.errors import (
 )
 from holdfast.segment.manifest_json import encode
 from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest_log import Contended
 
 
 @pytest.fixture
@@ -228,6 +233,36 @@ def test_two_that_make_the_first_version_agree(open_log, store):
     store.before["put_if_absent"] = lambda _: made.append(0) or (len(made) == 1 and open_log("quick"))
     slow = open_log("slow")
     assert slow.manifest.stamp.writer == "quick"
+
+
+@pytest.mark.parametrize("kind", ["memory", "directory"])
+def test_many_writers_at_once_lose_nothing(open_log, make_info, clock, tmp_path, kind):
+    """L2: four threads, one epoch, real stores: every commit that returned is there once, and the list tiles."""
+    objects = MemoryObjects() if kind == "memory" else LocalObjects(tmp_path)
+    open_log(objects=objects)
+    done = []
+
+    def write(writer):
+        log = open_log(writer, objects=objects)
+        for _ in range(20):
+            while True:
+                base = log.manifest.flushed
+                info = make_info(base, base + 1)
+                try:
+                    log.commit(Append((info,), base + 1, {}, clock.monotonic()))
+                except (DoesNotFit, Contended):
+                    continue
+                done.append(info.name)
+                break
+
+    threads = [threading.Thread(target=write, args=(f"writer {number}",)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    manifest = open_log(objects=objects).manifest
+    assert sorted(done) == sorted(each.name for each in manifest.segments)
+    assert (len(done), manifest.flushed, manifest.version) == (80, 80, 80)
 
 
 def test_writer_paused_lists_again_before_it_commits(open_log, append, store, clock):
