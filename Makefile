@@ -8,6 +8,8 @@ DATA ?= ./data
 SEEDS ?= 1000
 TESTS ?=
 CODE := src tests benchmarks examples docs .ci
+# Where there is none, PySpark would only take room.
+JVM := $(shell command -v java)
 
 # help: list the targets
 help:
@@ -22,9 +24,10 @@ run: $(STAMP)-run
 	$(BIN)/holdfast serve --data $(DATA)
 
 # test: run all tests, or some of them with TESTS=
-test: install
+test: install $(if $(JVM),$(STAMP)-spark)
 	@.ci/install-versitygw
 	@.ci/install-kcat
+	@.ci/install-java-clients
 	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
 
 # check: style, types, import layers, and no registry host in the repository
@@ -92,4 +95,8 @@ $(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
 
 $(STAMP)-dev: $(STAMP)-run requirements/dev.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(STAMP)-spark: $(STAMP)-dev requirements/spark.txt
+	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/spark.txt
 	@touch $@
