@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from holdfast.protocol.errors import Malformed
 
-ITEMS_MAX = 250_000  # Of one message: an item may be one byte on the wire and some hundred in memory.
+ITEMS_MAX = 100_000  # Of one message: an item may be one byte on the wire and 300 in memory.
 EARLY_END = "the message ends too early"
 
 _NULL_ARRAY = "an array that must be there is null"
