@@ -92,12 +92,13 @@ def test_a_callback_that_comes_while_others_are_called_runs_last(wal: Wal) -> No
 
     def first(_: Exception | None) -> None:
         order.append(0)
-        wal.flush(lambda _: order.append(1))
         entered.set()
         leave.wait(10)
 
-    wal.append(LogId(1, 0), [b"entry"])
-    wal.flush(first)
+    with writer_held(wal):
+        append(wal, 1)
+        wal.flush(first)
+        wal.flush(lambda _: order.append(1))
     assert entered.wait(10)
     wal.flush(lambda _: order.append(2))
     leave.set()

@@ -1,0 +1,246 @@
+"""Known ways to get a write-ahead log wrong."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+SEARCH = "tests/wal/test_crash_search.py::test_ten_thousand_crashes[0]"
+
+BUGS = [
+    Bug(
+        "ack before fsync",
+        (
+            Edit(
+                "wal/rounds.py",
+                "                self._writer.write(round_)\n"
+                "                self._note_durable(round_)\n"
+                "                round_.finish(None)\n",
+                "                round_.finish(None)\n"
+                "                self._writer.write(round_)\n"
+                "                self._note_durable(round_)\n",
+            ),
+        ),
+        ("tests/wal/test_flush.py::test_one_fsync_for_all_who_wait", SEARCH),
+    ),
+    Bug(
+        "no fsync at all",
+        (
+            Edit(
+                "wal/writer.py",
+                "self._write_at(round_.start, round_.buffers, round_.size)\n        self._file.sync()\n",
+                "self._write_at(round_.start, round_.buffers, round_.size)\n",
+            ),
+        ),
+        (SEARCH,),
+    ),
+    Bug(
+        "fsync retried after it failed",
+        (
+            Edit(
+                "wal/writer.py",
+                "self._write_at(round_.start, round_.buffers, round_.size)\n        self._file.sync()\n",
+                "self._write_at(round_.start, round_.buffers, round_.size)\n"
+                "        try:\n"
+                "            self._file.sync()\n"
+                "        except OSError:\n"
+                "            self._file.sync()\n",
+            ),
+        ),
+        ("tests/wal/test_failures.py::test_a_failed_fsync_is_never_repeated", SEARCH),
+    ),
+    Bug(
+        "the log goes on after a failure",
+        (
+            Edit(
+                "wal/rounds.py",
+                "            self._stop(failure)  # Never retry an fsync: the pages may already be gone.\n",
+                "            self._writing = []\n",
+            ),
+        ),
+        ("tests/wal/test_failures.py::test_a_failure_stops_the_log_for_good",),
+    ),
+    Bug(
+        "torn tail kept: the next head counts it as part of the chunk before",
+        (
+            Edit(
+                "wal/replay.py",
+                "recovered.predecessor, recovered.predecessor_end = link.name.id, end\n",
+                "recovered.predecessor = link.name.id\n"
+                "            recovered.predecessor_end = tail.end if link is links[-1] and tail.torn else end\n",
+            ),
+        ),
+        ("tests/wal/test_torn.py",),
+    ),
+    Bug(
+        "torn tail kept: frames behind a bad one are taken, too",
+        (
+            Edit(
+                "wal/walk.py",
+                "        if end > total or crc32c(view[offset + 4 : end], seed) != crc or found != mark:\n"
+                "            break\n",
+                "        if end > total or found != mark:\n            break\n"
+                "        if crc32c(view[offset + 4 : end], seed) != crc:\n"
+                "            offset = end\n"
+                "            continue\n",
+            ),
+        ),
+        ("tests/wal/test_torn.py",),
+    ),
+    Bug(
+        "crc not checked",
+        (
+            Edit("wal/walk.py", "crc32c(view[offset + 4 : end], seed) != crc or found", "found"),
+            Edit("wal/frame.py", " or crc32c(data[offset + 4 : end], seed) != crc:", ":"),
+        ),
+        ("tests/wal/test_damage.py", "tests/wal/test_torn.py"),
+    ),
+    Bug(
+        "chunk removed before its purge is durable",
+        (
+            Edit("wal/rounds.py", "                self._writer.recycle(round_.freed)\n", ""),
+            Edit(
+                "wal/rounds.py",
+                "                self._writer.write(round_)\n",
+                "                self._writer.recycle(round_.freed)\n                self._writer.write(round_)\n",
+            ),
+        ),
+        ("tests/wal/test_purge.py",),
+    ),
+    Bug(
+        "chunk freed with a live entry in it",
+        (Edit("wal/index.py", "following.first_index > first_index", "following.first_index > first_index + 1"),),
+        ("tests/wal/test_purge.py",),
+    ),
+    Bug(
+        "recycled frame replayed: the crc does not know its chunk",
+        (Edit("wal/frame.py", 'return crc32c(struct.pack("<QQ", chunk_id, salt))', "return 7"),),
+        ("tests/wal/test_purge.py", "tests/wal/test_forged.py", SEARCH),
+    ),
+    Bug(
+        "forged frames: the crc knows the chunk's id but no salt",
+        (Edit("wal/frame.py", 'struct.pack("<QQ", chunk_id, salt)', 'struct.pack("<QQ", chunk_id, 0)'),),
+        ("tests/wal/test_forged.py",),
+    ),
+    Bug(
+        "off by one at the roll-over by size",
+        (Edit("wal/log.py", "self._chunk.end + size > self._settings", "self._chunk.end + size >= self._settings"),),
+        ("tests/wal/test_roll_over.py",),
+    ),
+    Bug(
+        "off by one at the roll-over by count",
+        (Edit("wal/log.py", "self._chunk_entries + count > self", "self._chunk_entries + count >= self"),),
+        ("tests/wal/test_roll_over.py",),
+    ),
+    Bug(
+        "off by one in where the chunk before ends",
+        (Edit("wal/log.py", "before.name.id, before.end, self._end", "before.name.id, before.end - 1, self._end"),),
+        ("tests/wal/test_roll_over.py",),
+    ),
+    Bug(
+        "head written before what it proves",
+        (
+            Edit(
+                "wal/writer.py",
+                "        if carried:\n",
+                "        self._write_at(0, head, head_size)\n        self._file.sync()\n        if carried:\n",
+            ),
+        ),
+        ("tests/wal/test_open.py", SEARCH),
+    ),
+    Bug(
+        "names not synced before the first write",
+        (
+            Edit(
+                "wal/writer.py",
+                "self._file = self._directory.open(name, create=True)\n            self._directory.sync_names()\n",
+                "self._file = self._directory.open(name, create=True)\n",
+            ),
+        ),
+        ("tests/wal/test_roll_over.py", SEARCH),
+    ),
+    Bug(
+        "recycled name not synced before the first write",
+        (
+            Edit(
+                "wal/writer.py",
+                "self._directory.rename(self._spares.pop(), name)\n            self._directory.sync_names()\n",
+                "self._directory.rename(self._spares.pop(), name)\n",
+            ),
+        ),
+        ("tests/wal/test_purge.py", SEARCH),
+    ),
+    Bug(
+        "proof rule dropped: damage is cut like a torn tail",
+        (Edit("wal/scan.py", "if bad < round_start <= offset and", "if False and"),),
+        ("tests/wal/test_damage.py",),
+    ),
+    Bug(
+        "proof rule too strict: a torn round counts as damage",
+        (Edit("wal/scan.py", "if bad < round_start <= offset and round_ > last_round", "if round_ >= last_round"),),
+        ("tests/wal/test_torn.py", SEARCH),
+    ),
+    Bug(
+        "replayed tail not made durable",
+        (
+            Edit(
+                "wal/replay.py",
+                "        tail.end = last[walk.OFFSET] + last[walk.SIZE]\n",
+                "        tail.end = tail.proven = last[walk.OFFSET] + last[walk.SIZE]\n",
+            ),
+        ),
+        ("tests/wal/test_open.py", SEARCH),
+    ),
+    Bug(
+        "closing marker in the round it should prove",
+        (
+            Edit(
+                "wal/rounds.py",
+                "            if self._queue:  # A marker proves only what was durable before its own round was"
+                " written.\n"
+                "                self._begin(creates_chunk=False)\n",
+                "",
+            ),
+        ),
+        ("tests/wal/test_marker.py",),
+    ),
+    Bug(
+        "entries cut inside a frame are read again",
+        (
+            Edit(
+                "wal/read.py",
+                "yield from self._entries_of(frame.body, end)",
+                "yield from self._entries_of(frame.body, found.end)",
+            ),
+        ),
+        ("tests/wal/test_truncate.py",),
+    ),
+    Bug(
+        "a cut forgets the rounds in flight",
+        (Edit("wal/log.py", "round_.next_index = min(round_.next_index, index)", "pass"),),
+        ("tests/wal/test_truncate.py",),
+    ),
+    Bug(
+        "callbacks out of order",
+        (
+            Edit(
+                "wal/rounds.py", "            if last is not None:\n", "            if pending and last is not None:\n"
+            ),
+        ),
+        ("tests/wal/test_flush.py",),
+    ),
+    Bug(
+        "an interrupted append goes on",
+        (Edit("wal/whole.py", "        if failure is not None:\n", "        if False:\n"),),
+        ("tests/wal/test_interrupt.py",),
+    ),
+    Bug(
+        "vote may go backwards",
+        (Edit("wal/state.py", "if self.vote is not None and vote < self.vote:", "if False:"),),
+        ("tests/wal/test_rules.py",),
+    ),
+    Bug(
+        "a log that grows while one looks is called damaged",
+        (Edit("wal/replay.py", "if not scan.is_frame(file, seed, tail.end):", "if True:"),),
+        ("tests/wal/test_inspect.py",),
+    ),
+]
