@@ -31,5 +31,5 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         cluster_id=parts.cluster_id,
         controller_id=node,
         brokers=[_Answer.DescribeClusterBroker(broker_id=node, host=parts.host, port=parts.port)],
-        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
+        authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )

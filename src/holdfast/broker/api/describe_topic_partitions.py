@@ -57,7 +57,7 @@ def _describe(parts: Parts, opened: OpenTopic, begin: int, end: int) -> Message:
         topic_id=opened.topic.topic_id,
         is_internal=opened.topic.name in INTERNAL,
         partitions=[_partition(parts, opened, number) for number in range(begin, end)],
-        topic_authorized_operations=ON_TOPIC,
+        topic_authorized_operations=sum(1 << each for each in ON_TOPIC),
     )
 
 

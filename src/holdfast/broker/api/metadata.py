@@ -28,14 +28,14 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         topics = [await _find(parts, each, may_create=may_create) for each in message.topics]
     for topic in topics:
         asked = message.include_topic_authorized_operations and topic.error_code == Code.NONE
-        topic.topic_authorized_operations = if_asked(ON_TOPIC, asked=asked)
+        topic.authorized_operations = if_asked(ON_TOPIC, asked=asked)
     node = parts.settings.node_id
     return _Answer(
         brokers=[_Answer.MetadataResponseBroker(node_id=node, host=parts.host, port=parts.port, rack=None)],
         cluster_id=parts.cluster_id,
         controller_id=node,
         topics=topics,
-        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
+        authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )
 
 
