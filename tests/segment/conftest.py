@@ -16,6 +16,7 @@ from holdfast.io.clock import ManualClock
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.objects import ObjectInfo
 from holdfast.io.versions import Patience
+from holdfast.segment.changes import Append
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId, segment_name
@@ -122,5 +123,19 @@ def make_info(home: PartitionId) -> Callable[..., SegmentInfo]:
             "record_count": end - base,
         }
         return SegmentInfo(name, base, end, **plain | values)
+
+    return make
+
+
+@pytest.fixture
+def append(
+    clock: ManualClock, make_info: Callable[..., SegmentInfo], store: WatchedObjects
+) -> Callable[[int, int], Append]:
+    """The change that lists a segment for `[base, end)`, which is in the store."""
+
+    def make(base: int, end: int) -> Append:
+        info = make_info(base, end)
+        store.inner.put(info.name, [bytes(info.size)])
+        return Append((info,), end, {}, clock.monotonic())
 
     return make

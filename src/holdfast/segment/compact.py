@@ -50,6 +50,11 @@ def dirty_ratio(manifest: Manifest, end: Offset) -> float:
     return dirty / total if total else 0.0
 
 
+def has_ripe_tombstones(manifest: Manifest, now_ms: int, rules: KeyRules) -> bool:
+    """Whether a run would find a range whose tombstones may go now, though nothing in it is dirty."""
+    return any(_GONE < each.since_ms <= now_ms - rules.tombstone_retention_ms for each in manifest.cleaned)
+
+
 def compact_keys(shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, rules: KeyRules) -> Iterator[Replace]:
     """Compact a partition below `end`, which is never above the last stable offset: the changes to commit, in order.
 
@@ -58,8 +63,7 @@ def compact_keys(shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, r
     limit = min(end, manifest.last_stable, manifest.flushed)
     start = _clean_end(manifest)
     tombstone_end = _tombstone_end(manifest.cleaned, now_ms, rules)
-    ripe = any(_GONE < each.since_ms <= now_ms - rules.tombstone_retention_ms for each in manifest.cleaned)
-    if limit <= start and not ripe:
+    if limit <= start and not has_ripe_tombstones(manifest, now_ms, rules):
         return
     aborted = AbortedIndex(manifest.segments.aborted(manifest.log_start, max(limit, tombstone_end)))
     key_map, learned = _learn(shop, manifest, aborted, start, limit, rules)

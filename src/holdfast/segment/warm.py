@@ -1,0 +1,23 @@
+"""Compile the loops over keys once, so that later processes find them: `python -m holdfast.segment.warm`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.io.chance import SeededChance
+from holdfast.record.columns import Binary
+from holdfast.segment.key_map import KeyMap
+
+
+def warm() -> None:
+    """Use everything that gets compiled, with the types of ends that decoding gives."""
+    for ends_type in (np.int32, np.int64):
+        keys = Binary(np.array([0, 1], ends_type), np.zeros(1, np.uint8), None)
+        offsets, flags = np.zeros(1, np.int64), np.ones(1, np.bool_)
+        key_map = KeyMap(0, 1, SeededChance(0))
+        key_map.learn(keys, offsets, flags)
+        key_map.find_last(keys, offsets, flags)
+
+
+if __name__ == "__main__":
+    warm()
