@@ -61,12 +61,13 @@ class Partition:
         self.pending.append(bytes(batch))
         self.next_offset += len(pairs)
 
-    def end_transaction(self, producer, first_offset, kind):
+    def end_transaction(self, producer, first_offset, kind, still_open=()):
+        """A marker; `still_open` are the first offsets of the other transactions under way."""
         offset = self.next_offset
         self.pending.append(bytes(build_marker(Marker(kind, producer, 0, 0, 1000), base_offset=offset)))
         self.next_offset += 1
         if kind == MarkerKind.ABORT:
-            self.aborted.append(Aborted(producer, first_offset, offset, offset + 1))
+            self.aborted.append(Aborted(producer, first_offset, offset, min(still_open, default=offset + 1)))
 
     def flush(self, last_stable=None):
         if not self.pending:

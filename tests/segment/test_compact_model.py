@@ -47,7 +47,7 @@ def test_compaction_against_a_plain_model(steps):
                 undecided |= {part.next_offset + n: pair for n, pair in enumerate(pairs)}
                 part.add(*pairs, producer=producer, transactional=True)
             case ("end", kind, producer) if producer in open_since:
-                part.end_transaction(producer, open_since.pop(producer), kind)
+                part.end_transaction(producer, open_since.pop(producer), kind, open_since.values())
                 for offset in owned[producer]:
                     pair = undecided.pop(offset)
                     if kind == MarkerKind.COMMIT:
