@@ -6,10 +6,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Random;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.protocol.types.BoundField;
-import org.apache.kafka.common.protocol.types.Field;
 import org.apache.kafka.common.protocol.types.Schema;
-import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
 
 /** Random values for every type of Kafka's schemas, as the JSON that Kafka's message classes read. */
@@ -26,15 +23,7 @@ final class Chance {
 
     ObjectNode struct(Schema schema) {
         ObjectNode struct = NODES.objectNode();
-        for (BoundField field : schema.fields()) {
-            if (field.def.type instanceof TaggedFields) {
-                for (Field tagged : ((TaggedFields) field.def.type).fields().values()) {
-                    struct.set(camel(tagged.name), value(tagged.type));
-                }
-            } else {
-                struct.set(camel(field.def.name), value(field.def.type));
-            }
-        }
+        Fields.of(schema).forEach((name, type) -> struct.set(name, value(type)));
         return struct;
     }
 
@@ -101,14 +90,5 @@ final class Chance {
         byte[] bytes = new byte[SIZES[random.nextInt(SIZES.length)]];
         random.nextBytes(bytes);
         return bytes;
-    }
-
-    /** Schemas say topic_id where JSON says topicId. */
-    private static String camel(String name) {
-        StringBuilder camel = new StringBuilder();
-        for (String word : name.split("_")) {
-            camel.append(camel.length() == 0 ? word : word.substring(0, 1).toUpperCase() + word.substring(1));
-        }
-        return camel.toString();
     }
 }

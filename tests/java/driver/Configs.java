@@ -60,7 +60,7 @@ final class Configs {
             Map<String, Object> facts = new HashMap<>();
             facts.put("value", entry.value());
             facts.put("source", entry.source().toString());
-            facts.put("type", entry.type().toString());
+            facts.put("type", String.valueOf(entry.type()));
             facts.put("read_only", entry.isReadOnly());
             facts.put("documentation", entry.documentation());
             facts.put("synonyms", entry.synonyms().size());

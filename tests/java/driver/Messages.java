@@ -24,9 +24,11 @@ final class Messages {
         }
     }
 
+    /** Of records only the size is told. */
     static JsonNode toJson(ApiMessage message, short version) throws Exception {
         Class<?> of = message.getClass();
-        return (JsonNode) converter(of).getMethod("write", of, short.class).invoke(null, message, version);
+        var write = converter(of).getMethod("write", of, short.class, boolean.class);
+        return (JsonNode) write.invoke(null, message, version, false);
     }
 
     private static Class<?> converter(Class<?> of) throws ClassNotFoundException {

@@ -2,15 +2,14 @@ package driver;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.kafka.common.message.ApiMessageType;
+import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
@@ -33,6 +32,7 @@ final class Wire {
 
     void addTo(Map<String, Driver.Command> commands) {
         commands.put("wire.exchange", this::exchange);
+        commands.put("wire.unknown_version", this::unknownVersion);
         commands.put("wire.ranges", this::ranges);
     }
 
@@ -40,7 +40,7 @@ final class Wire {
     private Object ranges(JsonNode call) {
         Map<Integer, Object> ranges = new TreeMap<>();
         for (ApiKeys key : ApiKeys.brokerApis()) {
-            ranges.put((int) key.id, new int[] {key.oldestVersion(), key.latestVersion()});
+            ranges.put((int) key.id, new int[] {key.oldestVersion(), key.latestVersion(false)});
         }
         return ranges;
     }
@@ -48,23 +48,37 @@ final class Wire {
     private Object exchange(JsonNode call) throws Exception {
         ApiKeys key = ApiKeys.forId(call.get("api").asInt());
         short version = (short) call.get("version").asInt();
-        ApiMessage request = Messages.fromJson(Messages.classOf(key.messageType, true), call.get("request"), version);
+        JsonNode json = Fields.only(key.messageType.requestSchemas()[version], call.get("request"));
+        ApiMessage request = Messages.fromJson(Messages.classOf(key.messageType, true), json, version);
         RequestHeader header = new RequestHeader(key, version, "wire", correlation++);
-        byte[] answer = answer(header, Messages.toBytes(request, version));
-        return read(key, version, header, answer, call.path("answered_in").asInt(version));
+        byte[] answer = answer(header.data(), header.headerVersion(), Messages.toBytes(request, version));
+        Map<String, Integer> errors = new TreeMap<>();
+        AbstractResponse.parseResponse(ByteBuffer.wrap(answer), header)
+                .errorCounts()
+                .forEach((error, count) -> errors.put(error.toString(), count));
+        return Map.of("errors", errors, "response", read(key, version, header.correlationId(), answer));
     }
 
-    private byte[] answer(RequestHeader header, byte[] body) throws IOException {
+    /** Asks for ApiVersions in a version that nobody knows; the answer is in version 0. */
+    private Object unknownVersion(JsonNode call) throws Exception {
+        RequestHeaderData header = new RequestHeaderData()
+                .setRequestApiKey(ApiKeys.API_VERSIONS.id)
+                .setRequestApiVersion((short) 99)
+                .setCorrelationId(correlation++)
+                .setClientId("wire");
+        byte[] body = {7, 7, 7};
+        byte[] answer = answer(header, (short) 2, body);
+        return Map.of("response", read(ApiKeys.API_VERSIONS, (short) 0, header.correlationId(), answer));
+    }
+
+    private byte[] answer(RequestHeaderData header, short headerVersion, byte[] body) throws IOException {
         try (Socket socket = new Socket(host, port)) {
             socket.setSoTimeout(15_000);
-            DataOutputStream out = new DataOutputStream(socket.getOutputStream());
-            ByteBuffer frame = ByteBuffer.allocate(4 + header.size() + body.length);
-            frame.putInt(header.size() + body.length);
-            short headerVersion = header.headerVersion();
-            header.data().write(new ByteBufferAccessor(frame), new ObjectSerializationCache(), headerVersion);
-            frame.put(body);
-            out.write(frame.array());
-            out.flush();
+            ObjectSerializationCache cache = new ObjectSerializationCache();
+            int size = header.size(cache, headerVersion) + body.length;
+            ByteBuffer frame = ByteBuffer.allocate(4 + size).putInt(size);
+            header.write(new ByteBufferAccessor(frame), cache, headerVersion);
+            socket.getOutputStream().write(frame.put(body).array());
             DataInputStream in = new DataInputStream(socket.getInputStream());
             byte[] answer = new byte[in.readInt()];
             in.readFully(answer);
@@ -73,28 +87,20 @@ final class Wire {
     }
 
     /** The answer as JSON, once it is sure that nothing is left of it and that Kafka would have sent the same bytes. */
-    private Object read(ApiKeys key, short version, RequestHeader sent, byte[] answer, int answeredIn) throws Exception {
+    private JsonNode read(ApiKeys key, short version, int sent, byte[] answer) throws Exception {
         ByteBuffer bytes = ByteBuffer.wrap(answer);
         ResponseHeader header = ResponseHeader.parse(bytes, key.responseHeaderVersion(version));
-        if (header.correlationId() != sent.correlationId()) {
+        if (header.correlationId() != sent) {
             throw new IllegalStateException("the answer is to request " + header.correlationId());
         }
         byte[] body = Arrays.copyOfRange(answer, bytes.position(), answer.length);
-        ApiMessage message = Messages.fromBytes(key.messageType, false, bytes, (short) answeredIn);
-        byte[] again = Messages.toBytes(message, (short) answeredIn);
+        ApiMessage message = Messages.fromBytes(key.messageType, false, bytes, version);
+        byte[] again = Messages.toBytes(message, version);
         if (!Arrays.equals(again, body)) {
-            throw new IllegalStateException("Kafka would have written " + hex(again) + ", not " + hex(body));
+            HexFormat hex = HexFormat.of();
+            throw new IllegalStateException(
+                    "Kafka would have written " + hex.formatHex(again) + ", not " + hex.formatHex(body));
         }
-        var parsed = AbstractResponse.parseResponse(ByteBuffer.wrap(answer), sent);
-        Map<String, Integer> errors = new TreeMap<>();
-        parsed.errorCounts().forEach((error, count) -> errors.put(error.toString(), count));
-        Map<String, Object> result = new HashMap<>();
-        result.put("errors", errors);
-        result.put("response", Messages.toJson(message, (short) answeredIn));
-        return result;
-    }
-
-    private static String hex(byte[] bytes) {
-        return java.util.HexFormat.of().formatHex(bytes);
+        return Messages.toJson(message, version);
     }
 }

@@ -1,0 +1,43 @@
+"""What the broker sends, for every API and version it advertises, read and written again by Kafka's own classes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.java.asks import admin, data, groups
+from tests.java.asks.world import World
+from tests.java.jvm import Jvm
+
+from holdfast.broker.table import advertised
+from holdfast.protocol.api import Key
+
+ASKS = {**data.ASKS, **groups.ASKS, **admin.ASKS}
+VERSIONS = [(row.key, version) for row in advertised() for version in range(row.min_version, row.max_version + 1)]
+NAMES = [f"{key.name.lower()}-{version}" for key, version in VERSIONS]
+
+
+@pytest.fixture(scope="module")
+def world(java: Jvm) -> World:
+    return World(java)
+
+
+@pytest.mark.parametrize(("key", "version"), VERSIONS, ids=NAMES)
+def test_answers(world: World, key: Key, version: int) -> None:
+    """K1: an answer has exactly the bytes that Kafka's classes would write, and says what it should."""
+    ask = ASKS[key](world, version)
+    answer = world.exchange(key, version, ask.request)
+    assert set(answer["errors"]) == ask.errors
+    assert ask.check(answer["response"]), answer["response"]
+
+
+def test_an_unknown_version_of_api_versions(java: Jvm) -> None:
+    """K1: it is answered in version 0, which everybody can read, with the versions that can be asked in."""
+    answer = java.do("wire.unknown_version")
+    assert answer["response"]["errorCode"] == 35
+    assert answer["response"]["apiKeys"] == [{"apiKey": 18, "minVersion": 0, "maxVersion": 4}]
+
+
+def test_ranges(java: Jvm) -> None:
+    """K1: an API is served in the versions in which Kafka's own brokers serve it."""
+    kafka = java.do("wire.ranges")
+    ours = {str(int(row.key)): [row.min_version, row.max_version] for row in advertised()}
+    assert {key: kafka[key] for key in ours} == ours
