@@ -1,0 +1,255 @@
+"""Topics: made, grown, emptied, deleted and made again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.broker.wire import NOW_MS, Wire, batch, create_topic, delete_topic, end_offset, fetch, produce, values
+from tests.support.broker_process import BrokerProcess
+
+from holdfast.protocol.api import Key
+
+
+def create(wire: Wire, name: str, *, version: int = 7, validate_only: bool = False, **fields: Any) -> Any:
+    topic = {"name": name, "num_partitions": 1, "replication_factor": 1, **fields}
+    [made] = wire.ask(Key.CREATE_TOPICS, version, topics=[topic], timeout_ms=5000, validate_only=validate_only).topics
+    return made
+
+
+@pytest.mark.parametrize("version", range(2, 8))
+def test_a_topic_can_be_used_as_soon_as_it_is_made(wire: Wire, topic: str, version: int) -> None:
+    """K2: in every version; the newest tell partitions, configs and id."""
+    made = create(wire, topic, version=version, num_partitions=2)
+    assert made.error_code == 0
+    assert produce(wire, topic, batch(b"x"), partition=1).error_code == 0
+    if version >= 5:
+        assert (made.num_partitions, made.replication_factor) == (2, 1)
+        assert {"retention.ms", "cleanup.policy"} <= {each.name for each in made.configs}
+    if version >= 7:
+        assert made.topic_id is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"name": "no name"}, 17),
+        ({"name": ".."}, 17),
+        ({"name": "n" * 250}, 17),
+        ({"num_partitions": 0}, 37),
+        ({"num_partitions": 1_000_000}, 37),
+        ({"replication_factor": 3}, 38),
+        ({"configs": [{"name": "no.such.config", "value": "1"}]}, 40),
+        ({"configs": [{"name": "retention.ms", "value": "soon"}]}, 40),
+        ({"configs": [{"name": "retention.ms", "value": None}]}, 40),
+        ({"assignments": [{"partition_index": 0, "broker_ids": [0]}]}, 42),
+        (
+            {
+                "num_partitions": -1,
+                "replication_factor": -1,
+                "assignments": [{"partition_index": 1, "broker_ids": [0]}],
+            },
+            39,
+        ),
+        (
+            {
+                "num_partitions": -1,
+                "replication_factor": -1,
+                "assignments": [{"partition_index": 0, "broker_ids": [5]}],
+            },
+            39,
+        ),
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_a_reason(
+    wire: Wire, topic: str, fields: dict[str, Any], code: int
+) -> None:
+    """K2: and nothing is made."""
+    name = fields.get("name", topic)
+    refused = create(wire, **{"name": topic, **fields})
+    assert refused.error_code == code
+    assert refused.error_message
+    assert name not in {each.name for each in wire.ask(Key.METADATA, 9, topics=None).topics}
+
+
+def test_defaults_are_the_brokers(wire: Wire, topic: str) -> None:
+    """K2: minus one partition and minus one copy stand for them."""
+    made = create(wire, topic, num_partitions=-1, replication_factor=-1)
+    assert (made.error_code, made.num_partitions, made.replication_factor) == (0, 1, 1)
+
+
+def test_partitions_can_be_assigned_to_the_one_broker(wire: Wire, topic: str) -> None:
+    """K2: as tools do that place them by hand."""
+    rows = [{"partition_index": each, "broker_ids": [0]} for each in range(3)]
+    assert create(wire, topic, num_partitions=-1, replication_factor=-1, assignments=rows).num_partitions == 3
+
+
+def test_a_topic_is_made_once(wire: Wire, topic: str) -> None:
+    """K2: TOPIC_ALREADY_EXISTS, and a request that names it twice is refused."""
+    row = {"name": topic, "num_partitions": 1, "replication_factor": 1}
+    answer = wire.ask(Key.CREATE_TOPICS, 7, topics=[row, row], timeout_ms=5000)
+    assert [each.error_code for each in answer.topics] == [42, 42]
+    assert create(wire, topic).error_code == 0
+    assert create(wire, topic).error_code == 36
+
+
+def test_validate_only_makes_nothing(wire: Wire, topic: str) -> None:
+    """K2: but says what would happen."""
+    assert create(wire, topic, validate_only=True).error_code == 0
+    assert create(wire, topic, validate_only=True, num_partitions=0).error_code == 37
+    assert create(wire, topic).error_code == 0
+
+
+def test_delete_and_create_at_once_shows_no_old_data(wire: Wire, topic: str) -> None:
+    """K6: again and again, also when the old data was flushed."""
+    for number in range(5):
+        topic_id = create_topic(wire, topic)
+        assert end_offset(wire, topic) == 0
+        assert fetch(wire, topic_id).records == b""
+        produce(wire, topic, batch(b"%d" % number))
+        if number % 2:
+            assert delete_records(wire, topic, 1).error_code == 0  # Only what is flushed can be deleted.
+        delete_topic(wire, topic)
+
+
+def test_a_deleted_topic_is_gone(wire: Wire, topic: str) -> None:
+    """K6: for producers, for readers, and in metadata; deleting it again is an error."""
+    topic_id = create_topic(wire, topic)
+    produce(wire, topic, batch(b"x"))
+    delete_topic(wire, topic)
+    assert produce(wire, topic, batch(b"x")).error_code == 3
+    assert fetch(wire, topic).error_code == 3
+    assert fetch(wire, topic_id).error_code == 100
+    assert topic not in {each.name for each in wire.ask(Key.METADATA, 9, topics=None).topics}
+    [again] = wire.ask(Key.DELETE_TOPICS, 1, topic_names=[topic], timeout_ms=5000).responses
+    assert again.error_code == 3
+    [by_id] = wire.ask(Key.DELETE_TOPICS, 6, topics=[{"name": None, "topic_id": topic_id}], timeout_ms=1).responses
+    assert (by_id.error_code, by_id.topic_id) == (100, topic_id)
+
+
+def test_a_deleted_topic_stays_gone_after_a_kill(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
+    """K6: and the one made again under its name is empty."""
+    process = own_broker()
+    with Wire(process.port) as wire:
+        create_topic(wire, topic)
+        produce(wire, topic, batch(b"old"))
+        delete_topic(wire, topic)
+        create_topic(wire, f"{topic}-again")
+        produce(wire, f"{topic}-again", batch(b"old"))
+        delete_topic(wire, f"{topic}-again")
+        create_topic(wire, f"{topic}-again")
+    process.kill()
+    process.start()
+    with Wire(process.port) as wire:
+        assert topic not in {each.name for each in wire.ask(Key.METADATA, 9, topics=None).topics}
+        assert end_offset(wire, f"{topic}-again") == 0
+
+
+def test_internal_topics_are_kept(wire: Wire) -> None:
+    """K3: groups live in it: it is neither deleted nor grown nor emptied by a client."""
+    internal = "__consumer_offsets"
+    [gone] = wire.ask(Key.DELETE_TOPICS, 1, topic_names=[internal], timeout_ms=5000).responses
+    assert gone.error_code == 42
+    assert add_partitions(wire, internal, 50).error_code == 42
+    assert delete_records(wire, internal, 0).error_code == 17
+
+
+# Partitions
+
+
+def add_partitions(wire: Wire, name: str, count: int, *, validate_only: bool = False, assignments: Any = None) -> Any:
+    topics = [{"name": name, "count": count, "assignments": assignments}]
+    answer = wire.ask(Key.CREATE_PARTITIONS, 3, topics=topics, timeout_ms=5000, validate_only=validate_only)
+    [found] = answer.results
+    return found
+
+
+def test_a_topic_gets_more_partitions(wire: Wire, topic: str) -> None:
+    """K2: at once, and what was there stays."""
+    create_topic(wire, topic)
+    produce(wire, topic, batch(b"old"))
+    assert add_partitions(wire, topic, 3, validate_only=True).error_code == 0
+    assert produce(wire, topic, batch(b"x"), partition=2).error_code == 3
+    assert add_partitions(wire, topic, 3).error_code == 0
+    assert produce(wire, topic, batch(b"x"), partition=2).error_code == 0
+    assert values(fetch(wire, topic).records) == [b"old"]
+    assert add_partitions(wire, topic, 4, assignments=[{"broker_ids": [0]}]).error_code == 0
+
+
+def test_partitions_never_get_fewer(wire: Wire, topic: str) -> None:
+    """K2: INVALID_PARTITIONS, and wrong assignments are refused."""
+    create_topic(wire, topic, partitions=2)
+    assert add_partitions(wire, topic, 2).error_code == 37
+    assert add_partitions(wire, topic, 1).error_code == 37
+    assert add_partitions(wire, topic, 3, assignments=[{"broker_ids": [9]}]).error_code == 39
+    assert add_partitions(wire, topic, 4, assignments=[{"broker_ids": [0]}]).error_code == 39
+    assert add_partitions(wire, f"{topic}-absent", 3).error_code == 3
+
+
+# Records
+
+
+def delete_records(wire: Wire, name: str, offset: int) -> Any:
+    topics = [{"name": name, "partitions": [{"partition_index": 0, "offset": offset}]}]
+    [[found]] = [each.partitions for each in wire.ask(Key.DELETE_RECORDS, 2, topics=topics, timeout_ms=10_000).topics]
+    return found
+
+
+def test_records_below_an_offset_are_deleted(wire: Wire, topic: str) -> None:
+    """K2: the log starts there; reads below it are out of range."""
+    create_topic(wire, topic)
+    for number in range(5):
+        produce(wire, topic, batch(b"%d" % number))
+    done = delete_records(wire, topic, 3)
+    assert (done.error_code, done.low_watermark) == (0, 3)
+    assert end_offset(wire, topic, timestamp=-2) == 3
+    assert fetch(wire, topic, 2).error_code == 1
+    assert values(fetch(wire, topic, 3).records) == [b"3", b"4"]
+    assert delete_records(wire, topic, -1).low_watermark == 5
+    assert delete_records(wire, topic, 6).error_code == 1
+    assert produce(wire, topic, batch(b"next")).base_offset == 5
+
+
+def test_records_of_a_compacted_topic_are_not_deleted(wire: Wire, topic: str) -> None:
+    """K2: POLICY_VIOLATION."""
+    create_topic(wire, topic, cleanup_policy="compact")
+    assert delete_records(wire, topic, 0).error_code == 44
+
+
+# Retention
+
+
+def wait_for(done: Callable[[], bool], seconds: float = 20) -> None:
+    """Ask the broker again and again until it is so."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it has not come to pass"
+
+
+def stored_size(wire: Wire, name: str) -> int:
+    topics = [{"topic": name, "partitions": [0]}]
+    [place] = wire.ask(Key.DESCRIBE_LOG_DIRS, 4, topics=topics).results
+    size: int = place.topics[0].partitions[0].partition_size
+    return size
+
+
+def test_records_that_are_too_old_go(wire: Wire, topic: str) -> None:
+    """K6: retention by time, by the records' own; those that are young enough stay."""
+    create_topic(wire, topic, retention_ms="600000")
+    produce(wire, topic, batch(b"old", timestamp=NOW_MS - 3_600_000))
+    wait_for(lambda: end_offset(wire, topic, timestamp=-2) == 1)
+    produce(wire, topic, batch(b"young"))
+    assert values(fetch(wire, topic, 1).records) == [b"young"]
+
+
+def test_records_that_are_too_many_go(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
+    """K6: retention by size; whole segments, the oldest first, as long as enough is left without them."""
+    with Wire(own_broker("log.flush_age_ms_max=1").port) as wire:
+        create_topic(wire, topic, retention_bytes="2000")
+        produce(wire, topic, batch(b"x" * 1000))
+        wait_for(lambda: stored_size(wire, topic) > len(batch(b"x" * 1000)))  # A segment is more than its batches.
+        produce(wire, topic, batch(b"x" * 2000))
+        wait_for(lambda: end_offset(wire, topic, timestamp=-2) == 1)
+        assert values(fetch(wire, topic, 1).records) == [b"x" * 2000]
