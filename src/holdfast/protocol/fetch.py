@@ -20,12 +20,13 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, Room, check_left, tag, varint
+from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, Room, check_left, skip_tags, tag, varint
 
 FLEXIBLE_FROM = 12
 TOPIC_IDS_FROM = 13
 _REPLICA_STATE_FROM = 15
 _REPLICA_STATE = 1  # Its tag.
+_MANY = 4  # Partitions, from where on it is faster to read them together.
 
 
 class FetchPartition(NamedTuple):
@@ -73,6 +74,7 @@ class FetchRequest(NamedTuple):
 
 _new_partition: Callable[[tuple[int, ...]], FetchPartition] = partial(tuple.__new__, FetchPartition)
 _new_topic: Callable[[tuple[object, ...]], FetchTopic] = partial(tuple.__new__, FetchTopic)
+_new_request: Callable[[tuple[object, ...]], FetchRequest] = partial(tuple.__new__, FetchRequest)
 _until_4 = struct.Struct(">iqi")
 _until_8 = struct.Struct(">iqqi")
 _until_11 = struct.Struct(">iiqqi")
@@ -112,7 +114,9 @@ def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
     topics, position = _decode_topics(version, data, position, form, room)
     forgotten: list[ForgottenTopic] = []
     if version >= 7:
-        forgotten, position = _decode_forgotten(version, data, position, form, room)
+        count, position = form.required_array(data, position, room)
+        if count:
+            forgotten, position = _decode_forgotten(version, data, position, form, room, count)
     rack_id = ""
     if version >= 11:
         rack_id, position = form.required_string(data, position)
@@ -120,8 +124,8 @@ def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
         replica_id, replica_epoch = _decode_tags(data, position)
     else:
         form.skip_tags(data, position)
-    limits = (max_wait_ms, min_bytes, max_bytes, isolation_level)
-    return FetchRequest(replica_id, replica_epoch, *limits, session_id, session_epoch, topics, forgotten, rack_id)
+    head = (replica_id, replica_epoch, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch)
+    return _new_request((*head, topics, forgotten, rack_id))
 
 
 def _decode_topics(
@@ -161,24 +165,23 @@ def _decode_partitions(version: int, data: memoryview, position: int, count: int
 
 
 def _decode_flexible_partitions(data: memoryview, position: int, count: int) -> tuple[list[FetchPartition], int]:
-    """Without tags all partitions have the same size, and are read in one go."""
+    """Without tags all partitions have the same size, and are read in one go if there are more than a few."""
     size = _from_12.size
     end = position + count * size
-    if end <= len(data):
+    if count >= _MANY and end <= len(data):
         raw = bytes(data[position:end])
         if raw[size - 1 :: size].count(0) == count:
             return list(map(_new_partition, _from_12.iter_unpack(raw))), end
     partitions = []
     for _ in range(count):
         partitions.append(_new_partition(_from_12_untagged.unpack_from(data, position)))
-        position = FLEXIBLE.skip_tags(data, position + _from_12_untagged.size)
+        position = skip_tags(data, position + _from_12_untagged.size)
     return partitions, position
 
 
 def _decode_forgotten(
-    version: int, data: memoryview, position: int, form: Form, room: Room
+    version: int, data: memoryview, position: int, form: Form, room: Room, count: int
 ) -> tuple[list[ForgottenTopic], int]:
-    count, position = form.required_array(data, position, room)
     topics = []
     for _ in range(count):
         name, topic_id = None, None
@@ -204,7 +207,7 @@ def _decode_tags(data: memoryview, position: int) -> tuple[int, int]:
         number, size, position = tag(data, position)
         if number == _REPLICA_STATE:
             replica = _replica_state.unpack_from(data, position)
-            if FLEXIBLE.skip_tags(data, position + _replica_state.size) != position + size:
+            if skip_tags(data, position + _replica_state.size) != position + size:
                 raise Malformed("the replica's state has another size than announced", position)
         position += size
     return replica

@@ -101,8 +101,7 @@ def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[B
     buffers: list[Buffer] = []
     small += encode_varint(len(topics) + 1)
     for topic, partitions in topics:
-        raw = topic.encode() if isinstance(topic, str) else topic
-        small += encode_varint(len(raw) + 1) + raw if isinstance(topic, str) else raw
+        small += _compact_string(topic) if isinstance(topic, str) else topic
         small += encode_varint(len(partitions) + 1)
         for (
             partition,
@@ -137,6 +136,11 @@ def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[B
     small.append(0)
     buffers.append(small)
     return buffers
+
+
+def _compact_string(value: str) -> bytes:
+    raw = value.encode()
+    return encode_varint(len(raw) + 1) + raw
 
 
 def _compact_aborted(aborted: Sequence[AbortedTransaction]) -> bytes:

@@ -91,10 +91,12 @@ def plain_string(data: memoryview, position: int) -> tuple[str | None, int]:
 def compact_string(data: memoryview, position: int) -> tuple[str | None, int]:
     size = data[position]
     start = position + 1
+    if size < 2:
+        return "" if size else None, start
     if size >= 0x80:
         size, start = varint(data, position)
     end = start + size - 1
-    return (text(data, start, end), end) if size else (None, start)
+    return (text(data, start, end), end) if size else (None, start)  # A varint may be longer than it needs to be.
 
 
 def plain_bytes(data: memoryview, position: int) -> tuple[memoryview | None, int]:
