@@ -34,11 +34,11 @@ class Wire:
         self._client_id = client_id
         self._numbers = itertools.count(1)
 
-    def ask(self, key: Key, version: int, **fields: Any) -> Any:
+    def ask(self, key: Key, version: int, /, **fields: Any) -> Any:
         """Send a request and wait for its answer."""
         return self.answer(key, version, self.send(key, version, **fields))
 
-    def send(self, key: Key, version: int, **fields: Any) -> int:
+    def send(self, key: Key, version: int, /, **fields: Any) -> int:
         """Send a request; the number that its answer will carry."""
         number = next(self._numbers)
         body = encode_request(key, version, message(request_class(key), fields))
