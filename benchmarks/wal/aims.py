@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from benchmarks.wal.figures import Figures, Series, Spread, memory_growth, ratio, spread
+from benchmarks.figures import Figures, Series, Spread, memory_growth, ratio, spread
 from benchmarks.wal.plan import MEMORY_ALLOWANCE, MIB, SIZES, SMALL
 
 

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
 
-from benchmarks.wal import machine, peer, plan
+from benchmarks import machine
+from benchmarks.figures import Figures
+from benchmarks.machine import CHECKOUT, MEMORY_FILE_SYSTEMS
+from benchmarks.results import Run, new_run, surroundings, write_json, write_markdown
+from benchmarks.rounds import Group, Runner, Step
+from benchmarks.wal import peer, plan
 from benchmarks.wal.aims import aims
-from benchmarks.wal.figures import Figures
-from benchmarks.wal.results import Run, surroundings, write_json, write_markdown
-from benchmarks.wal.rounds import Runner
-from benchmarks.wal.tables import Table, aim_table, latency_table, memory_table, workload_table
+from benchmarks.wal.tables import aim_table, latency_table, memory_table, workload_table
 from rich.console import Console
-from rich.table import Table as RichTable
 
-MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
-BUSY_PERCENT_MAX = 15
-BUSY = "others kept the machine busy, and whoever wakes from an fsync waits for a core: measure again when it is quiet"
+TITLE = "The write-ahead log, side by side"
+METHOD = """\
+Each step runs in a process of its own on a fresh directory. Those that flush run at the same time but take turns of a
+tenth of a second, so that drift of the disk hits all alike; the order turns round in every second round. A ratio is
+taken between two steps of one round, and its median, lowest and highest over the rounds are given. The raw limit is a
+loop of write and fdatasync in Rust over a file that was written before (in Python when there is no cargo), with frames
+of the size ours have. Both logs have the same limits for chunks and cache; the peer's `flush_batch_wait` is 0 except
+where the table says otherwise. Files that are replayed or read are in the page cache."""
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the write-ahead log beside raft-log and the bare disk.")
     parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 2)")
     parser.add_argument("--quick", action="store_true", help="fewer entries, shorter steps; writes no results")
-    parser.add_argument("--dir", type=Path, default=peer.CHECKOUT / ".tools" / "bench", help="on the disk to measure")
+    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
     parser.add_argument("--results", type=Path, help="where to write (default benchmarks/results; quick: nowhere)")
     parser.add_argument("--profile", metavar="WORKLOAD", help="only show where one workload of ours spends its time")
     parser.add_argument("--size", type=int, default=1024, help="entry size for --profile")
@@ -62,24 +66,35 @@ def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Ru
     with talk.status("building the peer"):
         program, missing = peer.build()
     with talk.status("measuring") as status:
-        measurements = list(Runner(directory, program).rounds(scale, status.update))
-    load, busy = ([float(str(m[key])) for m in measurements] for key in ("load", "busy_percent"))
-    return Run(
-        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        scale=dataclasses.asdict(scale),
-        machine=machine.describe(arguments.dir),
-        versions=machine.versions() | (peer.versions() if program else {}),
-        load=(min(load), max(load)),
-        busy_percent=(median(busy), max(busy)),
-        notes=[note for note in (missing, BUSY if median(busy) > BUSY_PERCENT_MAX else "") if note],
-        measurements=measurements,
-    )
+        groups = [_without_peer(group) if program is None else group for group in plan.groups(scale)]
+        measurements = list(Runner(directory, _Command(program)).rounds(groups, scale.rounds, status.update))
+    versions = machine.versions("crc32c", "numba", "numpy") | (peer.versions() if program else {})
+    run = new_run(dataclasses.asdict(scale), arguments.dir, versions, measurements)
+    run["notes"] += [missing] if missing else []
+    return run
+
+
+def _without_peer(group: Group) -> Group:
+    return dataclasses.replace(group, steps=[step for step in group.steps if step.program != "peer"])
+
+
+class _Command:
+    """How a step is started."""
+
+    def __init__(self, peer_program: Path | None) -> None:
+        python = [sys.executable, "-m"]
+        self._programs = {"ours": [*python, "benchmarks.wal.ours"], "raw": [*python, "benchmarks.raw"]}
+        self._programs["peer"] = [str(peer_program)]
+
+    def __call__(self, step: Step, place: Path, turns: int) -> list[str]:
+        values = {**plan.LIMITS, "wait_us": 0, "turns": turns, "size": step.size, "dir": place, **step.arguments}
+        return [*self._programs[step.program], step.workload, *(f"{key}={value}" for key, value in values.items())]
 
 
 def results_of(arguments: argparse.Namespace) -> Path | None:
     if arguments.results or arguments.quick:
         return arguments.results  # type: ignore[no-any-return]
-    return peer.CHECKOUT / "benchmarks" / "results"
+    return CHECKOUT / "benchmarks" / "results"
 
 
 def show(run: Run, results: Path | None) -> int:
@@ -89,7 +104,7 @@ def show(run: Run, results: Path | None) -> int:
     tables = [aim_table(found), workload_table(figures), latency_table(figures), memory_table(figures)]
     output = Console(width=None if sys.stdout.isatty() else 140)
     for table in tables:
-        output.print(_rich(table))
+        output.print(table.to_rich())
     for note in run["notes"]:
         output.print(note, markup=False)
     output.print(surroundings(run), markup=False)
@@ -98,19 +113,10 @@ def show(run: Run, results: Path | None) -> int:
 
         results.mkdir(parents=True, exist_ok=True)
         write_json(run, results / "wal.json")
-        write_markdown(run, tables, results / "wal.md")
+        write_markdown(run, TITLE, METHOD, tables, results / "wal.md")
         write_plot(figures, results / "wal.png")
         output.print(f"written: {results / 'wal'}.json, .md, .png")
     return 1 if figures.errors() else 0
-
-
-def _rich(table: Table) -> RichTable:
-    shown = RichTable(title=table.title, title_justify="left")
-    for number, column in enumerate(table.columns):
-        shown.add_column(column, justify="left" if number == 0 else "right")
-    for row in table.rows:
-        shown.add_row(*row)
-    return shown
 
 
 def profile(workload: str, size: int, directory: Path) -> int:
@@ -128,7 +134,7 @@ def profile(workload: str, size: int, directory: Path) -> int:
 
     def start(module: str, name: str) -> int:
         command = [sys.executable, "-m", f"benchmarks.wal.{module}", name, *given]
-        return subprocess.run(command, cwd=peer.CHECKOUT, stdin=subprocess.DEVNULL).returncode
+        return subprocess.run(command, cwd=CHECKOUT, stdin=subprocess.DEVNULL).returncode
 
     if name in ("replay", "read_disk"):
         start("ours", written_by or "batch")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.wal import ours_async, ours_read, ours_write
-from benchmarks.wal.workload import Arguments, Report
+from benchmarks.workload import Arguments, Report
 
 WORKLOADS: dict[str, Callable[[Arguments], Report]] = {
     "each_sync": ours_write.each_sync,

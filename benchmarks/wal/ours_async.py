@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from benchmarks.wal.ours_write import EPOCH, open_log
-from benchmarks.wal.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report
+from benchmarks.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report
 
 from holdfast.wal import LogId, Wal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from benchmarks.wal.ours_write import EPOCH, open_log
-from benchmarks.wal.workload import Arguments, Payloads, Report
+from benchmarks.workload import Arguments, Payloads, Report
 
 from holdfast.wal import LogId, Wal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 
-from benchmarks.wal.workload import (
+from benchmarks.workload import (
     PURGE_EVERY,
     STEADY_WARM_UP_BATCHES,
     WARM_UP_FLUSHES,

@@ -8,7 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from benchmarks.machine import CHECKOUT
+
 SOURCE = Path(__file__).resolve().parent / "raft_log_peer"
 TARGET = CHECKOUT / ".tools" / "raft_log_peer"
 PROGRAM = TARGET / "release" / "raft_log_peer"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from benchmarks.rounds import Group, Step
 
 MIB = 1 << 20
 SIZES = (100, 1024)
@@ -34,27 +36,6 @@ class Scale:
 
 FULL = Scale(rounds=5, turns=8, seconds=0.8, entries={100: 200_000, 1024: 100_000}, memory_entries=200_000)
 QUICK = Scale(rounds=2, turns=4, seconds=0.25, entries={100: 50_000, 1024: 30_000}, memory_entries=100_000)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One workload in one process."""
-
-    label: str  # Who and what: `ours.batch`. Together with the size it names a series of figures.
-    program: str  # ours, peer (also for the raw limit in Rust) or raw (the raw limit in Python).
-    workload: str
-    size: int
-    directory: str = ""  # One that an earlier step of the round wrote; empty: a fresh one.
-    keep: str = ""  # Leave the directory under this name for a later step of the round.
-    arguments: Mapping[str, float | str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Steps that are compared: they run at the same time but take turns, or one after the other when there are none."""
-
-    steps: list[Step]
-    turns: int = 0
 
 
 def groups(scale: Scale) -> list[Group]:

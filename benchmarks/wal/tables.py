@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from benchmarks.figures import Figures, Series, memory_growth, ratio, spread
+from benchmarks.tables import Table, median_text, spread_text
 from benchmarks.wal.aims import Aim, raw_limit
-from benchmarks.wal.figures import Figures, Series, Spread, memory_growth, ratio, spread
 from benchmarks.wal.plan import MIB, SIZES
-
-
-class Table(NamedTuple):
-    """Text in columns; the first column says what a row is about."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
 
 
 class Line(NamedTuple):
@@ -60,8 +53,8 @@ def workload_table(figures: Figures) -> Table:
 
 
 def _workload_row(line: Line) -> list[str]:
-    rates = [_count(spread(series)) for series in (line.ours, line.peer, line.raw)]
-    ratios = [_spread(spread(ratio(line.ours, other))) for other in (line.peer, line.raw)]
+    rates = [median_text(spread(series)) for series in (line.ours, line.peer, line.raw)]
+    ratios = [spread_text(spread(ratio(line.ours, other))) for other in (line.peer, line.raw)]
     return [line.title, f"{line.size} B", *rates, *ratios]
 
 
@@ -72,7 +65,7 @@ def latency_table(figures: Figures) -> Table:
     rows = []
     for label in labels:
         cells = [
-            _spread(spread(figures.series(label, size, lambda m, key=key: m[key] / 1000)), digits=3)  # type: ignore[misc]
+            spread_text(spread(figures.series(label, size, lambda m, key=key: m[key] / 1000)), digits=3)  # type: ignore[misc]
             for size in SIZES
             for key in ("p50_us", "p99_us")
         ]
@@ -87,23 +80,14 @@ def memory_table(figures: Figures) -> Table:
         peak = figures.series(f"{who}.memory", 1024, lambda m: m["peak_size"] / MIB)
         growth = figures.series(f"{who}.memory", 1024, lambda m: memory_growth(m) / MIB)
         second_half = figures.series(f"{who}.memory", 1024, lambda m: (m["peak_size"] - m["half_peak_size"]) / MIB)
-        rows.append([title, *(_spread(spread(series), digits=1) for series in (peak, growth, second_half))])
+        rows.append([title, *(spread_text(spread(series), digits=1) for series in (peak, growth, second_half))])
     columns = ["who", "peak MiB", "above idle MiB", "of that in the second half"]
     return Table("Memory while appending 1 KiB entries, cache and chunks of 16 MiB", columns, rows)
 
 
 def aim_table(aims: list[Aim]) -> Table:
     rows = [
-        [aim.title, f"{'≤' if aim.at_most else '≥'} {aim.wanted:g}", _spread(aim.measured), aim.verdict] for aim in aims
+        [aim.title, f"{'≤' if aim.at_most else '≥'} {aim.wanted:g}", spread_text(aim.measured), aim.verdict]
+        for aim in aims
     ]
     return Table("Aims", ["aim", "wanted", "measured", "verdict"], rows)
-
-
-def _count(value: Spread | None) -> str:
-    return f"{value.median:,.0f}" if value else ""
-
-
-def _spread(value: Spread | None, digits: int = 2) -> str:
-    if value is None:
-        return ""
-    return f"{value.median:.{digits}f} ({value.low:.{digits}f} to {value.high:.{digits}f})"

@@ -1,33 +1,49 @@
-"""Writes a run to files: all raw figures as JSON, the tables as Markdown."""
+"""A run and its files: all raw figures as JSON, the tables as Markdown."""
 
 from __future__ import annotations
 
+import datetime
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TypedDict
 
-from benchmarks.wal.tables import Table
+from benchmarks import machine
+from benchmarks.tables import Table
 
-METHOD = """\
-Each step runs in a process of its own on a fresh directory. Those that flush run at the same time but take turns of a
-tenth of a second, so that drift of the disk hits all alike; the order turns round in every second round. A ratio is
-taken between two steps of one round, and its median, lowest and highest over the rounds are given. The raw limit is a
-loop of write and fdatasync in Rust over a file that was written before (in Python when there is no cargo), with frames
-of the size ours have. Both logs have the same limits for chunks and cache; the peer's `flush_batch_wait` is 0 except
-where the table says otherwise. Files that are replayed or read are in the page cache."""
+BUSY_PERCENT_MAX = 15
+BUSY = "others kept the machine busy, and whoever wakes from an fsync waits for a core: measure again when it is quiet"
 
 
 class Run(TypedDict):
     """A run as it is stored."""
 
     date: str
-    scale: dict[str, object]
+    scale: Mapping[str, object]
     machine: dict[str, str]
     versions: dict[str, str]
     load: tuple[float, float]  # The one-minute load average: lowest and highest.
     busy_percent: tuple[float, float]  # What others used of all cores: median and highest.
     notes: list[str]
     measurements: list[dict[str, object]]
+
+
+def new_run(
+    scale: Mapping[str, object], directory: Path, versions: dict[str, str], measurements: list[dict[str, object]]
+) -> Run:
+    """A run that has just been made."""
+    load, busy = ([float(str(m[key])) for m in measurements] for key in ("load", "busy_percent"))
+    return Run(
+        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        scale=scale,
+        machine=machine.describe(directory),
+        versions=versions,
+        load=(min(load), max(load)),
+        busy_percent=(median(busy), max(busy)),
+        notes=[BUSY] if median(busy) > BUSY_PERCENT_MAX else [],
+        measurements=measurements,
+    )
 
 
 def write_json(run: Run, path: Path) -> None:
@@ -37,10 +53,10 @@ def write_json(run: Run, path: Path) -> None:
     path.write_text(f'{head[:-2]},\n "measurements": [\n  {measurements}\n ]\n}}\n')
 
 
-def write_markdown(run: Run, tables: list[Table], path: Path) -> None:
-    parts = ["# The write-ahead log, side by side", _facts(run), METHOD]
+def write_markdown(run: Run, title: str, method: str, tables: Sequence[Table], path: Path) -> None:
+    parts = [f"# {title}", _facts(run), method]
     parts += [note[0].upper() + note[1:] + "." for note in run["notes"]]
-    parts += [f"## {table.title}\n\n{_table(table)}" for table in tables]
+    parts += [f"## {table.title}\n\n{table.to_markdown()}" for table in tables]
     path.write_text("\n\n".join(parts) + "\n")
 
 
@@ -54,8 +70,3 @@ def _facts(run: Run) -> str:
     facts = {"date": run["date"], **run["machine"], **run["versions"], "rounds": run["scale"]["rounds"]}
     facts["around"] = surroundings(run)
     return "\n".join(f"- {key}: {value}" for key, value in facts.items())
-
-
-def _table(table: Table) -> str:
-    rule = ["---", *["---:"] * (len(table.columns) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [table.columns, rule, *table.rows])

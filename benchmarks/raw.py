@@ -1,6 +1,6 @@
 """The limit of the disk from Python: positioned write and fdatasync in a loop, with no log around it.
 
-`python -m benchmarks.wal.raw raw key=value …`; `file=growing` extends the file with every write, `file=written` starts
+`python -m benchmarks.raw raw key=value …`; `file=growing` extends the file with every write, `file=written` starts
 over in a file that was written before, as recycled chunks are.
 """
 
@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from benchmarks.wal.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report
+from benchmarks.workload import WARM_UP_FLUSHES, Arguments, Payloads, Report
 
 PIECE_SIZE = 1 << 14  # Large pieces become large folios in the page cache, and small writes into those are slower.
 
@@ -19,9 +19,9 @@ def write_and_sync(arguments: Arguments) -> Report:
     frames = arguments.number("batch")
     round_ = b"".join(Payloads(arguments.number("frame_size")).of(range(frames)))
     size_max = sys.maxsize if arguments.text("file") == "growing" else arguments.number("chunk_size")
-    descriptor = _create(arguments.text("dir"))
+    descriptor = create(arguments.text("dir"))
     if size_max < sys.maxsize:
-        _write_once(descriptor, size_max)
+        write_once(descriptor, size_max)
     position = 0
     for _ in range(WARM_UP_FLUSHES):
         position = _write_round(descriptor, round_, position, size_max)
@@ -44,12 +44,12 @@ def _write_round(descriptor: int, round_: bytes, position: int, size_max: int) -
     return position + len(round_)
 
 
-def _create(directory: str) -> int:
+def create(directory: str) -> int:
     os.makedirs(directory, exist_ok=True)
     return os.open(os.path.join(directory, "raw"), os.O_RDWR | os.O_CREAT | os.O_EXCL)
 
 
-def _write_once(descriptor: int, size: int) -> None:
+def write_once(descriptor: int, size: int) -> None:
     """Reserved blocks are not enough: only blocks that have been written cost no metadata when written again."""
     piece = bytes(PIECE_SIZE)
     for position in range(0, size, PIECE_SIZE):

@@ -9,7 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from benchmarks.wal.peer import CHECKOUT
+CHECKOUT = Path(__file__).resolve().parents[1]
+MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs"}
 
 
 def describe(directory: Path) -> dict[str, str]:
@@ -22,10 +23,11 @@ def describe(directory: Path) -> dict[str, str]:
     }
 
 
-def versions() -> dict[str, str]:
-    packages = {name: importlib.metadata.version(name) for name in ("holdfast", "crc32c", "numba", "numpy")}
+def versions(*packages: str) -> dict[str, str]:
+    """Of Python, of these packages, and of the checkout."""
+    found = {name: importlib.metadata.version(name) for name in ("holdfast", *packages)}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=CHECKOUT, capture_output=True, text=True)
-    return {"python": platform.python_version(), **packages, "commit": commit.stdout.strip() or "unknown"}
+    return {"python": platform.python_version(), **found, "commit": commit.stdout.strip() or "unknown"}
 
 
 def file_system(directory: Path) -> str:

@@ -32,12 +32,15 @@ class Arguments:
     def number(self, key: str) -> int:
         return int(self._values[key])
 
+    def await_turn(self) -> None:
+        print("ready", flush=True)
+        sys.stdin.readline()
+
     def slices(self) -> Iterator[float]:
         """Waits for each turn; yields the seconds it should last."""
         turns = self.number("turns")
         for _ in range(turns):
-            print("ready", flush=True)
-            sys.stdin.readline()
+            self.await_turn()
             yield float(self._values["seconds"]) / turns
 
     def batches(self, start: int = 0) -> Iterator[range]:
@@ -46,8 +49,7 @@ class Arguments:
         per_turn = -(-len(batches) // self.number("turns"))
         for number, indexes in enumerate(batches):
             if number % per_turn == 0:
-                print("ready", flush=True)
-                sys.stdin.readline()
+                self.await_turn()
             yield indexes
 
     def plain_batches(self, entries: int, start: int = 0) -> Iterator[range]:

@@ -9,16 +9,38 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.wal.machine import busy_percent
-from benchmarks.wal.peer import CHECKOUT
-from benchmarks.wal.plan import LIMITS, Group, Scale, Step, groups
+from benchmarks.machine import CHECKOUT, busy_percent
 
 CHILD_SECONDS_MAX = 180  # A child that hangs must not hold up the rest.
+
+
+@dataclass(frozen=True)
+class Step:
+    """One workload in one process."""
+
+    label: str  # Who and what: `ours.batch`. Together with the size it names a series of figures.
+    program: str
+    workload: str
+    size: int
+    directory: str = ""  # One that an earlier step of the round wrote; empty: a fresh one.
+    keep: str = ""  # Leave the directory under this name for a later step of the round.
+    arguments: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Steps that are compared: they run at the same time but take turns, or one after the other when there are none."""
+
+    steps: list[Step]
+    turns: int = 0
+
+
+Command = Callable[[Step, Path, int], list[str]]  # How a step is started: given its directory, and how many turns.
 
 
 class Child:
@@ -59,19 +81,17 @@ class Child:
 class Runner:
     """Starts steps below one directory."""
 
-    def __init__(self, directory: Path, peer: Path | None) -> None:
+    def __init__(self, directory: Path, command: Command) -> None:
         self._directory = directory
-        self._peer = peer
+        self._command = command
 
-    def rounds(self, scale: Scale, tell: Callable[[str], None]) -> Iterator[dict[str, object]]:
+    def rounds(self, groups: Sequence[Group], count: int, tell: Callable[[str], None]) -> Iterator[dict[str, object]]:
         """All measurements, as they come."""
-        for number in range(scale.rounds):
-            for group in groups(scale):
-                steps = [step for step in group.steps if step.program != "peer" or self._peer]
-                if number % 2:
-                    steps.reverse()
+        for number in range(count):
+            for group in groups:
+                steps = group.steps[::-1] if number % 2 else group.steps
                 for part in [steps] if group.turns else [[step] for step in steps]:
-                    tell(f"round {number + 1} of {scale.rounds}, {part[0].size} B: {part[0].label} …")
+                    tell(f"round {number + 1} of {count}, {part[0].size}: {part[0].label} …")
                     for step, measured in zip(part, self._measure(Group(part, group.turns)), strict=True):
                         yield {"round": number, "label": step.label, "size": step.size, **measured}
             shutil.rmtree(self._directory)
@@ -82,7 +102,7 @@ class Runner:
                 shutil.rmtree(self._place(step), ignore_errors=True)
         os.sync()  # What was written before must not slow these steps down.
         around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
-        children = [Child(self._command(step, group.turns)) for step in group.steps]
+        children = [Child(self._command(step, self._place(step), group.turns)) for step in group.steps]
         for child in children:
             child.run_until_ready()
         while waiting := [child for child in children if child.ready]:
@@ -96,11 +116,4 @@ class Runner:
 
     def _place(self, step: Step) -> Path:
         # A kept directory belongs to one size: that of the next size takes its place.
-        return self._directory / (step.directory or step.keep or step.label)
-
-    def _command(self, step: Step, turns: int) -> list[str]:
-        program = (
-            [str(self._peer)] if step.program == "peer" else [sys.executable, "-m", f"benchmarks.wal.{step.program}"]
-        )
-        values = {**LIMITS, "wait_us": 0, "turns": turns, "size": step.size, "dir": self._place(step), **step.arguments}
-        return [*program, step.workload, *(f"{key}={value}" for key, value in values.items())]
+        return self._directory / (step.directory or step.keep or f"{step.label}.{step.size}")

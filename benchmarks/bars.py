@@ -1,0 +1,43 @@
+"""Ratios as bars, one panel for each thing that ours is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+from benchmarks.figures import Spread
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+Bars = list[tuple[str, Spread]]
+
+
+def write_bars(panels: Mapping[str, Bars], path: Path) -> None:
+    """One panel for each that has bars, by its title; nothing is written without any."""
+    shown = {title: bars for title, bars in panels.items() if bars}
+    if not shown:
+        return
+    heights = [len(bars) + 2 for bars in shown.values()]
+    figure, all_axes = pyplot.subplots(
+        len(shown), figsize=(9, 0.3 * sum(heights)), height_ratios=heights, squeeze=False, layout="constrained"
+    )
+    for axes, (title, bars) in zip(all_axes[:, 0], shown.items(), strict=True):
+        _draw(axes, title, bars)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def _draw(axes: Axes, title: str, bars: Bars) -> None:
+    names = [name for name, _ in reversed(bars)]
+    values = [value for _, value in reversed(bars)]
+    medians = [value.median for value in values]
+    whiskers = [[value.median - value.low for value in values], [value.high - value.median for value in values]]
+    colours = ["#2a7f62" if median >= 1 else "#c98b2b" for median in medians]
+    axes.barh(names, medians, xerr=whiskers, color=colours, ecolor="#555555", height=0.7)
+    axes.set_xscale("log")
+    axes.axvline(1.0, color="black", linewidth=1)
+    axes.set_title(f"ours ÷ {title} (right is better; whiskers: lowest and highest round)", fontsize=10)
+    axes.tick_params(labelsize=8)
