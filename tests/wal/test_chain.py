@@ -9,7 +9,7 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.io.simdisk import SimulatedDisk
 from holdfast.wal import ChunkGap, Damaged, EntriesMissing, LogId, NewerFormat
 from holdfast.wal import State as WalState
-from holdfast.wal.frame import encode_header
+from holdfast.wal.frame import encode_header, mark_of
 from holdfast.wal.record import FORMAT_VERSION, HEAD, Head, encode_head
 
 
@@ -152,8 +152,9 @@ def test_a_newer_format_version_is_refused() -> None:
     disk = new_disk()
     chunks(disk, 2)
     name = f"{3:020}-{7:016x}.wal"
+    seed = parsed(name).seed
     body = encode_head(Head(FORMAT_VERSION + 1, 3, 2, 100, 0, WalState()))
-    add_file(disk, name, encode_header(HEAD, [body], len(body), 0, 1, parsed(name).seed) + body)
+    add_file(disk, name, encode_header(HEAD, [body], len(body), 0, 1, seed, mark_of(seed)) + body)
     names, calls = disk.names(), disk.calls
     with pytest.raises(NewerFormat) as refused:
         open_log(disk)

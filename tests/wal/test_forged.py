@@ -10,7 +10,7 @@ from tests.wal.logs import append, chunk_names, held, lines, new_disk, open_log,
 from holdfast.io.chance import SeededChance
 from holdfast.io.simdisk import SimulatedDisk, SimulatedFile
 from holdfast.wal import LogId
-from holdfast.wal.frame import HEADER, encode_header, seed_of
+from holdfast.wal.frame import HEADER, encode_header, mark_of, seed_of
 from holdfast.wal.record import APPEND, MARKER, encode_append
 
 
@@ -38,8 +38,8 @@ def forged(seed: int, round_start: int, count: int) -> bytes:
     """Frames that would be valid in a chunk with this seed: a ghost entry, and a marker that would prove something."""
     ghost = [encode_append(LogId(9, 1), [5]), b"ghost"]
     size = sum(map(len, ghost))
-    append_ = encode_header(APPEND, ghost, size, round_start, 1 << 40, seed) + b"".join(ghost)
-    marker = encode_header(MARKER, [b"\0"], 1, round_start, 1 << 40, seed) + b"\0"
+    append_ = encode_header(APPEND, ghost, size, round_start, 1 << 40, seed, mark_of(seed)) + b"".join(ghost)
+    marker = encode_header(MARKER, [b"\0"], 1, round_start, 1 << 40, seed, mark_of(seed)) + b"\0"
     return (append_ + marker) * count
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from tests.wal.logs import append, append_batch, chunk_names, held, kinds, lines, new_disk, open_log
 
 from holdfast.io.simdisk import SimulatedDisk, SimulatedFile
 from holdfast.wal import LogId, Vote
-from holdfast.wal.inspect import dump, verify
+from holdfast.wal.inspect import verify
 
 
 class WatchedFile(SimulatedFile):
@@ -148,28 +150,26 @@ def test_verify_names_a_gap() -> None:
     assert "gap between chunks" in verdict.damage
 
 
-def test_a_log_that_is_written_to_while_one_looks_is_sound() -> None:
+@pytest.mark.parametrize("seed", range(10))
+def test_a_log_that_is_written_to_while_one_looks_is_sound(seed: int) -> None:
     """W9: rounds that become durable between two reads prove nothing about what was read before them."""
     disk = new_disk()
     wal = open_log(disk, chunk_size_max=1 << 20)
-    left = 600
+    chance = random.Random(seed)
 
     def meanwhile() -> None:
-        nonlocal left
-        for _ in range(min(left, 3)):
-            left -= 1
+        for _ in range(chance.choice((0, 0, 0, 3))):
             append(wal, 1)
             wal.flush()
 
     live = LiveDisk(disk, meanwhile)
     append(wal, 1)
     wal.flush()
-    verdict = verify(live)  # type: ignore[arg-type]
-    assert verdict.sound, verdict.damage
-    left = 600
-    listing = list(dump(live))  # type: ignore[arg-type]
-    assert "damaged" not in [line.kind for line in listing]
-    assert len(held(wal)) == 1201
+    for _ in range(5):
+        verdict = verify(live)  # type: ignore[arg-type]
+        assert verdict.sound, verdict.damage
+        assert "damaged" not in kinds(live)  # type: ignore[arg-type]
+    assert len(held(wal)) > 10
 
 
 def test_a_log_that_is_purged_while_one_looks_is_sound() -> None:

@@ -37,12 +37,13 @@ class PayloadCache:
         return self.first + len(self)
 
     def add(self, first: int, payloads: Sequence[Payload], size: int) -> None:
-        if not len(self):
+        count = len(self._payloads) - self._head
+        if not count:
             self.first = first
-        assert first == self.end, "the cache holds one unbroken run"
+        assert first == self.first + count, "the cache holds one unbroken run"
         self._payloads += payloads
         self.size += size
-        if self.size > self._size_max or len(self) > self._entries_max:
+        if self.first < self.pinned_from:
             self.evict()
 
     def get(self, start: int, end: int) -> list[Payload]:

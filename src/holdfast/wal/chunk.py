@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from holdfast.types import Position
-from holdfast.wal.frame import seed_of
+from holdfast.wal.frame import mark_of, seed_of
 from holdfast.wal.places import Places
 
 _CHUNK_NAME = re.compile(r"(\d{20})-([0-9a-f]{16})\.wal")
@@ -56,9 +56,11 @@ class Chunk:
     first_index: int  # The next index when the chunk began; a cut below it moves it back.
     places: Places = field(default_factory=Places)
     seed: int = field(init=False)
+    mark: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         self.seed = self.name.seed
+        self.mark = mark_of(self.seed)
 
     def position(self, offset: int) -> Position:
         return Position(self.start + offset)

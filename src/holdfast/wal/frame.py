@@ -54,9 +54,11 @@ def mark_of(seed: int) -> bytes:
     return seed.to_bytes(4, "little")[:3]
 
 
-def encode_header(kind: int, body: Sequence[Buffer], size: int, round_start: int, round_: int, seed: int) -> bytes:
+def encode_header(
+    kind: int, body: Sequence[Buffer], size: int, round_start: int, round_: int, seed: int, mark: bytes
+) -> bytes:
     """The header of a frame whose body is `body`, one buffer after the other, `size` bytes in all."""
-    rest = _AFTER_CRC.pack(mark_of(seed), kind, size, round_start, round_)
+    rest = _AFTER_CRC.pack(mark, kind, size, round_start, round_)
     crc = crc32c(rest, seed)
     for buffer in body:
         crc = crc32c(buffer, crc)

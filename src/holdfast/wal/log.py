@@ -94,7 +94,7 @@ class Wal:
 
     def append(self, first: LogId, payloads: Sequence[Payload]) -> Position:
         """Queue entries of one epoch at consecutive indexes; returns the position behind them. Not durable yet."""
-        sizes = [payload_size(payload) for payload in payloads]
+        sizes = [len(payload) if type(payload) is bytes else payload_size(payload) for payload in payloads]
         size = sum(sizes)
         if not sizes:
             raise ValueError("append needs at least one payload")
@@ -117,7 +117,7 @@ class Wal:
         fixed = record.encode_append(first, sizes)
         size += len(fixed)
         body = gather(fixed, payloads, size)
-        with self._whole:
+        try:
             self._make_room(HEADER.size + size, count)
             round_, offset = self._rounds.put(record.APPEND, body, size)
             self._index.add(self._chunk, first, offset, HEADER.size + size)
@@ -125,6 +125,9 @@ class Wal:
             self._chunk_entries += count
             round_.next_index = first.index + count
             self._current.append(first.epoch, round_.next_index)
+        except BaseException as failure:  # What `Whole` does, without its two calls: this is the hot path.
+            self._rounds.stop_half_way(failure)
+            raise
 
     def save_vote(self, vote: Vote) -> Position:
         """Record a vote; it may not be lower than the one before."""
@@ -239,7 +242,8 @@ class Wal:
     def _note_durable(self, round_: Round) -> None:
         self._durable_index = max(self._durable_index, round_.next_index)
         self._durable = round_.chunk.position(round_.start + round_.size)
-        self._pin()
+        if not self._settings.cache_open_chunk or self._cache.pinned_from < self._chunk.first_index:
+            self._pin()
 
     def _pin(self) -> None:
         keep = self._chunk.first_index if self._settings.cache_open_chunk else self._durable_index

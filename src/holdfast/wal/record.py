@@ -40,6 +40,7 @@ FORMAT_VERSION = 1
 _ID = struct.Struct("<BQQ")
 _HEAD = struct.Struct("<HQBQIQ")
 APPEND_FIXED = struct.Struct("<qqI")  # Signed: what replay cannot count in signed numbers is never taken.
+_APPEND_ONE = struct.Struct("<qqII")  # The same with the size of a single payload.
 assert (_ID.size, _HEAD.size, APPEND_FIXED.size) == (17, 31, 20)  # On disk: changing one needs a new format version.
 
 
@@ -90,6 +91,8 @@ def decode_head(body: memoryview) -> Head:
 
 def encode_append(first: LogId, sizes: Sequence[int]) -> bytes:
     """An append record's body up to its payloads."""
+    if len(sizes) == 1:
+        return _APPEND_ONE.pack(*first, 1, sizes[0])
     return APPEND_FIXED.pack(first.epoch, first.index, len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
 
 

@@ -43,7 +43,7 @@ class Round:
         """Put one more frame, whose body has `size` bytes, at the end of the round; the byte where it begins."""
         chunk = self.chunk
         offset = chunk.end
-        self.buffers += (encode_header(kind, body, size, self.start, self.number, chunk.seed), *body)
+        self.buffers += (encode_header(kind, body, size, self.start, self.number, chunk.seed, chunk.mark), *body)
         size += HEADER.size
         self.size += size
         chunk.end = offset + size

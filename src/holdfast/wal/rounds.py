@@ -161,7 +161,8 @@ class Rounds:
                 self._writer.write(round_)
                 self._note_durable(round_)
                 round_.finish(None)
-                self._writer.recycle(round_.freed)
+                if round_.freed:
+                    self._writer.recycle(round_.freed)
         except OSError as failure:
             self._stop(failure)  # Never retry an fsync: the pages may already be gone.
         except BaseException as failure:  # Interrupted in the middle: what follows would leave a hole.
@@ -178,7 +179,7 @@ class Rounds:
     def _note_durable(self, round_: Round) -> None:
         with self._lock:
             self._durable = round_
-            self._writing.remove(round_)
+            del self._writing[0]
             round_.buffers = []
             self.queued_size -= round_.size
             self.sync_count += 1

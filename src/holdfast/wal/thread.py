@@ -33,7 +33,8 @@ class WriterThread:
         with self._guard:
             if not self._signalled:
                 self._signalled = True
-                self._resting.clear()
+                if self._resting.is_set():
+                    self._resting.clear()
                 self._wake.release()
 
     def end(self) -> None:

@@ -15,6 +15,7 @@ from holdfast.wal.chunk import Chunk, spare_name
 from holdfast.wal.round import Round
 from holdfast.wal.settings import WalSettings
 
+_ZEROS_PER_WRITE = 16 << 10
 _JOIN_BELOW = 128 << 10  # One copy of a small round is cheaper than the system's walk over many small buffers.
 
 
@@ -64,19 +65,24 @@ class Writer:
     def _write_at(self, offset: int, buffers: Sequence[Buffer], size: int) -> None:
         assert self._file is not None
         end = offset + size
-        if end > self._written_end:
-            ahead = self._zero_ahead(end, size)
-            buffers = [*buffers, ahead] if ahead else buffers
-            self._written_end = end + len(ahead)
-        if size < _JOIN_BELOW:
+        if size < _JOIN_BELOW and len(buffers) > 1:
             buffers = [b"".join(buffers)]
         self._file.write_at(offset, buffers)
+        if end > self._written_end:
+            self._written_end = end + self._write_zeros(end, self._zero_ahead(end, size))
 
-    def _zero_ahead(self, end: int, size: int) -> Buffer:
+    def _write_zeros(self, offset: int, zeros: memoryview) -> int:
+        # In small pieces: after one large write, each small write into the same place and its fsync took longer.
+        assert self._file is not None
+        for at in range(0, len(zeros), _ZEROS_PER_WRITE):
+            self._file.write_at(offset + at, [zeros[at : at + _ZEROS_PER_WRITE]])
+        return len(zeros)
+
+    def _zero_ahead(self, end: int, size: int) -> memoryview:
         # An fsync that changes the file's size costs about twice as much. Small rounds therefore write zeros ahead
         # once for many rounds; for large rounds the zeros would cost more than they save.
         if size * 8 > len(self._zeros):
-            return b""
+            return memoryview(b"")
         room = max(self._settings.chunk_size_max - end, 0)
         return memoryview(self._zeros)[: min(room, len(self._zeros))]
 
