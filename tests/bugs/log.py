@@ -1,0 +1,243 @@
+"""Known ways to get a partition log wrong."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+MODEL = "tests/log/test_model.py::test_every_offset_is_readable_exactly_once"
+FLUSH = "tests/log/test_flush.py"
+APPEND = "tests/log/test_append.py"
+READS = "tests/log/test_reads.py"
+RECOVERY = "tests/log/test_recovery.py"
+DELETE = "tests/log/test_delete_topic.py"
+
+BUGS = [
+    Bug(
+        "the tail lets go before the manifest is committed",
+        (
+            Edit(
+                "log/flush.py",
+                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+                "        partition.tail.release(info.end)\n"
+                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+            ),
+        ),
+        (f"{FLUSH}::test_read_during_the_flush_window", MODEL),
+    ),
+    Bug(
+        "a flush takes what is not durable",
+        (
+            Edit(
+                "log/flush.py",
+                "            if batch.end > partition.marks.durable:\n",
+                "            if batch.end > partition.marks.log_end:\n",
+            ),
+        ),
+        (f"{FLUSH}::test_only_durable_batches_are_flushed", MODEL),
+    ),
+    Bug(
+        "the watermark moves before the fsync",
+        (
+            Edit(
+                "log/partition.py",
+                'visible=self.settings.durability == "memory")',
+                "visible=True)",
+            ),
+        ),
+        (f"{APPEND}::test_the_watermark_moves_with_the_fsync_and_not_before", MODEL),
+    ),
+    Bug(
+        "an ack does not wait for the fsync",
+        (
+            Edit(
+                "log/partition.py",
+                '        if self.settings.durability == "fsync":\n            await self.durable.reached(end)\n',
+                '        if self.settings.durability == "fsync":\n            await self.durable.reached(0)\n',
+            ),
+        ),
+        (f"{APPEND}::test_the_watermark_moves_with_the_fsync_and_not_before", MODEL),
+    ),
+    Bug(
+        "off by one in the wait",
+        (
+            Edit(
+                "log/partition.py",
+                "        reached = self.high_watermark.reached(offset + 1)\n",
+                "        reached = self.high_watermark.reached(offset)\n",
+            ),
+        ),
+        ("tests/log/test_wait.py::test_wait_at_the_edge",),
+    ),
+    Bug(
+        "a flush drops the batch that made it roll over",
+        (
+            Edit(
+                "log/partition.py",
+                "        self.tail.release(manifest.flushed)\n",
+                "        self.tail.release(min(manifest.flushed + 1, self.marks.durable))\n",
+            ),
+        ),
+        (f"{FLUSH}::test_a_segment_ends_before_the_batch_that_does_not_fit", MODEL),
+    ),
+    Bug(
+        "purged one entry too far",
+        (
+            Edit(
+                "log/logs.py",
+                "            self._ground.journal.purge_below(needed)\n",
+                "            self._ground.journal.purge_below(min(needed + 1, self._ground.journal.next_index))\n",
+            ),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "a repeat is acknowledged before its original",
+        (
+            Edit(
+                "log/partition.py",
+                "        await self.acknowledged(end)\n",
+                "        await self.acknowledged(0 if places[0].repeated else end)\n",
+            ),
+        ),
+        (f"{APPEND}::test_a_repeat_waits_for_the_fsync_of_its_original",),
+    ),
+    Bug(
+        "a commit without a clear answer is forgotten",
+        (
+            Edit(
+                "log/flush.py",
+                "        self._unsure = True  # Until",
+                "        self._unsure = False  # Until",
+            ),
+        ),
+        (f"{FLUSH}::test_a_commit_that_arrives_late", MODEL),
+    ),
+    Bug(
+        "a read fails when its batches are flushed and purged meanwhile",
+        (Edit("log/read.py", "            except ReadBelowPurged:", "            except ZeroDivisionError:"),),
+        (f"{FLUSH}::test_a_read_that_is_under_way_while_the_flush_commits", MODEL),
+    ),
+    Bug(
+        "a read goes on below log start",
+        (
+            Edit(
+                "log/read.py",
+                "        self._check_range(offset)\n        info =",
+                "        info =",
+            ),
+        ),
+        (f"{READS}::test_log_start_overtakes_a_read", MODEL),
+    ),
+    Bug(
+        "aborted transactions are not in their segment",
+        (
+            Edit(
+                "log/flush.py",
+                "            aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),\n",
+                "            aborted=(),\n",
+            ),
+        ),
+        (f"{READS}::test_aborted_transactions_are_told_wherever_their_marker_is", MODEL),
+    ),
+    Bug(
+        "the last stable offset counts markers that are not readable",
+        (
+            Edit(
+                "log/producers.py",
+                "        return min(self._first_open(high_watermark), undecided, high_watermark)\n",
+                "        return min(self._first_open(high_watermark), high_watermark)\n",
+            ),
+        ),
+        (f"{READS}::test_committed_reads_end_at_the_last_stable_offset", MODEL),
+    ),
+    Bug(
+        "the manifest knows of batches that are not in its segments",
+        (
+            Edit(
+                "log/flush.py",
+                "        data, info = await ground.calls.run(\n",
+                "        producers = partition.producers.snapshot()\n        data, info = await ground.calls.run(\n",
+            ),
+        ),
+        (f"{RECOVERY}::test_open_transactions_after_reopen", MODEL),
+    ),
+    Bug(
+        "an unclean open does not raise the epoch",
+        (
+            Edit(
+                "log/logs.py",
+                "        identity = replace(identity, generation=identity.generation + 1)\n",
+                "",
+            ),
+        ),
+        (f"{RECOVERY}::test_unclean_open_of_a_memory_topic_is_told_to_the_reader_by_its_epoch", MODEL),
+    ),
+    Bug(
+        "an open that fails hides an unclean stop",
+        (
+            Edit(
+                "log/logs.py",
+                "        save_identity(wal, identity)\n    cluster =",
+                "    cluster =",
+            ),
+            Edit(
+                "log/logs.py",
+                "    return identity\n",
+                "    return save_identity(wal, identity)\n",
+            ),
+        ),
+        (f"{RECOVERY}::test_an_open_that_fails_after_an_unclean_stop_does_not_hide_it", MODEL),
+    ),
+    Bug(
+        "replayed batches below flushed come twice",
+        (Edit("log/replay.py", "    tail.release(flushed)\n    first", "    first"),),
+        (f"{RECOVERY}::test_all_that_was_acknowledged_is_there", MODEL),
+    ),
+    Bug(
+        "another broker's partition is not taken over",
+        (
+            Edit(
+                "log/logs.py",
+                "        taken_over = manifest.stamp.writer != journal.identity.broker\n",
+                "        taken_over = False\n",
+            ),
+        ),
+        (f"{RECOVERY}::test_zombie_writer_fenced",),
+    ),
+    Bug(
+        "objects of a deleted topic go before its flush has ended",
+        (Edit("log/logs.py", "        await self._left(topic_id)\n", ""),),
+        (f"{DELETE}::test_topic_deleted_while_its_flush_is_in_flight",),
+    ),
+    Bug(
+        "a deleted topic comes back from the write-ahead log",
+        (
+            Edit(
+                "log/replay.py",
+                "            replayed.deleted[content.home.topic_id] = found.log_id.index\n",
+                "            pass\n",
+            ),
+        ),
+        (f"{DELETE}::test_crash_in_the_middle_of_a_deletion",),
+    ),
+    Bug(
+        "bytes that are not durable leave memory",
+        (Edit("log/tail.py", "            if batch.end > durable:\n                break\n", ""),),
+        ("tests/log/test_tail.py", "tests/log/test_room.py::test_bytes_that_are_not_durable_are_never_spilled"),
+    ),
+    Bug(
+        "a store that fails is an empty answer",
+        (
+            Edit(
+                "log/read.py",
+                "        except Unavailable as failure:\n"
+                "            raise ColdReadFailed(partition.home.path, offset, failure) from failure\n"
+                "        if found",
+                "        except Unavailable:\n"
+                "            return SegmentRead([], Offset(offset), 0, 0, 0, cached=False)\n"
+                "        if found",
+            ),
+        ),
+        (f"{READS}::test_storage_failing_is_never_an_empty_answer",),
+    ),
+]
