@@ -23,7 +23,7 @@ from holdfast.log.read import Read, Reading
 from holdfast.log.settings import PartitionSettings
 from holdfast.log.tail import Tail, TailBatch
 from holdfast.record.batch import BatchHeader, check, read_header, split, stamp, stamp_log_append_time
-from holdfast.record.layout import HEADER_SIZE
+from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.marker import Marker, build_marker
 from holdfast.segment.changes import Replace
 from holdfast.segment.info import Aborted
@@ -89,10 +89,13 @@ class PartitionLog:
         view = memoryview(batches)
         if view.readonly:
             view = memoryview(bytearray(view))  # Offsets are stamped in place.
+        size_max = self.settings.batch_size_max
+        if len(view) == _stated_size(view):
+            return [(check(view, size_max), view)]  # One batch, as from every client of today.
         found = list(split(view))
         if not found:
             raise ValueError("append needs at least one batch")
-        return [(check(batch, self.settings.batch_size_max), batch) for _, batch in found]
+        return [(check(batch, size_max), batch) for _, batch in found]
 
     def append_one(self, header: BatchHeader, batch: memoryview) -> Appended:
         """Append a checked batch, without waiting. Stamps it in place; its bytes must not change any more."""
@@ -105,13 +108,13 @@ class PartitionLog:
             return Appended(base, Offset(base + header.last_offset_delta + 1), append_time_ms, repeated=True)
         now_ms = self.ground.clock.now_ms()
         append_time_ms = -1
+        latest_ms = header.max_timestamp
         if stamps_time and not header.is_control:
-            append_time_ms = now_ms
+            append_time_ms = latest_ms = now_ms
             stamp_log_append_time(batch, now_ms)
-            header = header._replace(max_timestamp=now_ms)
-        base = self.marks.log_end
-        stamp(batch, base, self.epochs.current)
-        header = header._replace(base_offset=base, leader_epoch=self.epochs.current)
+        base, epoch = self.marks.log_end, self.epochs.current
+        stamp(batch, base, epoch)
+        header = header._replace(base_offset=base, leader_epoch=epoch, max_timestamp=latest_ms)
         end = header.end_offset
         index = self.ground.journal.append(entry.BATCHES, self.home, batch, self._note_durable, end)
         self.tail.add(TailBatch(header, batch, index, 0, now_ms))
@@ -288,3 +291,8 @@ class PartitionLog:
         self.fail(PartitionDeleted(self.home.path))
         self.tail.clear()
         self.ground.on_change()
+
+
+def _stated_size(batch: memoryview) -> int:
+    """How long the batch at the beginning says it is; 0 when it is too short to say so."""
+    return int.from_bytes(batch[8:LENGTH_END], "big", signed=True) + LENGTH_END if len(batch) >= LENGTH_END else 0
