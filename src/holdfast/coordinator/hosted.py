@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import cast
 
 from holdfast.coordinator.answers import GroupState
+from holdfast.coordinator.errors import CoordinatorStopped
 from holdfast.coordinator.group import ClassicGroup
 from holdfast.coordinator.member import Answer, Result, Ticket
 from holdfast.coordinator.offsets import Changes, OffsetTable
@@ -48,7 +48,8 @@ class HostedGroup:
         self._written = group.revision  # The revision that is in the log …
         self._durable = group.revision  # … and that is durable there.
         self._held: deque[tuple[int, Answer]] = deque()  # Answers, and the revision that must be durable first.
-        self._ending = False
+        self._ending = False  # No record of the group may follow any more.
+        self._failure: BaseException | None = None
         timers.call_at(group.deadline, self.tick)
 
     # Membership
@@ -111,18 +112,19 @@ class HostedGroup:
         self.on_change(self)
 
     def _release(self) -> None:
-        """Send the answers that wait for nothing any more."""
-        while self._held and self._held[0][0] <= self._durable:
+        """Send the answers that wait for nothing any more. Once the log has stopped, nothing else may be told."""
+        while self._held and (self._held[0][0] <= self._durable or self._failure is not None):
             _, (ticket, result) = self._held.popleft()
-            _send(ticket, result)
+            _send(ticket, result if self._failure is None else self._failure)
 
     def _fail(self, failure: BaseException) -> None:
-        """The log has stopped: nothing that is not durable may be told."""
+        """The log has stopped: whoever waits is told, and whoever comes later."""
         self._ending = True
-        held = [answer for _, answer in self._held] + self.group.end(cast(HoldfastError, failure))
-        self._held.clear()
-        for ticket, _ in held:
-            _send(ticket, failure)
+        self._failure = failure
+        answers = self.group.end(CoordinatorStopped())
+        self._held.extend((self.group.revision, answer) for answer in answers)
+        self._timers.forget(self.tick)
+        self._release()
 
     # Offsets
 

@@ -1,0 +1,139 @@
+"""Loading: everything acknowledged is there after any crash; what is not understood is skipped aloud or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import pytest
+from tests.coordinator.house import AT, House
+from tests.log.world import World, in_loop
+
+from holdfast.coordinator.errors import CoordinatorLoading, CorruptRecord, NewerRecord
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.errors import HoldfastError
+from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.simdisk import PowerCut
+from holdfast.log.errors import ColdReadFailed
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.wal import WalSettings
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_acknowledged_offset_survives_a_power_cut(seed: int) -> None:
+    """K3: at any call of the disk; what comes back is the last acknowledged offset, or a later one that was sent."""
+    world = World(seed, wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
+    house = House(world)
+    acked: dict[TopicPartition, int] = {}
+    sent: dict[TopicPartition, int] = {}
+
+    async def commit(at: TopicPartition, offset: int) -> None:
+        sent[at] = offset
+        await house.commit(offset, at=at)
+        acked[at] = offset
+
+    async def run() -> None:
+        await house.open()
+        world.disk.crash_at = world.disk.calls + 5 + seed * 4
+        for offset in range(1000):
+            places = [TopicPartition("t", number) for number in range(3)]
+            await asyncio.gather(*(commit(at, offset) for at in places))
+
+    async def look() -> None:
+        await house.restart(power_cut=True)
+        for at, offset in sent.items():
+            found = await house.fetched(at)
+            assert found is not None or at not in acked, "An acknowledged offset was lost."
+            assert acked.get(at, -1) <= (-1 if found is None else found) <= offset
+
+    with contextlib.suppress(PowerCut, HoldfastError):
+        asyncio.run(run())
+    assert acked
+    asyncio.run(look())
+    asyncio.run(look())
+
+
+@in_loop
+async def test_what_is_flushed_and_what_is_not() -> None:
+    """K3: come back together, the last record of each key counts."""
+    house = House(partitions=1)
+    await house.open()
+    caller = await house.alone()
+    for offset in range(20):
+        await house.commit(offset, caller, TopicPartition("t", offset % 3))
+        if offset % 7 == 0:
+            await house.partitions[0].flush()
+    await house.restart()
+    assert [await house.fetched(TopicPartition("t", number)) for number in range(3)] == [18, 19, 17]
+    await house.coordinator.heartbeat("g", caller)
+
+
+async def append(house: House, *records: Record) -> None:
+    await house.partitions[0].append(build(records))
+
+
+@in_loop
+async def test_records_of_an_unknown_kind_are_skipped_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """K3: they belong to another release; what is known is served."""
+    house = House(partitions=1)
+    await house.open()
+    await append(house, Record(b"\x00\x05\x00\x01x", b"?"), Record(b"\x00\x05\x00\x01y", b"?"))
+    await house.commit(5)
+    with caplog.at_level(logging.WARNING):
+        await house.restart()
+    assert [each.getMessage() for each in caplog.records if "kind" in each.getMessage()] == [
+        "internal partition 0: records of kind 5 are not understood, and skipped"
+    ]
+    assert await house.fetched() == 5
+
+
+@in_loop
+async def test_a_newer_or_damaged_record_is_refused() -> None:
+    """K3: the group is not served from half of what is known; a tombstone after it makes it good."""
+    house = House(partitions=1)
+    await house.open()
+    key = b"\x00\x02\x00\x01g"
+    await append(house, Record(key, b"\x00\x05?"))
+    with pytest.raises(NewerRecord):
+        await house.restart()
+    with pytest.raises(CoordinatorLoading):
+        await house.fetched()
+    await append(house, Record(b"\x00\x02\x00\x01h", b"\x00\x03?"))
+    with pytest.raises((NewerRecord, CorruptRecord)):
+        await house.restart()
+
+
+@in_loop
+async def test_a_store_that_is_away_only_delays() -> None:
+    """K3: loading may be tried again; until then nobody is told that there is no offset."""
+    house = House(partitions=1)
+    await house.open()
+    await house.commit(5)
+    await house.partitions[0].flush()
+    coordinator = await house.restart(load=False)
+    house.world.faults = lambda call: FailBefore() if call.name.startswith("segments/") else None
+    with pytest.raises(ColdReadFailed):
+        await coordinator.load()
+    with pytest.raises(CoordinatorLoading):
+        await house.fetched()
+    house.world.faults = lambda call: None
+    await coordinator.load()
+    assert await house.fetched() == 5
+
+
+@in_loop
+async def test_a_partition_that_is_loaded_is_served_while_another_is_not() -> None:
+    """K3: one that cannot be read does not take the others along."""
+    house = House(partitions=2)
+    coordinator = await house.open()
+    other = next(name for name in "abcdefgh" if coordinator.partition_of(name) == 1)
+    damaged = next(name for name in "abcdefgh" if coordinator.partition_of(name) == 0)
+    await house.commit(5, group_id=other)
+    await append(house, Record(b"\x00\x02", b"\x00\x03"))
+    with pytest.raises(CorruptRecord):
+        await house.restart()
+    assert await house.fetched(group_id=other) == 5
+    with pytest.raises(CoordinatorLoading):
+        await house.fetched(AT, damaged)
