@@ -1,0 +1,56 @@
+"""A broker inside the test's own process, with real sockets, on a store that the test holds in its hands."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from pathlib import Path
+from types import TracebackType
+
+from holdfast.broker.broker import Parts
+from holdfast.broker.running import AllSettings, Surroundings, listening, opened
+from holdfast.broker.settings import BrokerSettings
+from holdfast.io.disk import RealDirectory
+from holdfast.io.objects import Objects
+from holdfast.log.settings import LogSettings
+from holdfast.wal import WalSettings
+
+START_S = 30
+
+
+class InsideBroker:
+    """Runs on a thread of its own for as long as its `with` block lasts."""
+
+    def __init__(self, data: Path, objects: Objects, log: LogSettings, broker: BrokerSettings | None = None) -> None:
+        self._around = Surroundings.real(RealDirectory(data / "wal"), objects)
+        self._settings = AllSettings(broker=broker or BrokerSettings(), log=log, wal=WalSettings())
+        self._bound = socket.socket()
+        self._bound.bind(("127.0.0.1", 0))
+        self.port: int = self._bound.getsockname()[1]
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self.parts: Parts  # To be looked at, not touched: it belongs to another thread.
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        around = self._around
+        async with opened(around, self._settings, "127.0.0.1", self.port) as broker:
+            async with listening(broker, self._bound, around.clock):
+                self.parts = broker.parts
+                self._ready.set()
+                await self._stop.wait()
+
+    def __enter__(self) -> InsideBroker:
+        self._thread.start()
+        assert self._ready.wait(START_S), "the broker did not start"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
