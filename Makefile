@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log demo crash bugs fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker demo crash bugs fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -39,7 +39,7 @@ check: install
 	.ci/check-hosts
 
 # bench: run all benchmarks; tables and plots go to benchmarks/results
-bench: bench-wal bench-log
+bench: bench-wal bench-log bench-broker
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
 bench-wal: install
@@ -48,6 +48,11 @@ bench-wal: install
 # bench-log: measure the partition log against the raw disk
 bench-log: install
 	@.ci/run-if-there benchmarks/log/run.py
+
+# bench-broker: measure the broker beside Apache Kafka (when a JDK and Maven are there), with the same clients
+bench-broker: install
+	@.ci/install-java-clients
+	@.ci/run-if-there benchmarks/broker/run.py
 
 # demo: write to a log, kill the writer, and show that nothing acknowledged is lost
 demo: $(STAMP)-run

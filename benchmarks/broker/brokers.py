@@ -1,0 +1,121 @@
+"""The brokers that are compared, each as a process: ours, and Apache Kafka as it is and with an fsync for every ack."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.machine import CHECKOUT
+
+JARS = CHECKOUT / ".tools" / "java" / "jars"
+_START_SECONDS_MAX = 60
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process has used so far."""
+
+    cpu_seconds: float
+    memory_mib: float  # Resident.
+
+
+@dataclass(frozen=True)
+class Running:
+    """A broker that takes connections."""
+
+    name: str
+    port: int
+    pid: int
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def usage(self) -> Usage:
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return Usage((int(fields[11]) + int(fields[12])) / _TICKS, pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20))
+
+
+def kafka_is_there() -> bool:
+    return shutil.which("java") is not None and any(JARS.glob("kafka_2.13-*.jar"))
+
+
+@contextmanager
+def ours(folder: Path) -> Iterator[Running]:
+    """`holdfast serve` with its defaults: an fsync before every ack."""
+    port = _free_port()
+    command = [str(Path(sys.executable).parent / "holdfast"), "serve", "--data", str(folder)]
+    yield from _run("holdfast", [*command, "--listen", f"127.0.0.1:{port}"], port, folder)
+
+
+@contextmanager
+def kafka(folder: Path, *, fsync: bool) -> Iterator[Running]:
+    """Apache Kafka as one node with its default settings; with `fsync`, a flush of the log after every append."""
+    port, controller = _free_port(), _free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    properties = folder / "server.properties"
+    lines = [
+        "process.roles=broker,controller",
+        "node.id=0",
+        f"listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        f"advertised.listeners=PLAINTEXT://127.0.0.1:{port}",
+        "controller.listener.names=CONTROLLER",
+        f"controller.quorum.voters=0@127.0.0.1:{controller}",
+        f"log.dirs={folder / 'data'}",
+        "offsets.topic.replication.factor=1",
+        "transaction.state.log.replication.factor=1",
+        "transaction.state.log.min.isr=1",
+        "group.initial.rebalance.delay.ms=0",
+    ]
+    properties.write_text("\n".join([*lines, *(["log.flush.interval.messages=1"] if fsync else [])]) + "\n")
+    java = ["java", "-cp", f"{JARS}/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    identity = ["-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(properties)]
+    subprocess.run([*java, "kafka.tools.StorageTool", "format", *identity], check=True, capture_output=True)
+    heap = ["-Xmx1G", "-Xms1G", "-XX:+UseG1GC"]  # As Kafka's own start script has it.
+    name = "kafka + fsync" if fsync else "kafka"
+    yield from _run(name, [java[0], *heap, *java[1:], "kafka.Kafka", str(properties)], port, folder)
+
+
+def _run(name: str, command: list[str], port: int, folder: Path) -> Iterator[Running]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "said").open("w") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said)
+    try:
+        _wait_for(port, process, folder / "said")
+        yield Running(name, port, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], said: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS_MAX
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 1):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"the broker did not start: {said.read_text()[-500:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,113 @@
+"""The clients that make the load: librdkafka's performance tool, Java's, and for single records our own small one."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.broker.brokers import JARS, Running
+
+_SECONDS_MAX = 180
+_LATENCY = Path(__file__).with_name("latency.py")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a client reached, and what it took."""
+
+    records_per_second: float
+    mb_per_second: float
+    client_cpu_seconds: float
+
+
+def rdkafka_produce(
+    tool: Path, broker: Running, topic: str, size: int, count: int, *, linger_ms: float = 5, batch: int = 10_000
+) -> Rate:
+    """One producer, acks=all, as fast as it can."""
+    command = [str(tool), "-P", "-t", topic, "-b", broker.address, "-s", str(size), "-c", str(count), "-a", "-1", "-u"]
+    settings = [f"linger.ms={linger_ms}", f"batch.num.messages={batch}", "queue.buffering.max.messages=1000000"]
+    said, cpu = _run([*command, "-m", "_MSG" * (size // 4), *_settings(settings)])
+    return _rdkafka_rate(said, size, cpu)
+
+
+def rdkafka_consume(tool: Path, broker: Running, topic: str, size: int, count: int) -> Rate:
+    """One consumer of partition 0, from the beginning."""
+    command = [str(tool), "-C", "-t", topic, "-p", "0", "-b", broker.address, "-o", "beginning", "-c", str(count), "-u"]
+    said, cpu = _run([*command, *_settings(["fetch.wait.max.ms=100"])])
+    return _rdkafka_rate(said, size, cpu)
+
+
+def _settings(pairs: list[str]) -> list[str]:
+    return [part for pair in pairs for part in ("-X", pair)]
+
+
+def _rdkafka_rate(said: str, size: int, cpu: float) -> Rate:
+    """From its last line of figures: `…, 123456 msgs/s and 123.45 MB/s…` or the consumer's form of it."""
+    found = re.findall(r"([\d.]+) ?msgs/s", said)
+    if not found:
+        raise RuntimeError(f"rdkafka_performance said no rate: {said[-400:]}")
+    rate = float(found[-1])
+    return Rate(rate, rate * size / 1e6, cpu)
+
+
+def java_produce(
+    broker: Running, topic: str, size: int, count: int, *, batch_size: int = 16384, linger_ms: int = 0
+) -> Rate:
+    """Java's producer performance tool, acks=all."""
+    properties = [
+        f"bootstrap.servers={broker.address}",
+        "acks=all",
+        f"batch.size={batch_size}",
+        f"linger.ms={linger_ms}",
+    ]
+    tool = ["org.apache.kafka.tools.ProducerPerformance", "--topic", topic, "--num-records", str(count)]
+    tool += ["--record-size", str(size), "--throughput", "-1", "--producer-props", *properties]
+    said, cpu = _java(tool)
+    rate = float(re.findall(r"([\d.]+) records/sec", said)[-1])
+    return Rate(rate, rate * size / 1e6, cpu)
+
+
+def java_consume(broker: Running, topic: str, size: int, count: int) -> Rate:
+    """Java's consumer performance tool."""
+    tool = ["org.apache.kafka.tools.ConsumerPerformance", "--topic", topic, "--num-records", str(count)]
+    said, cpu = _java([*tool, "--bootstrap-server", broker.address, "--timeout", "60000"])
+    fields = said.strip().splitlines()[-1].split(",")
+    rate = float(fields[-1]) if len(fields) > 8 else float(fields[5])  # Records per second while fetching.
+    return Rate(rate, rate * size / 1e6, cpu)
+
+
+def _java(command: list[str]) -> tuple[str, float]:
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+    return _run(["java", "-cp", f"{JARS}/*", "-Xmx512M", quiet, *command])
+
+
+def single_records(broker: Running, topic: str, size: int, count: int, producers: int) -> dict[str, float]:
+    """Producers that each send one record, wait for its ack, and send the next."""
+    said, cpu = _run(
+        [sys.executable, str(_LATENCY), "single", broker.address, topic, *map(str, (size, count, producers))]
+    )
+    return {**_figures(said), "client_cpu_seconds": cpu}
+
+
+def end_to_end(broker: Running, topic: str, size: int, count: int, rate: int) -> dict[str, float]:
+    """From produce to consume at a low fixed rate: p50 and p99."""
+    said, _ = _run([sys.executable, str(_LATENCY), "end-to-end", broker.address, topic, *map(str, (size, count, rate))])
+    return _figures(said)
+
+
+def _figures(said: str) -> dict[str, float]:
+    return {name: float(value) for name, value in (pair.split("=") for pair in said.split())}
+
+
+def _run(command: list[str]) -> tuple[str, float]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_MAX)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise RuntimeError(f"{command[:6]} failed: {(done.stderr or done.stdout)[-400:]}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout + done.stderr, cpu

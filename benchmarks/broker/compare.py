@@ -1,0 +1,114 @@
+"""One run: every broker in turn, in rounds whose order is turned round, then the tables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+from benchmarks import results
+from benchmarks.bars import write_bars
+from benchmarks.broker import brokers, rdkafka_tool
+from benchmarks.broker.plan import Measured, Workload, workloads
+from benchmarks.broker.tables import ratio_bars, tables
+from benchmarks.machine import CHECKOUT, busy_percent, versions
+from confluent_kafka.admin import AdminClient, NewTopic
+from rich.console import Console
+
+METHOD = (
+    "Every broker is started afresh for each round on the same disk; the clients run beside it on the same two cores. "
+    "Holdfast acknowledges after an fsync; Kafka is measured as it comes (no fsync before an ack) and with "
+    "`log.flush.interval.messages=1`. Ratios are taken within a round. CPU is that of the broker's process alone; "
+    "where the client needs a whole core, the broker's CPU per MB says more than the rate."
+)
+TOPICS = ("rd-1024", "rd-100", "java-100", "java-1024", "single", "latency")
+Start = Callable[[Path], AbstractContextManager[brokers.Running]]
+talk = Console(stderr=True)
+
+
+def main() -> int:
+    asked = _arguments()
+    tool = rdkafka_tool.build()
+    notes = []
+    if isinstance(tool, str):
+        notes.append(tool)
+    peers: list[tuple[str, Start]] = [("holdfast", brokers.ours)]
+    if brokers.kafka_is_there():
+        peers += [
+            ("kafka", partial(brokers.kafka, fsync=False)),
+            ("kafka + fsync", partial(brokers.kafka, fsync=True)),
+        ]
+    else:
+        notes.append("Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven")
+    plan = list(workloads(tool if isinstance(tool, Path) else None, 0.25 if asked.quick else 1.0))
+    measurements = list(_measure(peers, plan, asked.rounds, asked.dir))
+    shutil.rmtree(asked.dir, ignore_errors=True)
+    scale = {"rounds": asked.rounds, "quick": asked.quick}
+    run = results.new_run(scale, asked.dir.parent, versions("confluent-kafka"), measurements)
+    run["versions"]["kafka"] = "4.3.1"
+    run["notes"] += notes
+    _show(run, asked.results)
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer records and one round")
+    parser.add_argument("--rounds", type=int, default=0, help="default 3, or 1 with --quick")
+    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench" / "broker")
+    parser.add_argument("--results", type=Path, default=CHECKOUT / "benchmarks" / "results")
+    asked = parser.parse_args()
+    asked.rounds = asked.rounds or (1 if asked.quick else 3)
+    return asked
+
+
+def _measure(
+    peers: list[tuple[str, Start]], plan: list[Workload], rounds: int, folder: Path
+) -> Iterator[dict[str, object]]:
+    for number in range(rounds):
+        for name, start in peers if number % 2 == 0 else peers[::-1]:
+            before = busy_percent(0.5)
+            with start(folder / name.replace(" ", "")) as broker:
+                _make_topics(broker)
+                for workload in plan:
+                    talk.print(f"round {number + 1}/{rounds}: {name}: {workload.name}")
+                    row = {"round": number, "broker": name, "workload": workload.name}
+                    yield {**row, "load": os.getloadavg()[0], "busy_percent": before, **_one(broker, workload)}
+
+
+def _one(broker: brokers.Running, workload: Workload) -> Measured:
+    before = broker.usage()
+    found = dict(workload.run(broker))
+    after = broker.usage()
+    found["broker_cpu_seconds"] = after.cpu_seconds - before.cpu_seconds
+    found["broker_memory_mib"] = after.memory_mib
+    if workload.megabytes:
+        found["broker_cpu_ms_per_mb"] = 1000 * found["broker_cpu_seconds"] / workload.megabytes
+    return found
+
+
+def _make_topics(broker: brokers.Running) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    wanted = [NewTopic(name, 1, 1) for name in TOPICS] + [NewTopic("six-rd", 6, 1)]
+    for made in admin.create_topics(wanted).values():
+        made.result(30)
+
+
+def _show(run: results.Run, folder: Path) -> None:
+    shown = tables(run["measurements"])
+    for table in shown:
+        Console(width=150).print(table.to_rich())
+    for note in run["notes"]:
+        talk.print(note)
+    if run["scale"]["quick"]:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    results.write_json(run, folder / "broker.json")
+    results.write_markdown(run, "The broker beside Apache Kafka", METHOD, shown, folder / "broker.md")
+    write_bars(ratio_bars(run["measurements"]), folder / "broker.png")
+    print(folder / "broker.md", file=sys.stderr)
