@@ -36,6 +36,15 @@ def test_an_unknown_version_of_api_versions(java: Jvm) -> None:
     assert answer["response"]["apiKeys"] == [{"apiKey": 18, "minVersion": 0, "maxVersion": 4}]
 
 
+@pytest.mark.parametrize(("first", "then"), [(12, 18), (18, 12)])
+def test_a_session_stays_with_names_or_with_ids(world: World, first: int, then: int) -> None:
+    """K1: a client that learns a topic's id in the middle of a session is told to begin another one."""
+    request = data.fetch(world, first).request
+    session = world.exchange(Key.FETCH, first, request)["response"]["sessionId"]
+    answer = world.exchange(Key.FETCH, then, {**request, "sessionId": session, "sessionEpoch": 1})
+    assert set(answer["errors"]) <= {"FETCH_SESSION_ID_NOT_FOUND", "FETCH_SESSION_TOPIC_ID_ERROR"}
+
+
 def test_ranges(java: Jvm) -> None:
     """K1: an API is served in the versions in which Kafka's own brokers serve it."""
     kafka = java.do("wire.ranges")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import Rejected
@@ -25,6 +26,10 @@ class SessionEpochWrong(Rejected):
     """An answer was lost on the way: begin another session."""
 
 
+class SessionMixed(SessionUnknown):
+    """A session by names is asked for ids, or the other way round, as after an upgrade: begin another session."""
+
+
 class Wanted(NamedTuple):
     """One partition to be read."""
 
@@ -40,6 +45,14 @@ class FetchSession:
         self.epoch = 1
         self._wanted: OrderedDict[tuple[TopicKey, int], Wanted] = OrderedDict()
         self._sent: dict[tuple[TopicKey, int], tuple[int, int]] = {}  # High watermark and log start, as last sent.
+
+    def check(self, request: FetchRequest) -> None:
+        """One answer cannot name some topics by name and others by id."""
+        by_id = {isinstance(key, bytes) for key, _ in islice(self._wanted, 1)}  # One stands for all.
+        by_id.update(topic.topic_id is not None for topic in request.topics[:1])
+        by_id.update(topic.topic_id is not None for topic in request.forgotten[:1])
+        if len(by_id) > 1:
+            raise SessionMixed(f"fetch session {self.session_id} cannot have topics by name and by id")
 
     def update(self, request: FetchRequest) -> None:
         """Take over what the request adds, changes and forgets."""
@@ -91,6 +104,7 @@ class FetchSessions:
             raise SessionUnknown(f"there is no fetch session {request.session_id}")
         if session_.epoch != request.session_epoch:
             raise SessionEpochWrong(f"fetch session {request.session_id} is at epoch {session_.epoch}")
+        session_.check(request)
         self._sessions.move_to_end(request.session_id)
         session_.epoch = session_.epoch % (2**31 - 1) + 1
         session_.update(request)

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
@@ -29,7 +30,8 @@ final class Consuming {
     /** Records from an offset on (the beginning, unless the call says "from") until there are "count" of them. */
     private Object consume(JsonNode call) {
         List<Object> records = new ArrayList<>();
-        try (KafkaConsumer<byte[], byte[]> consumer = clients.consumer(call)) {
+        KafkaConsumer<byte[], byte[]> consumer = clients.consumer(call);
+        try {
             List<TopicPartition> partitions = Clients.partitions(call.get("partitions"));
             consumer.assign(partitions);
             if (call.has("from")) {
@@ -41,6 +43,8 @@ final class Consuming {
             while (records.size() < call.get("count").asInt() && System.nanoTime() < end) {
                 consumer.poll(Duration.ofMillis(200)).forEach(record -> records.add(shown(record)));
             }
+        } finally {
+            consumer.close(CloseOptions.timeout(Duration.ZERO)); // Or it would wait for the end of its next long poll.
         }
         return records;
     }
