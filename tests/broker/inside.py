@@ -22,9 +22,18 @@ START_S = 30
 class InsideBroker:
     """Runs on a thread of its own for as long as its `with` block lasts."""
 
-    def __init__(self, data: Path, objects: Objects, log: LogSettings, broker: BrokerSettings | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        objects: Objects,
+        log: LogSettings | None = None,
+        broker: BrokerSettings | None = None,
+        wal: WalSettings | None = None,
+    ) -> None:
         self._around = Surroundings.real(RealDirectory(data / "wal"), objects)
-        self._settings = AllSettings(broker=broker or BrokerSettings(), log=log, wal=WalSettings())
+        self._settings = AllSettings(
+            broker=broker or BrokerSettings(), log=log or LogSettings(), wal=wal or WalSettings()
+        )
         self._bound = socket.socket()
         self._bound.bind(("127.0.0.1", 0))
         self.port: int = self._bound.getsockname()[1]
@@ -38,11 +47,13 @@ class InsideBroker:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         around = self._around
-        async with opened(around, self._settings, "127.0.0.1", self.port) as broker:
-            async with listening(broker, self._bound, around.clock):
-                self.parts = broker.parts
-                self._ready.set()
-                await self._stop.wait()
+        async with (
+            opened(around, self._settings, "127.0.0.1", self.port) as broker,
+            listening(broker, self._bound, around.clock),
+        ):
+            self.parts = broker.parts
+            self._ready.set()
+            await self._stop.wait()
 
     def __enter__(self) -> InsideBroker:
         self._thread.start()

@@ -96,17 +96,17 @@ def test_while_the_store_fails(tmp_path: Path, topic: str, fault: Fault) -> None
         failed.release()
         return fault
 
-    with InsideBroker(tmp_path, FaultyObjects(MemoryObjects(), plan), FLUSH_AT_ONCE) as inside:
-        with Wire(inside.port) as wire:
-            create_topic(wire, topic)
-            fails.set()
-            for number in range(10):
-                produce(wire, topic, batch(b"%d" % number))
-                assert failed.acquire(timeout=PATIENCE_S)
-                assert read_back(inside.port, topic, number) == [b"%d" % number]
-            fails.clear()
-            wait_until_flushed(wire, inside, topic, 10)
-            assert read_back(inside.port, topic, 0) == [b"%d" % number for number in range(10)]
+    store = FaultyObjects(MemoryObjects(), plan)
+    with InsideBroker(tmp_path, store, FLUSH_AT_ONCE) as inside, Wire(inside.port) as wire:
+        create_topic(wire, topic)
+        fails.set()
+        for number in range(10):
+            produce(wire, topic, batch(b"%d" % number))
+            assert failed.acquire(timeout=PATIENCE_S)
+            assert read_back(inside.port, topic, number) == [b"%d" % number]
+        fails.clear()
+        wait_until_flushed(wire, inside, topic, 10)
+        assert read_back(inside.port, topic, 0) == [b"%d" % number for number in range(10)]
 
 
 def test_under_constant_flushes(own_broker: Callable[..., BrokerProcess], topic: str) -> None:

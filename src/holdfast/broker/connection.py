@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 _REQUESTS_MAX = 128  # Of one connection, at the same time.
 _WRITE_HIGH = 4 << 20  # Bytes of answers the client has not taken: past this it is not served further.
 _JOIN_BELOW = 64 << 10
+_SMALL_SIZE = 64 << 10  # Who holds less than this is read on although all together hold too much: fetches, heartbeats.
 
 
 class _Slot:
@@ -174,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
             self._writable
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
             and self._held_size < limits.connection_size_max
-            and self._server.has_room
+            and (self._server.has_room or self._held_size < _SMALL_SIZE)
         )
         if room and not self._reading:
             self._reading = True

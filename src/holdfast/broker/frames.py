@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy
+
 from holdfast.errors import Rejected
 
 _SMALL_SIZE = 64 << 10
@@ -64,7 +66,8 @@ class Frames:
             self._start = end
             return memoryview(bytearray(self._small[start:end]))
         if size + 4 > _SMALL_SIZE:
-            self._large = memoryview(bytearray(size))
+            # Not filled with zeros: what a client announces and never sends must not cost memory.
+            self._large = numpy.empty(size, numpy.uint8).data
             self._large_end = self._end - start
             self._large[: self._large_end] = self._small[start : self._end]
             self._start = self._end
