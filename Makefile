@@ -96,6 +96,7 @@ $(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
 	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m holdfast.record.warm
+	@$(BIN)/python -m holdfast.segment.warm
 	@touch $@
 
 $(STAMP)-dev: $(STAMP)-run requirements/dev.txt

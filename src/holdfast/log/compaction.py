@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.log.errors import CommitOvertaken
 from holdfast.segment.changes import Replace
-from holdfast.segment.compact import KeyRules, compact_keys, dirty_ratio
+from holdfast.segment.compact import KeyRules, compact_keys, dirty_ratio, has_ripe_tombstones
 from holdfast.segment.merge import merge, small_runs
 from holdfast.segment.rewrite import Workshop
 
@@ -49,8 +49,8 @@ def _workshop(partition: PartitionLog) -> Workshop:
 def _key_changes(partition: PartitionLog, dirty_min: float) -> Iterator[Replace]:
     manifest = partition.manifest
     rules = KeyRules(tombstone_retention_ms=partition.settings.tombstone_retention_ms)
-    if dirty_ratio(manifest, manifest.flushed) >= dirty_min or manifest.cleaned:
-        now_ms = partition.ground.clock.now_ms()
+    now_ms = partition.ground.clock.now_ms()
+    if dirty_ratio(manifest, manifest.flushed) >= dirty_min or has_ripe_tombstones(manifest, now_ms, rules):
         yield from compact_keys(_workshop(partition), manifest, manifest.flushed, now_ms, rules)
 
 
