@@ -38,6 +38,13 @@ def _draw(axes: Axes, title: str, bars: Bars) -> None:
     colours = ["#2a7f62" if median >= 1 else "#c98b2b" for median in medians]
     axes.barh(names, medians, xerr=whiskers, color=colours, ecolor="#555555", height=0.7)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(_plain)
+    axes.xaxis.set_minor_formatter(_plain if max(medians) < 5 * min(medians) else "")
     axes.axvline(1.0, color="black", linewidth=1)
-    axes.set_title(f"ours ÷ {title} (right is better; whiskers: lowest and highest round)", fontsize=10)
-    axes.tick_params(labelsize=8)
+    axes.set_title(f"ours ÷ {title} (right is better; whiskers: lowest and highest round)", fontsize=9)
+    axes.tick_params(which="both", labelsize=7)
+
+
+def _plain(value: float, _: int) -> str:
+    """Numbers as people write them: 0.5, not a power of ten."""
+    return f"{value:g}"

@@ -41,7 +41,7 @@ one thread."""
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the partition log against the bare disk and Parquet.")
-    parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 2)")
+    parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 1)")
     parser.add_argument("--quick", action="store_true", help="less data, shorter steps; writes no results")
     parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
     parser.add_argument("--results", type=Path, help="where to write (default benchmarks/results; quick: nowhere)")

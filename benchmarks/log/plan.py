@@ -47,7 +47,7 @@ FULL = Scale(
     records=100_000,
 )
 QUICK = Scale(
-    rounds=2,
+    rounds=1,
     turns=1,
     raw_seconds=0.2,
     one={KIB: 400, 64 * KIB: 300, MIB: 48},

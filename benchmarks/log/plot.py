@@ -17,7 +17,7 @@ def write_plot(figures: Figures, path: Path) -> None:
         "the raw write limit of the disk, appends": appends,
         "the raw read limit, sequential reads": reads,
         "Parquet through pyarrow, all columns": _decode(figures, "ours_all", "parquet_all"),
-        "Parquet through pyarrow, offset and timestamp": _decode(figures, "ours_narrow", "parquet_narrow"),
+        "Parquet through pyarrow, only offset and time": _decode(figures, "ours_narrow", "parquet_narrow"),
         "plain Python, all columns": _decode(figures, "ours_all", "plain"),
     }
     write_bars({title: _bars(lines) for title, lines in panels.items()}, path)

@@ -45,7 +45,7 @@ def append_table(figures: Figures) -> Table:
     for title, size, label, ours, raw in append_lines(figures):
         p50, p99 = (figures.series(label, size, lambda m, key=key: m[key] / 1000) for key in ("p50_us", "p99_us"))  # type: ignore[misc]
         rate = figures.series(label, size, records)
-        cells = [median_text(spread(series)) for series in (ours, rate, raw)]
+        cells = [median_text(spread(ours), 1), median_text(spread(rate)), median_text(spread(raw), 1)]
         waits = [median_text(spread(series), 2) for series in (p50, p99)]
         rows.append([title, size_text(size), *cells, spread_text(spread(ratio(ours, raw))), *waits])
     columns = ["who appends", "batch", "MB/s", "records/s", "raw MB/s", "ours ÷ raw", "ack p50 ms", "ack p99 ms"]
