@@ -41,7 +41,7 @@ def report(first: int, next_index: int) -> None:
 def run_sync(wal: Wal, life: int) -> None:
     chance = random.Random(life)
     while True:
-        end = append(wal, life, chance.choice((1, 1, 1, 5, 50)))
+        end = append(wal, life, chance.choice((1, 1, 1, 2, 10)))
         wal.sync()
         report(wal.state.first_index, end)
 
