@@ -1,4 +1,4 @@
-"""One JVM with Kafka's clients in it, driven over its standard input and output, and JVMs for single tools."""
+"""One JVM with Kafka's clients in it, driven over its standard input and output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,7 +19,7 @@ OPTIONS = (
     "-Xmx256m",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
-_TOOL_SECONDS_MAX = 60
+_PROCESS_SECONDS_MAX = 60
 
 
 def missing() -> str | None:
@@ -90,7 +89,7 @@ def _text(value: object) -> str:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def run_tool(main: str, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command line tool of Kafka to its end, as its shell script would."""
-    command: Sequence[str] = ["java", *OPTIONS, "-cp", CLASS_PATH, main, *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, timeout=_TOOL_SECONDS_MAX)
+def run_process(main: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a main function in a JVM of its own, to its end."""
+    command = ["java", *OPTIONS, "-cp", CLASS_PATH, main, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=_PROCESS_SECONDS_MAX)

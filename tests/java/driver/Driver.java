@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -38,6 +39,7 @@ public final class Driver {
         new Cluster(clients).addTo(commands);
         new Wire(bootstrap).addTo(commands);
         new Samples().addTo(commands);
+        new Tools().addTo(commands);
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -71,7 +73,9 @@ public final class Driver {
 
     /** What a future failed with, rather than that it failed. */
     static Throwable causeOf(Throwable failure) {
-        boolean wrapped = failure instanceof ExecutionException || failure instanceof CompletionException;
+        boolean wrapped = failure instanceof ExecutionException
+                || failure instanceof CompletionException
+                || failure instanceof InvocationTargetException;
         return wrapped && failure.getCause() != null ? failure.getCause() : failure;
     }
 }
