@@ -150,15 +150,14 @@ class Reading:
         self._check_range(offset)
         info = partition.manifest.segments.holding(offset)
         assert info is not None, "the manifest tiles what is flushed"
+        reader, limits = partition.ground.reader, {"max_records": budget.records_left, "end": limit}
         try:
-            found = await partition.ground.calls.run(
-                partition.ground.reader.read,
-                info,
-                offset,
-                budget.bytes_left,
-                max_records=budget.records_left,
-                end=limit,
-            )
+            if reader.is_cached(info, offset, budget.bytes_left):
+                found = reader.read(
+                    info, offset, budget.bytes_left, **limits
+                )  # Not worth the way to a thread and back.
+            else:
+                found = await partition.ground.calls.run(reader.read, info, offset, budget.bytes_left, **limits)
         except NotFound:
             await look_again(partition, info, offset)
             return await self._from_segments(offset, limit, budget)

@@ -67,6 +67,15 @@ class BlockCache:
         end = min(size, start + self.block_size)
         return self._shelf.take((name, number), end - start, lambda: read_whole(self._objects, name, start, end))
 
+    def keeps_tail(self, name: str) -> bool:
+        """Whether a segment's tail is here."""
+        return self._shelf.keeps([(name, -1)])
+
+    def keeps(self, name: str, size: int, start: int, wanted: int) -> bool:
+        """Whether the blocks of `wanted` bytes from `start` on are here."""
+        last = min(size - 1, start + max(0, wanted)) // self.block_size
+        return self._shelf.keeps((name, number) for number in range(start // self.block_size, last + 1))
+
     def window(self, name: str, size: int, start: int, wanted: int, *, sequential: bool = False) -> Window:
         """A segment's bytes from `start` on. About `wanted` are loaded together, and more for a sequential reader:
         one that says so, or that goes on where a read ended."""

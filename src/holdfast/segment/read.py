@@ -60,6 +60,16 @@ class SegmentReader:
 
         return self.blocks.tail(info.name, info.size, info.tail_size, decode)
 
+    def is_cached(self, info: SegmentInfo, offset: int, max_bytes: int) -> bool:
+        """Whether a read would most likely wait for no download: then it need not leave the caller's thread."""
+        if not self.blocks.keeps_tail(info.name):
+            return False
+        segment = self.open(info)
+        if not len(segment.index):
+            return True
+        start = segment.interval(segment.interval_of_offset(offset)).start
+        return self.blocks.keeps(info.name, info.size, start, max_bytes)
+
     def read(
         self,
         info: SegmentInfo,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -49,6 +49,11 @@ class Shelf(Generic[Key, Value]):
         """Whether a value is there or on its way."""
         with self._changed:
             return key in self._kept or key in self._loading
+
+    def keeps(self, keys: Iterable[Key]) -> bool:
+        """Whether all these values are there, so that taking them waits for nothing."""
+        with self._changed:
+            return all(key in self._kept for key in keys)
 
     def take(self, key: Key, size: int, load: Callable[[], Value]) -> tuple[Value, bool]:
         """The value, and whether it was there already. One larger than the whole shelf is loaded and not kept."""
