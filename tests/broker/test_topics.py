@@ -148,11 +148,12 @@ def test_a_deleted_topic_stays_gone_after_a_kill(own_broker: Callable[..., Broke
 
 
 def test_internal_topics_are_kept(wire: Wire) -> None:
-    """K3: groups live in it: it is neither deleted nor grown nor emptied by a client."""
+    """K3: groups live in it: it is neither written nor deleted nor grown nor emptied by a client."""
     internal = "__consumer_offsets"
     [gone] = wire.ask(Key.DELETE_TOPICS, 1, topic_names=[internal], timeout_ms=5000).responses
     assert gone.error_code == 42
     assert add_partitions(wire, internal, 50).error_code == 42
+    assert produce(wire, internal, batch(b"mine")).error_code == 17
     assert delete_records(wire, internal, 0).error_code == 17
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from holdfast.broker.codes import Code, code_of
 from holdfast.broker.request import Done, Request
-from holdfast.broker.topics import Topics
+from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.logs import Logs
 from holdfast.log.partition import Appended, PartitionLog
@@ -100,6 +100,8 @@ class _Answering:
                 raise _UnknownId("there is no topic with this id")
         else:
             found = self._topics.get(topic.name or "")
+        if found.topic.name in INTERNAL:
+            raise _Internal(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
 
     @staticmethod
@@ -155,8 +157,13 @@ class _NoRecords(Rejected):
     pass
 
 
+class _Internal(Rejected):
+    pass
+
+
 _OWN_CODES: dict[type[BaseException], Code] = {
     _BadAcks: Code.INVALID_REQUIRED_ACKS,
     _UnknownId: Code.UNKNOWN_TOPIC_ID,
     _NoRecords: Code.INVALID_RECORD,
+    _Internal: Code.INVALID_TOPIC_EXCEPTION,
 }
