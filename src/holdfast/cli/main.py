@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import log, serve, wal
+from holdfast.cli import consume, group, log, produce, serve, topic, wal
 from holdfast.cli.talk import tell
 from holdfast.errors import HoldfastError
 
@@ -68,6 +68,10 @@ def holdfast(
     \b
     Examples:
       holdfast serve --data ./data           start the server
+      holdfast topic create orders           make a topic
+      holdfast produce orders < lines.txt    write lines to it
+      holdfast consume orders                follow it
+      holdfast group offsets billing         how far a group has read
       holdfast log stat ./data               what the partitions hold
       holdfast log verify ./data             look for damage and gaps
       holdfast wal stat ./data/wal           what a write-ahead log holds
@@ -78,6 +82,10 @@ def holdfast(
 
 
 app.command("serve", rich_help_panel="Run")(serve.serve)
+app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
+app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
+app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
+app.command("consume", rich_help_panel="Use a running broker")(consume.consume)
 app.add_typer(log.app, name="log", rich_help_panel="Look inside")
 app.add_typer(wal.app, name="wal", rich_help_panel="Look inside")
 

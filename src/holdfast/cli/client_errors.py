@@ -1,0 +1,100 @@
+"""What can go wrong between a command and a broker, each in one sentence."""
+
+from __future__ import annotations
+
+from holdfast.errors import HoldfastError, Rejected, Unavailable
+
+
+class BrokerUnreachable(Unavailable):
+    """Nobody listens where the broker should be."""
+
+    def __init__(self, address: str, cause: BaseException) -> None:
+        super().__init__(
+            f"no broker answers at {address} ({_why(cause)}): start one with `holdfast serve`, "
+            "or say with --bootstrap where it is"
+        )
+        self.address = address
+        self.cause = cause
+
+
+def _why(cause: BaseException) -> str:
+    """What a person needs to know of it."""
+    if isinstance(cause, TimeoutError):
+        return "timed out"
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused"
+    return getattr(cause, "strerror", None) or str(cause)
+
+
+class BrokerLost(Unavailable):
+    """The connection ended, or no answer came: whether the request took effect is not known."""
+
+    def __init__(self, address: str, cause: BaseException) -> None:
+        why = "no answer in time" if isinstance(cause, TimeoutError) else "the connection was closed"
+        super().__init__(f"the broker at {address} is gone: {why}")
+        self.address = address
+        self.cause = cause
+
+
+class NotKafka(Rejected):
+    """Whoever listens there does not speak Kafka's protocol."""
+
+    def __init__(self, address: str, why: object) -> None:
+        super().__init__(f"what listens at {address} is no Kafka broker: {why}")
+        self.address = address
+
+
+def _sentence(what: str, reason: str) -> str:
+    """A reason that names the thing itself needs no other subject."""
+    return reason if what.split()[-1] in reason else f"{what}: {reason}"
+
+
+class BrokerRefused(Rejected):
+    """The broker understood, and said no."""
+
+    def __init__(self, what: str, code: int, reason: str) -> None:
+        super().__init__(_sentence(what, reason))
+        self.what = what
+        self.code = code
+        self.reason = reason
+
+
+class OffsetGone(BrokerRefused):
+    """The partition does not have this offset, or no longer."""
+
+
+class BrokerBusy(Unavailable):
+    """The broker cannot do it now, but may soon."""
+
+    def __init__(self, what: str, code: int, reason: str) -> None:
+        super().__init__(_sentence(what, reason))
+        self.what = what
+        self.code = code
+        self.reason = reason
+
+
+def check(what: str, code: int, message: str | None = None) -> None:
+    """Raise unless an answer's error code says that all is well."""
+    if code:
+        raise refusal(what, code, message)
+
+
+def refusal(what: str, code: int, message: str | None = None) -> HoldfastError:
+    """An answer's error code as an error: to be tried again, or not."""
+    from holdfast.broker.codes import Code  # Here, since few commands fail and all would wait for it.
+
+    soon = (
+        Code.REQUEST_TIMED_OUT,
+        Code.NOT_LEADER_OR_FOLLOWER,
+        Code.COORDINATOR_LOAD_IN_PROGRESS,
+        Code.COORDINATOR_NOT_AVAILABLE,
+        Code.NOT_COORDINATOR,
+        Code.KAFKA_STORAGE_ERROR,
+        Code.OFFSET_NOT_AVAILABLE,
+    )
+    try:
+        name = Code(code).name.replace("_", " ").lower().removesuffix(" exception")
+    except ValueError:
+        name = f"error {code}"
+    kind = BrokerBusy if code in soon else OffsetGone if code == Code.OFFSET_OUT_OF_RANGE else BrokerRefused
+    return kind(what, code, message or name)

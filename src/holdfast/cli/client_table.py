@@ -1,0 +1,39 @@
+"""Facts as JSON lines or as a table that reads well without colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.cli.talk import data_console, give_json
+
+_WIDTH = 240  # A cell that is cut tells nothing; a line may wrap.
+
+
+def give_table(facts: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool) -> None:
+    """One row for each, with these columns: the name of the fact, and the title."""
+    if as_json:
+        for each in facts:
+            give_json(each)
+        return
+    table = Table(box=None, pad_edge=False, header_style="")
+    for name, title in columns.items():
+        number = any(type(each[name]) is int for each in facts)
+        table.add_column(title, justify="right" if number else "left", no_wrap=True)
+    for each in facts:
+        table.add_row(*(Text(shown(each[name])) for name in columns))
+    console = data_console()
+    console.width = max(console.width, _WIDTH)
+    console.print(table)
+
+
+def shown(value: object) -> str:
+    """A value for people."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -1,0 +1,66 @@
+"""The records in a fetched answer: those from an offset on, without markers and without aborted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from holdfast.record.batch import BatchHeader, check_crc, read_header
+from holdfast.record.layout import HEADER_SIZE
+from holdfast.record.marker import MarkerKind, read_marker
+from holdfast.record.records import Record, read_records
+
+
+class Aborted(NamedTuple):
+    """A producer whose records from this offset on are to be dropped until its marker."""
+
+    producer_id: int
+    first_offset: int
+
+
+class Found(NamedTuple):
+    """What an answer holds."""
+
+    records: list[Record]
+    next_offset: int  # Where to read on.
+
+
+def find_records(data: bytes, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
+    """The records from `offset` on; an answer begins with the whole batch that has it."""
+    dropped = _Dropped(aborted)
+    records: list[Record] = []
+    next_offset = offset
+    for header, batch in _whole_batches(memoryview(data)):
+        check_crc(header, batch)
+        if not dropped.covers(header, batch) and not header.is_control:
+            records += [each for each in read_records(batch) if each.offset is not None and each.offset >= offset]
+        next_offset = max(next_offset, header.end_offset)
+    return Found(records, next_offset)
+
+
+def _whole_batches(data: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """A broker may cut the last batch of an answer off."""
+    position = 0
+    while len(data) - position >= HEADER_SIZE:
+        header = read_header(data, position)
+        if position + header.size > len(data):
+            return
+        yield header, data[position : position + header.size]
+        position += header.size
+
+
+class _Dropped:
+    """Which producers' records are aborted, while one goes through the batches."""
+
+    def __init__(self, aborted: Iterable[Aborted]) -> None:
+        self._ahead = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
+        self._producers: set[int] = set()
+
+    def covers(self, header: BatchHeader, batch: memoryview) -> bool:
+        while self._ahead and self._ahead[-1].first_offset < header.end_offset:
+            self._producers.add(self._ahead.pop().producer_id)
+        if header.is_control and header.producer_id in self._producers:
+            if read_marker(batch).kind == MarkerKind.ABORT:
+                self._producers.discard(header.producer_id)
+            return True
+        return header.is_transactional and header.producer_id in self._producers

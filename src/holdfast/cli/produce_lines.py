@@ -1,0 +1,95 @@
+"""Lines of stdin, read beside the event loop, and what record each of them is."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+import threading
+from collections.abc import AsyncIterator
+from typing import cast
+
+from holdfast.errors import Rejected
+from holdfast.record.records import Record
+
+_READ_SIZE = 64 << 10
+_PIECES_MAX = 16  # That wait to be taken: past this, stdin is not read.
+_LINE_SIZE_MAX = 128 << 20
+
+
+class LineRecords:
+    """Makes records of lines."""
+
+    def __init__(self, key_separator: str | None, headers: tuple[tuple[str, bytes | None], ...]) -> None:
+        if key_separator == "":
+            raise Rejected("--key-separator must not be empty")
+        self._separator = key_separator.replace("\\t", "\t").encode() if key_separator else None
+        self._headers = headers
+        self._line = 0
+
+    def record(self, line: bytes, timestamp: int) -> Record:
+        self._line += 1
+        if self._separator is None:
+            return Record(None, line, timestamp, self._headers)
+        key, found, value = line.partition(self._separator)
+        if not found:
+            separator = self._separator.decode()
+            raise Rejected(f"line {self._line} has no {separator!r} between key and value: it is not sent")
+        return Record(key, value, timestamp, self._headers)
+
+
+async def read_lines(quiet_s: float) -> AsyncIterator[list[bytes]]:
+    """The lines of stdin, some at a time, without their ends; an empty list whenever none came for a while."""
+    pieces: asyncio.Queue[list[bytes] | Exception | None] = asyncio.Queue(_PIECES_MAX)
+    loop = asyncio.get_running_loop()
+    # A daemon, since nobody can end a read of a terminal.
+    threading.Thread(target=_read, args=(loop, pieces), name="stdin", daemon=True).start()
+    taking: asyncio.Task[list[bytes] | Exception | None] | None = None
+    try:
+        while True:
+            taking = taking or asyncio.ensure_future(pieces.get())
+            done, _ = await asyncio.wait([taking], timeout=quiet_s)
+            if not done:
+                yield []
+                await asyncio.wait([taking])
+            piece = taking.result()
+            taking = None
+            if isinstance(piece, Exception):
+                raise piece
+            if piece is None:
+                return
+            yield piece
+    finally:
+        if taking is not None:
+            taking.cancel()
+
+
+def _read(loop: asyncio.AbstractEventLoop, pieces: asyncio.Queue[list[bytes] | Exception | None]) -> None:
+    """The life of the thread that reads."""
+
+    def give(piece: list[bytes] | Exception | None) -> None:
+        asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
+
+    try:
+        stdin = cast(
+            io.BufferedReader, sys.stdin.buffer
+        )  # Only this kind can give what is there, and not wait for more.
+        rest: list[bytes] = []
+        size = 0
+        while data := stdin.read1(_READ_SIZE):
+            *lines, last = data.split(b"\n")
+            if lines:
+                lines[0] = b"".join([*rest, lines[0]])
+                rest, size = [], 0
+                give(lines)
+            rest.append(last)
+            size += len(last)
+            if size > _LINE_SIZE_MAX:
+                raise Rejected(f"a line has more than {_LINE_SIZE_MAX} bytes")
+        if size:
+            give([b"".join(rest)])
+        give(None)
+    except (Rejected, OSError) as failure:
+        give(failure)
+    except (RuntimeError, asyncio.CancelledError):
+        pass  # The loop has ended: nobody wants lines any more.
