@@ -111,7 +111,8 @@ class _Answering:
         places = [partition.append_one(header, batch) for header, batch in partition.check_batches(wanted.records)]
         if len(places) == 1:
             return places[0]
-        return Appended(places[0].base_offset, places[-1].end_offset, *places[0][2:])
+        end = max(place.end_offset for place in places)  # A repeat may come last, and lie far below.
+        return Appended(places[0].base_offset, end, *places[0][2:])
 
     def _failed(self, topic: ProduceTopic, index: int, failure: BaseException) -> Produced:
         if self._message.acks == 0:
