@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.java.asks import admin, data, groups
+from tests.java.asks import admin, data, groups, wrong
 from tests.java.asks.world import World
 from tests.java.jvm import Jvm
 
@@ -13,6 +13,8 @@ from holdfast.protocol.api import Key
 ASKS = {**data.ASKS, **groups.ASKS, **admin.ASKS}
 VERSIONS = [(row.key, version) for row in advertised() for version in range(row.min_version, row.max_version + 1)]
 NAMES = [f"{key.name.lower()}-{version}" for key, version in VERSIONS]
+WRONG = [each for each in VERSIONS if each[0] in wrong.WRONG]
+WRONG_NAMES = [f"{key.name.lower()}-{version}" for key, version in WRONG]
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,13 @@ def test_answers(world: World, key: Key, version: int) -> None:
     answer = world.exchange(key, version, ask.request)
     assert set(answer["errors"]) == ask.errors
     assert ask.check(answer["response"]), answer["response"]
+
+
+@pytest.mark.parametrize(("key", "version"), WRONG, ids=WRONG_NAMES)
+def test_refusals(world: World, key: Key, version: int) -> None:
+    """K1: the same when it is about what is not there: the right error, and nothing that Kafka could not read."""
+    request = wrong.spoiled(ASKS[key](world, version).request)
+    assert set(world.exchange(key, version, request)["errors"]) == wrong.errors(key, version)
 
 
 def test_an_unknown_version_of_api_versions(java: Jvm) -> None:
