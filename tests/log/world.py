@@ -40,6 +40,7 @@ class World:
         self.seed = seed
         self.clock = ManualClock(NOW)
         self.disk = SimulatedDisk(SeededChance(seed))
+        self.chance = SeededChance(seed)
         self.bucket = MemoryBucket()
         self.objects = MemoryObjects(self.bucket, clock=self.clock)
         self.faults: Callable[[Call], Fault | None] = lambda call: None
