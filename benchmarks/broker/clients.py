@@ -28,7 +28,7 @@ def rdkafka_produce(
     tool: Path, broker: Running, topic: str, size: int, count: int, *, linger_ms: float = 5, batch: int = 10_000
 ) -> Rate:
     """One producer, acks=all, as fast as it can."""
-    command = [str(tool), "-P", "-t", topic, "-b", broker.address, "-s", str(size), "-c", str(count), "-a", "-1", "-u"]
+    command = [str(tool), "-P", "-t", topic, "-b", broker.address, "-s", str(size), "-c", str(count), "-a", "-1"]
     settings = [f"linger.ms={linger_ms}", f"batch.num.messages={batch}", "queue.buffering.max.messages=1000000"]
     said, cpu = _run([*command, "-m", "_MSG" * (size // 4), *_settings(settings)])
     return _rdkafka_rate(said, size, cpu)
@@ -36,7 +36,7 @@ def rdkafka_produce(
 
 def rdkafka_consume(tool: Path, broker: Running, topic: str, size: int, count: int) -> Rate:
     """One consumer of partition 0, from the beginning."""
-    command = [str(tool), "-C", "-t", topic, "-p", "0", "-b", broker.address, "-o", "beginning", "-c", str(count), "-u"]
+    command = [str(tool), "-C", "-t", topic, "-p", "0", "-b", broker.address, "-o", "beginning", "-c", str(count)]
     said, cpu = _run([*command, *_settings(["fetch.wait.max.ms=100"])])
     return _rdkafka_rate(said, size, cpu)
 
