@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -82,6 +82,25 @@ def test_random_requests(version: int) -> None:
         for entity in (whole, consumer(whole)):
             request = fetch.decode_request(version, memoryview(oracle.encode(entity)))
             check_request(version, request, oracle.values_of_entity(entity))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("count", [3, 4, 5, 126, 127, 300])
+def test_many_partitions(version: int, count: int) -> None:
+    """K2: however many partitions, all with a replica's tags, none, or only the last with some."""
+    chance = random.Random(count)
+    entity_class = oracle.request_entity(Key.FETCH, version)
+    entity = next(found for found in iter(lambda: oracle.entity(chance, entity_class), None) if has_partition(found))
+    part = next(topic.partitions[0] for topic in entity.topics if topic.partitions)
+    for parts in ([part] * count, [consumer(part)] * count, [consumer(part)] * (count - 1) + [part]):
+        numbered = tuple(replace(part, partition=number) for number, part in enumerate(parts))
+        many = replace(entity, topics=tuple(replace(topic, partitions=numbered) for topic in entity.topics))
+        request = fetch.decode_request(version, memoryview(oracle.encode(many)))
+        check_request(version, request, oracle.values_of_entity(many))
+
+
+def has_partition(entity: Any) -> bool:
+    return any(topic.partitions for topic in entity.topics)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

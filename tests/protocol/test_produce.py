@@ -108,7 +108,8 @@ def test_transactional_id(version: int) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_cut_is_malformed(version: int) -> None:
     """K7: a request that ends anywhere too early is refused, with its name."""
-    for whole in (encoded(version, b"records"), encoded(version, b"records", None, b"", transactional_id="tx")):
+    many = encoded(version, b"records", None, b"", transactional_id="tx")
+    for whole in (encoded(version, b"records"), encoded(version, None), encoded(version, b""), many):
         for size in range(len(whole)):
             with pytest.raises(Malformed, match=f"^Produce v{version} request, byte "):
                 produce.decode_request(version, memoryview(whole)[:size])
