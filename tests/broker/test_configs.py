@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields as fields_of
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, produce
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.broker_configs import MEANINGS
 from holdfast.broker.configs import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings, kafka_name
+from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 
 TOPIC, BROKER = 2, 4
@@ -80,11 +83,10 @@ def test_synonyms_and_documentation_only_when_asked_for(wire: Wire, topic: str) 
     assert all(each.synonyms == [] and each.documentation is None for each in found.configs)
 
 
-def test_the_brokers_settings_are_shown_under_kafkas_names(
-    own_broker: Callable[..., BrokerProcess], topic: str
-) -> None:
+def test_the_brokers_settings_are_shown_under_kafkas_names(tmp_path: Path, topic: str) -> None:
     """K2: and those that are set are the defaults of topics."""
-    with Wire(own_broker("log.retention.ms=777", "num.partitions=3").port) as wire:
+    settings = BrokerSettings(log_retention_ms=777, num_partitions=3)
+    with InsideBroker(tmp_path, MemoryObjects(), broker=settings) as inside, Wire(inside.port) as wire:
         found = {each.name: each for each in describe(wire, BROKER, "0").configs}
         assert {kafka_name(each.name) for each in fields_of(BrokerSettings)} <= set(found)
         assert (found["num.partitions"].value, found["num.partitions"].config_source) == ("3", 4)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, create_topic
 from tests.support.broker_process import BrokerProcess
 
+from holdfast.broker.settings import BrokerSettings
+from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 
 
@@ -59,12 +62,14 @@ def test_naming_a_topic_makes_it_unless_the_client_says_no(wire: Wire, topic: st
     assert wrong.error_code == 17
 
 
-def test_auto_creation_follows_the_settings(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
+def test_auto_creation_follows_the_settings(tmp_path: Path, topic: str) -> None:
     """K2: num.partitions, and auto.create.topics.enable."""
-    with Wire(own_broker("num.partitions=4").port) as four:
+    settings = BrokerSettings(num_partitions=4)
+    with InsideBroker(tmp_path / "four", MemoryObjects(), broker=settings) as inside, Wire(inside.port) as four:
         [made] = four.ask(Key.METADATA, 4, topics=[{"name": topic}], allow_auto_topic_creation=True).topics
         assert len(made.partitions) == 4
-    with Wire(own_broker("auto.create.topics.enable=false", "node.id=7").port) as never:
+    settings = BrokerSettings(auto_create_topics_enable=False, node_id=7)
+    with InsideBroker(tmp_path / "never", MemoryObjects(), broker=settings) as inside, Wire(inside.port) as never:
         answer = never.ask(Key.METADATA, 4, topics=[{"name": topic}], allow_auto_topic_creation=True)
         assert answer.topics[0].error_code == 3
         assert answer.brokers[0].node_id == 7

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -151,18 +150,3 @@ def test_offsets_go_with_their_topic(wire: Wire, topic: str, group: str) -> None
     delete_topic(wire, topic)
     create_topic(wire, topic)
     assert committed(wire, group, topic) == NOTHING
-
-
-def test_offsets_survive_a_kill(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
-    """K3: what was answered is durable, and so is what was deleted."""
-    process = own_broker()
-    with Wire(process.port) as wire:
-        create_topic(wire, topic)
-        for group in ("kept", "deleted"):
-            assert commit(wire, group, topic, 42) == 0
-        assert wire.ask(Key.DELETE_GROUPS, 2, groups_names=["deleted"]).results[0].error_code == 0
-    process.kill()
-    process.start()
-    with Wire(process.port) as wire:
-        assert committed(wire, "kept", topic) == (42, 3, "text", 0)
-        assert committed(wire, "deleted", topic) == NOTHING

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, produce
-from tests.support.broker_process import BrokerProcess
 
+from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 
 # Access control
@@ -53,10 +54,11 @@ def quotas(wire: Wire, *parts: tuple[str, int, str | None], strict: bool = False
     return sorted(found, key=lambda each: len(each[0]))
 
 
-def test_quotas_are_kept_and_found(own_broker: Callable[..., BrokerProcess]) -> None:
-    """K1: for users, clients, both, addresses and defaults; also after a kill."""
-    process = own_broker()
-    with Wire(process.port) as wire:
+def test_quotas_are_kept_and_found(tmp_path: Path) -> None:
+    """K1: for users, clients, both, addresses and defaults."""
+    ann = ({"user": "ann"}, {"producer_byte_rate": 1000.0, "consumer_byte_rate": 2000.0})
+    app = ({"client-id": "app", "user": "ann"}, {"request_percentage": 50.0})
+    with InsideBroker(tmp_path, MemoryObjects()) as inside, Wire(inside.port) as wire:
         assert alter(wire, entity(user="ann"), producer_byte_rate=1000.0).error_code == 0
         assert alter(wire, entity(user="ann", client_id="app"), request_percentage=50.0).error_code == 0
         assert alter(wire, entity(user=None), consumer_byte_rate=9.0).error_code == 0
@@ -64,11 +66,6 @@ def test_quotas_are_kept_and_found(own_broker: Callable[..., BrokerProcess]) -> 
         assert alter(wire, entity(user="ann"), consumer_byte_rate=2000.0, validate_only=True).error_code == 0
         assert alter(wire, entity(user="ann"), consumer_byte_rate=2000.0).error_code == 0
         assert alter(wire, entity(user=None), consumer_byte_rate=None).error_code == 0
-    process.kill()
-    process.start()
-    ann = ({"user": "ann"}, {"producer_byte_rate": 1000.0, "consumer_byte_rate": 2000.0})
-    app = ({"client-id": "app", "user": "ann"}, {"request_percentage": 50.0})
-    with Wire(process.port) as wire:
         assert quotas(wire, ("user", 0, "ann"), strict=True) == [ann]
         assert quotas(wire, ("user", 0, "ann")) == [ann, app]
         assert quotas(wire, ("user", 2, None)) == [ann, app]

@@ -109,10 +109,10 @@ def test_while_the_store_fails(tmp_path: Path, topic: str, fault: Fault) -> None
         assert read_back(inside.port, topic, 0) == [b"%d" % number for number in range(10)]
 
 
-def test_under_constant_flushes(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
+def test_under_constant_flushes(tmp_path: Path, topic: str) -> None:
     """A1, A4: three hundred records, each read at once, while tails become segments all the time."""
-    process = own_broker("log.flush_age_ms_max=1")
-    with Wire(process.port) as writer, Wire(process.port) as reader:
+    inside = InsideBroker(tmp_path, MemoryObjects(), FLUSH_AT_ONCE)
+    with inside, Wire(inside.port) as writer, Wire(inside.port) as reader:
         create_topic(writer, topic)
         for number in range(300):
             assert produce(writer, topic, batch(b"%d" % number)).base_offset == number
@@ -153,18 +153,17 @@ def test_after_a_kill_and_after_a_stop(own_broker: Callable[..., BrokerProcess],
         assert (found.leader_epoch, found.end_offset) == (epoch, 1)
 
 
-def test_of_a_topic_that_is_kept_in_memory(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
+def test_of_a_topic_that_is_kept_in_memory(tmp_path: Path, topic: str) -> None:
     """A2: visible with the ack; a clean stop keeps it; internal topics never are."""
-    process = own_broker()
-    with Wire(process.port) as wire:
+    store = MemoryObjects()
+    with InsideBroker(tmp_path, store) as inside, Wire(inside.port) as wire:
         create_topic(wire, topic, holdfast_durability="memory")
         for number in range(20):
             produce(wire, topic, batch(b"%d" % number))
-            assert read_back(process.port, topic, number) == [b"%d" % number]
+            assert read_back(inside.port, topic, number) == [b"%d" % number]
         row = [{"name": "holdfast.durability", "config_operation": 0, "value": "memory"}]
         resources = [{"resource_type": 2, "resource_name": "__consumer_offsets", "configs": row}]
         [refused] = wire.ask(Key.INCREMENTAL_ALTER_CONFIGS, 1, resources=resources).responses
         assert refused.error_code == 42
-    assert process.stop(10) == 0
-    process.start()
-    assert read_back(process.port, topic, 0) == [b"%d" % number for number in range(20)]
+    with InsideBroker(tmp_path, store) as inside:
+        assert read_back(inside.port, topic, 0) == [b"%d" % number for number in range(20)]

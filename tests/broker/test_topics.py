@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.broker.inside import InsideBroker
 from tests.broker.wire import NOW_MS, Wire, batch, create_topic, delete_topic, end_offset, fetch, produce, values
-from tests.support.broker_process import BrokerProcess
 
+from holdfast.io.memory_objects import MemoryObjects
+from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 
 
@@ -129,24 +132,6 @@ def test_a_deleted_topic_is_gone(wire: Wire, topic: str) -> None:
     assert (by_id.error_code, by_id.topic_id) == (100, topic_id)
 
 
-def test_a_deleted_topic_stays_gone_after_a_kill(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
-    """K6: and the one made again under its name is empty."""
-    process = own_broker()
-    with Wire(process.port) as wire:
-        create_topic(wire, topic)
-        produce(wire, topic, batch(b"old"))
-        delete_topic(wire, topic)
-        create_topic(wire, f"{topic}-again")
-        produce(wire, f"{topic}-again", batch(b"old"))
-        delete_topic(wire, f"{topic}-again")
-        create_topic(wire, f"{topic}-again")
-    process.kill()
-    process.start()
-    with Wire(process.port) as wire:
-        assert topic not in {each.name for each in wire.ask(Key.METADATA, 9, topics=None).topics}
-        assert end_offset(wire, f"{topic}-again") == 0
-
-
 def test_internal_topics_are_kept(wire: Wire) -> None:
     """K3: groups live in it: it is neither written nor deleted nor grown nor emptied by a client."""
     internal = "__consumer_offsets"
@@ -245,9 +230,10 @@ def test_records_that_are_too_old_go(wire: Wire, topic: str) -> None:
     assert values(fetch(wire, topic, 1).records) == [b"young"]
 
 
-def test_records_that_are_too_many_go(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
+def test_records_that_are_too_many_go(tmp_path: Path, topic: str) -> None:
     """K6: retention by size; whole segments, the oldest first, as long as enough is left without them."""
-    with Wire(own_broker("log.flush_age_ms_max=1").port) as wire:
+    settings = LogSettings(flush_age_ms_max=1, retention_check_ms=100)
+    with InsideBroker(tmp_path, MemoryObjects(), settings) as inside, Wire(inside.port) as wire:
         create_topic(wire, topic, retention_bytes="2000")
         produce(wire, topic, batch(b"x" * 1000))
         wait_for(lambda: stored_size(wire, topic) > len(batch(b"x" * 1000)))  # A segment is more than its batches.
