@@ -192,7 +192,7 @@ def test_seek_back(eager: Group) -> None:
 
 
 def test_a_group_outlives_the_broker(needs_java: None, tmp_path: Path, name: str) -> None:
-    """A8: after kill -9 a member carries on, and one that joins anew begins where the group had committed."""
+    """A8: after kill -9 a member carries on, one that joins anew begins where the group had committed, or goes back."""
     with Serving(tmp_path) as broker, Jvm(broker.address) as java:
         group = Group(java, name, COOPERATIVE)
         group.produce(20)
@@ -211,3 +211,5 @@ def test_a_group_outlives_the_broker(needs_java: None, tmp_path: Path, name: str
         assert sorted((each["partition"], each["offset"]) for each in read) == [
             (partition, offset) for partition in range(PARTITIONS) for offset in range(5, 10)
         ]
+        group.do("seek", "b", partition=[name, 1], offset=0)
+        assert [each["offset"] for each in group.do("read", "b", count=10)] == list(range(10))
