@@ -123,12 +123,13 @@ def test_varints_without_an_end() -> None:
 
 def test_storms_of_tags() -> None:
     """K7: tagged fields take time by their number, not by its square, and no memory."""
+    count = ITEMS_MAX - 1
     tagged = bytes.fromhex("01 01 01 05 00")  # A protocol with an empty name, empty metadata and one tag.
-    body = bytes.fromhex("01 0000ea60 0000ea60 01 00 01") + encode_varint(50_001) + tagged * 50_000 + b"\x01\x00"
+    body = bytes.fromhex("01 0000ea60 0000ea60 01 00 01") + encode_varint(count + 1) + tagged * count + b"\x01\x00"
     with cpu_below(3):
-        assert len(messages.decode_request(Key.JOIN_GROUP, 9, memoryview(body)).protocols) == 50_000
-    many = b"\x01\x00\x00\x00\x00\x01\x00" + encode_varint(MB // 2) + b"\x05\x00" * (MB // 2)
-    with cpu_below(3), peak_below(MB):
+        assert len(messages.decode_request(Key.JOIN_GROUP, 9, memoryview(body)).protocols) == count
+    many = b"\x01\x00\x00\x00\x00\x01\x00" + encode_varint(count) + b"\x05\x00" * count
+    with peak_below(MB // 10):
         request = messages.decode_request(Key.HEARTBEAT, 4, memoryview(many))
     assert request.tags is None
 
