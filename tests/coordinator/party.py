@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.coordinator.answers import Joined, Synced
 from holdfast.coordinator.group import ClassicGroup
+from holdfast.coordinator.image import GroupImage
 from holdfast.coordinator.member import Answer
 from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
 from holdfast.coordinator.settings import GroupSettings
@@ -52,6 +53,8 @@ class Party:
         self.group = self.new_group()
         self.now = 1_000
         self.answers: dict[int, Any] = {}
+        self.image: GroupImage | None = None  # What a restart would find.
+        self._revision = 0
         self.parked: set[int] = set()
         self._tickets = 0
 
@@ -60,8 +63,10 @@ class Party:
 
     def restart(self) -> None:
         """All that is left of the group is its image; whoever waits is cut off."""
-        image = self.group.image(0)
-        self.group = self.new_group().restore(image, self.now)
+        self.group = self.new_group()
+        if self.image is not None:
+            self.group.restore(self.image, self.now)
+        self._revision = self.group.revision
         self.parked.clear()
 
     # Asking. Each returns a ticket.
@@ -108,6 +113,9 @@ class Party:
         return self._tickets
 
     def _note(self, answers: list[Answer]) -> None:
+        if self.group.revision != self._revision:
+            self._revision = self.group.revision
+            self.image = self.group.image(0)
         for ticket, result in answers:
             assert ticket in self.parked, "A request was answered twice."
             self.parked.remove(ticket)

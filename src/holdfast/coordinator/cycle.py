@@ -166,9 +166,10 @@ class Cycle:
         self.expect(until)
 
     def complete_if_all_joined(self, now: int) -> None:
-        if self.state is not GroupState.PREPARING or not self.roster.all_joined:
-            return
-        if self._delay_left_ms is None or not len(self.roster):
+        """Go on if there is nobody to wait for."""
+        if self.state is GroupState.PREPARING and (
+            not len(self.roster) or (self.roster.all_joined and self._delay_left_ms is None)
+        ):
             self._complete(now)
 
     def _end_of_joins(self, now: int) -> None:
