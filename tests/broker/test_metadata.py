@@ -146,3 +146,26 @@ def test_no_name_at_all_asks_for_all_topics(wire: Wire, topic: str) -> None:
     create_topic(wire, topic)
     found, _ = page(wire, [], 2000)
     assert {topic, "__consumer_offsets"} <= {name for name, _ in found}
+
+
+def test_a_changed_topic_is_told_as_it_is(wire: Wire, topic: str) -> None:
+    """K2: what is kept of a topic's answer is forgotten when the topic changes."""
+
+    def told(version: int) -> tuple[int, int]:
+        [found] = wire.ask(Key.METADATA, version, topics=[{"topic_id": None, "name": topic}]).topics
+        return found.error_code, len(found.partitions)
+
+    create_topic(wire, topic)
+    assert told(12) == told(12) == told(4) == (0, 1)
+    topics = [{"name": topic, "count": 3, "assignments": None}]
+    assert wire.ask(Key.CREATE_PARTITIONS, 3, topics=topics, timeout_ms=5000).results[0].error_code == 0
+    assert told(12) == told(4) == (0, 3)
+
+
+def test_a_topic_without_name_and_id_is_refused(wire: Wire) -> None:
+    """K7: INVALID_TOPIC_EXCEPTION, and the connection stays."""
+    for version in (10, 11, 12, 13):
+        [refused] = wire.ask(Key.METADATA, version, topics=[{"topic_id": None, "name": None}]).topics
+        assert (refused.error_code, refused.name) == (17, "" if version < 12 else None)
+    [absent] = wire.ask(Key.METADATA, 10, topics=[{"topic_id": UUID(int=1), "name": None}]).topics
+    assert (absent.error_code, absent.name) == (100, "")

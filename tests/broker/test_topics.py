@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from tests.broker.inside import InsideBroker
+from tests.broker.test_read_after_ack import Gate
 from tests.broker.wire import NOW_MS, Wire, batch, create_topic, delete_topic, end_offset, fetch, produce, values
 
+from holdfast.io.faulty_objects import FaultyObjects
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
@@ -140,6 +142,22 @@ def test_internal_topics_are_kept(wire: Wire) -> None:
     assert add_partitions(wire, internal, 50).error_code == 42
     assert produce(wire, internal, batch(b"mine")).error_code == 17
     assert delete_records(wire, internal, 0).error_code == 17
+
+
+def test_a_client_that_goes_away_leaves_nothing_half_done(tmp_path: Path, topic: str) -> None:
+    """K6: it hangs up while its topic is being made; the topic is there, and can be used."""
+    gate = Gate("meta/")
+    store = FaultyObjects(MemoryObjects(), gate.plan)
+    with InsideBroker(tmp_path, store) as inside, Wire(inside.port) as other:
+        gate.closed = True
+        with Wire(inside.port) as hasty:
+            row = {"name": topic, "num_partitions": 1, "replication_factor": 1}
+            hasty.send(Key.CREATE_TOPICS, 7, topics=[row], timeout_ms=5000)
+            assert gate.reached.wait(20)
+        assert other.ask(Key.API_VERSIONS, 0).error_code == 0  # The broker has most likely heard of the end by now.
+        gate.open.set()
+        wait_for(lambda: create(other, topic).error_code == 36)
+        assert produce(other, topic, batch(b"x")).base_offset == 0
 
 
 # Partitions

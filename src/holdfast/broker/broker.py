@@ -78,7 +78,8 @@ class Broker:
         if handler is None:
             raise UnknownApi(api.key)
         message = decode_request(api.key, request.version, request.body)
-        return encode_response(api.key, request.version, await handler(self._parts, message, request))
+        answer = await handler(self._parts, message, request)
+        return answer if isinstance(answer, list) else encode_response(api.key, request.version, answer)
 
 
 def _own_versions_only() -> Body:

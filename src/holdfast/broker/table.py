@@ -38,7 +38,7 @@ from holdfast.broker.api import (
     sync_group,
     topics,
 )
-from holdfast.broker.request import Request
+from holdfast.broker.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
 from holdfast.protocol.messages import Message
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 
 class MessageHandler(Protocol):
-    """Makes the answer to a request."""
+    """Makes the answer to a request: a message, or its bytes as a list of buffers."""
 
-    def __call__(self, parts: Parts, message: Message, request: Request) -> Coroutine[Any, Any, Message]: ...
+    def __call__(self, parts: Parts, message: Message, request: Request) -> Coroutine[Any, Any, Message | Body]: ...
 
 
 def _whole(handler: MessageHandler) -> MessageHandler:
@@ -63,7 +63,7 @@ def _whole(handler: MessageHandler) -> MessageHandler:
 
 HANDLERS: dict[Key, MessageHandler] = {
     Key.LIST_OFFSETS: list_offsets.handle,
-    Key.METADATA: _whole(metadata.handle),  # It may make a topic.
+    Key.METADATA: metadata.handle,
     Key.OFFSET_COMMIT: offset_commit.handle,
     Key.OFFSET_FETCH: offset_fetch.handle,
     Key.FIND_COORDINATOR: find_coordinator.handle,

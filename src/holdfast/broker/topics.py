@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.broker.configs import check_topic_configs, partition_settings
@@ -62,6 +62,7 @@ class OpenTopic:
 
     topic: Topic
     logs: tuple[PartitionLog | Corrupt, ...]
+    kept: dict[tuple[int, bool], bytes] = field(default_factory=dict, compare=False)  # Its part of Metadata's answers.
 
     def partition(self, number: int) -> PartitionLog:
         if not 0 <= number < len(self.logs):

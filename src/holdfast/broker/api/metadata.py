@@ -1,63 +1,79 @@
-"""Metadata: which topics there are, and who leads them. There is one broker, and it leads all."""
+"""Metadata: which topics there are, and who leads them. There is one broker, and it leads all.
+
+Clients ask often and topics seldom change, so a topic's part of the answer is kept, as bytes, with the topic.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_CLUSTER, ON_TOPIC, if_asked
 from holdfast.broker.codes import Code, code_of
-from holdfast.broker.request import Request
+from holdfast.broker.request import Body, Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
 from holdfast.errors import HoldfastError
 from holdfast.log.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.metadata import encode_response, encode_topic
+from holdfast.types import Buffer
 
 if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.METADATA)
+_Topic = _Answer.MetadataResponseTopic
+_MAY_CREATE_FROM = 4  # Before this version clients cannot say that they do not want a topic to be made.
+_NULL_NAME_FROM = 12
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    if message.topics is None or (request.version == 0 and not message.topics):
-        topics = [describe(parts, each) for each in parts.topics.all()]
+async def handle(parts: Parts, message: Message, request: Request) -> Body:
+    version = request.version
+    asked = bool(message.include_topic_authorized_operations)
+    topics: list[Buffer]
+    if message.topics is None or (version == 0 and not message.topics):
+        topics = [_kept(parts, each, version, asked=asked) for each in parts.topics.all()]
     else:
-        may_create = message.allow_auto_topic_creation if request.version >= 4 else True
-        topics = [await _find(parts, each, may_create=may_create) for each in message.topics]
-    for topic in topics:
-        asked = message.include_topic_authorized_operations and topic.error_code == Code.NONE
-        topic.authorized_operations = if_asked(ON_TOPIC, asked=asked)
+        may_create = message.allow_auto_topic_creation if version >= _MAY_CREATE_FROM else True
+        topics = []
+        for wanted in message.topics:
+            found = await _find(parts, wanted, may_create=may_create)
+            if isinstance(found, OpenTopic):
+                topics.append(_kept(parts, found, version, asked=asked))
+            else:
+                topics.append(encode_topic(version, _failed(wanted, found, version)))
+    return encode_response(version, _around(parts, message), topics)
+
+
+def _around(parts: Parts, message: Message) -> Message:
+    """All but the topics."""
     node = parts.settings.node_id
     return _Answer(
         brokers=[_Answer.MetadataResponseBroker(node_id=node, host=parts.host, port=parts.port, rack=None)],
         cluster_id=parts.cluster_id,
         controller_id=node,
-        topics=topics,
+        topics=[],
         authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )
 
 
-async def _find(parts: Parts, wanted: Message, *, may_create: bool) -> Message:
-    topic_id = getattr(wanted, "topic_id", None)
-    if topic_id is not None and topic_id.int != 0 and not wanted.name:
-        found = parts.topics.find_id(topic_id)
-        if found is None:
-            return _failed(None, Code.UNKNOWN_TOPIC_ID, topic_id)
-        return describe(parts, found)
+async def _find(parts: Parts, wanted: Message, *, may_create: bool) -> OpenTopic | Code:
+    if wanted.topic_id is not None and not wanted.name:
+        return parts.topics.find_id(wanted.topic_id) or Code.UNKNOWN_TOPIC_ID
+    if wanted.name is None:
+        return Code.INVALID_TOPIC_EXCEPTION
     found = parts.topics.find(wanted.name)
     if found is None and may_create and parts.settings.auto_create_topics_enable:
         try:
-            found = await create_default(parts, wanted.name)
+            return await asyncio.shield(_create(parts, wanted.name))  # Also when the client goes away meanwhile.
         except HoldfastError as failure:
-            return _failed(wanted.name, code_of(failure))
-    if found is None:
-        return _failed(wanted.name, Code.UNKNOWN_TOPIC_OR_PARTITION)
-    return describe(parts, found)
+            return code_of(failure)
+    return found or Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def create_default(parts: Parts, name: str) -> OpenTopic:
+async def _create(parts: Parts, name: str) -> OpenTopic:
     """A topic as it is made when a client names one that is not there."""
     try:
         return await parts.topics.create(name, parts.settings.num_partitions, {})
@@ -65,17 +81,24 @@ async def create_default(parts: Parts, name: str) -> OpenTopic:
         return parts.topics.get(name)
 
 
-def _failed(name: str | None, code: Code, topic_id: object = None) -> Message:
-    topic = _Answer.MetadataResponseTopic(error_code=code, name=name, partitions=[])
-    if topic_id is not None:
-        topic.topic_id = topic_id
-    return topic
+def _failed(wanted: Message, code: Code, version: int) -> Message:
+    name = wanted.name if version >= _NULL_NAME_FROM else wanted.name or ""
+    return _Topic(error_code=code, name=name, topic_id=wanted.topic_id, partitions=[])
 
 
-def describe(parts: Parts, opened: OpenTopic) -> Message:
-    """One topic with its partitions."""
+def _kept(parts: Parts, opened: OpenTopic, version: int, *, asked: bool) -> bytes:
+    """A topic's bytes; a topic that changes is another `OpenTopic`."""
+    kept = opened.kept.get((version, asked))
+    if kept is None:
+        topic = _describe(parts, opened)
+        topic.authorized_operations = if_asked(ON_TOPIC, asked=asked)
+        kept = opened.kept[version, asked] = encode_topic(version, topic)
+    return kept
+
+
+def _describe(parts: Parts, opened: OpenTopic) -> Message:
     name = opened.topic.name
-    return _Answer.MetadataResponseTopic(
+    return _Topic(
         error_code=Code.NONE,
         name=name,
         topic_id=opened.topic.topic_id,
@@ -86,9 +109,8 @@ def describe(parts: Parts, opened: OpenTopic) -> Message:
 
 def _partition(parts: Parts, number: int, log: PartitionLog | Exception) -> Message:
     node = parts.settings.node_id
-    corrupt = isinstance(log, Exception)
-    return _Answer.MetadataResponseTopic.MetadataResponsePartition(
-        error_code=Code.KAFKA_STORAGE_ERROR if corrupt else Code.NONE,
+    return _Topic.MetadataResponsePartition(
+        error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Exception) else Code.NONE,
         partition_index=number,
         leader_id=node,
         leader_epoch=0 if isinstance(log, Exception) else log.epochs.current,
