@@ -1,11 +1,12 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker demo crash bugs fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker demo crash bugs kill fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
 DATA ?= ./data
 SEEDS ?= 1000
+ROUNDS ?= 100
 TESTS ?=
 CODE := src tests benchmarks examples docs .ci
 # Where there is none, PySpark would only take room.
@@ -60,11 +61,15 @@ demo: $(STAMP)-run
 
 # crash: search for crashes that lose data, over as many seeds as SEEDS= says
 crash: install
-	@.ci/run-if-there tests/crash/search.py --seeds $(SEEDS)
+	@.ci/run-if-there tests/wal/crash_search.py --seeds $(SEEDS)
 
 # bugs: put each known bug into a copy of the code in turn, and show that a test fails
 bugs: install
-	@.ci/run-if-there tests/bugs/check.py
+	@.ci/run-if-there tests/bugs/run.py
+
+# kill: kill the broker under load again and again, as often as ROUNDS= says, and count everything
+kill: install
+	@.ci/run-if-there tests/kill/rounds.py --rounds $(ROUNDS)
 
 # fmt: format the code and repair what can be repaired without thinking
 fmt: install
