@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.test_read_after_ack import Gate
-from tests.broker.wire import NOW_MS, Wire, batch, create_topic, delete_topic, end_offset, fetch, produce, values
+from tests.broker.wire import (
+    NOW_MS,
+    Wire,
+    batch,
+    create_topic,
+    delete_topic,
+    end_offset,
+    fetch,
+    keyed,
+    produce,
+    read,
+    values,
+)
 
 from holdfast.io.faulty_objects import FaultyObjects
 from holdfast.io.memory_objects import MemoryObjects
@@ -258,3 +270,25 @@ def test_records_that_are_too_many_go(tmp_path: Path, topic: str) -> None:
         produce(wire, topic, batch(b"x" * 2000))
         wait_for(lambda: end_offset(wire, topic, timestamp=-2) == 1)
         assert values(fetch(wire, topic, 1).records) == [b"x" * 2000]
+
+
+# Compaction
+
+
+def test_a_compacted_topic_keeps_the_last_value_of_each_key(tmp_path: Path, topic: str) -> None:
+    """K6: in the background; offsets stay what they were, and what is not compacted is left alone."""
+    settings = LogSettings(flush_age_ms_max=1, compaction_check_ms=20)
+    with InsideBroker(tmp_path, MemoryObjects(), settings) as inside, Wire(inside.port) as wire:
+        create_topic(wire, topic, cleanup_policy="compact")
+        create_topic(wire, f"{topic}-plain")
+        for name in (topic, f"{topic}-plain"):
+            for number in range(6):
+                produce(wire, name, keyed((b"a", b"%d" % number), (b"b", b"%d" % number)))
+
+        def left(name: str) -> list[tuple[int, bytes, bytes]]:
+            return [(each.offset, each.key, each.value) for each in read(fetch(wire, name).records)]
+
+        wait_for(lambda: left(topic) == [(10, b"a", b"5"), (11, b"b", b"5")])
+        assert len(left(f"{topic}-plain")) == 12
+        assert end_offset(wire, topic) == 12
+        assert produce(wire, topic, keyed((b"a", b"next"))).base_offset == 12

@@ -111,6 +111,11 @@ def batch(*values: bytes | None, timestamp: int = NOW_MS, codec: int = 0, **prod
     return bytes(build([Record(timestamp=timestamp, value=value) for value in values], codec=codec, **producer))
 
 
+def keyed(*rows: tuple[bytes, bytes | None]) -> bytes:
+    """One batch with these keys and values."""
+    return bytes(build([Record(timestamp=NOW_MS, key=key, value=value) for key, value in rows]))
+
+
 def values(records: bytes | None) -> list[bytes | None]:
     """The values in batches, as another implementation reads them."""
     return [record.value for record in read(records)]
