@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import Rejected
@@ -26,7 +25,7 @@ class SessionEpochWrong(Rejected):
     """An answer was lost on the way: begin another session."""
 
 
-class SessionMixed(SessionUnknown):
+class SessionMixed(Rejected):
     """A session by names is asked for ids, or the other way round, as after an upgrade: begin another session."""
 
 
@@ -40,19 +39,12 @@ class Wanted(NamedTuple):
 class FetchSession:
     """What one client fetches."""
 
-    def __init__(self, session_id: int) -> None:
+    def __init__(self, session_id: int, *, by_id: bool) -> None:
         self.session_id = session_id
+        self.by_id = by_id  # One answer cannot name some topics by name and others by id.
         self.epoch = 1
         self._wanted: OrderedDict[tuple[TopicKey, int], Wanted] = OrderedDict()
         self._sent: dict[tuple[TopicKey, int], tuple[int, int]] = {}  # High watermark and log start, as last sent.
-
-    def check(self, request: FetchRequest) -> None:
-        """One answer cannot name some topics by name and others by id."""
-        by_id = {isinstance(key, bytes) for key, _ in islice(self._wanted, 1)}  # One stands for all.
-        by_id.update(topic.topic_id is not None for topic in request.topics[:1])
-        by_id.update(topic.topic_id is not None for topic in request.forgotten[:1])
-        if len(by_id) > 1:
-            raise SessionMixed(f"fetch session {self.session_id} cannot have topics by name and by id")
 
     def update(self, request: FetchRequest) -> None:
         """Take over what the request adds, changes and forgets."""
@@ -89,14 +81,14 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def take(self, request: FetchRequest) -> tuple[FetchSession | None, list[Wanted], bool]:
+    def take(self, request: FetchRequest, *, by_id: bool) -> tuple[FetchSession | None, list[Wanted], bool]:
         """The request's session if it has one, what to read, and whether unchanged partitions are left out."""
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
             self._sessions.pop(request.session_id, None)
             wanted = list(wanted_of(request))
             if request.session_epoch == FINAL_EPOCH or self._count_max == 0:
                 return None, wanted, False
-            session = self._new()
+            session = self._new(by_id=by_id)
             session.update(request)
             return session, wanted, False
         session_ = self._sessions.get(request.session_id)
@@ -104,19 +96,22 @@ class FetchSessions:
             raise SessionUnknown(f"there is no fetch session {request.session_id}")
         if session_.epoch != request.session_epoch:
             raise SessionEpochWrong(f"fetch session {request.session_id} is at epoch {session_.epoch}")
-        session_.check(request)
+        if session_.by_id != by_id:
+            raise SessionMixed(
+                f"fetch session {request.session_id} has its topics {'by id' if not by_id else 'by name'}"
+            )
         self._sessions.move_to_end(request.session_id)
         session_.epoch = session_.epoch % (2**31 - 1) + 1
         session_.update(request)
         return session_, session_.wanted(), True
 
-    def _new(self) -> FetchSession:
+    def _new(self, *, by_id: bool) -> FetchSession:
         while len(self._sessions) >= self._count_max:
             self._sessions.popitem(last=False)
         session_id = 0
         while session_id == 0 or session_id in self._sessions:
             session_id = self._chance.bits(31)
-        self._sessions[session_id] = FetchSession(session_id)
+        self._sessions[session_id] = FetchSession(session_id, by_id=by_id)
         return self._sessions[session_id]
 
 

@@ -6,13 +6,20 @@ import asyncio
 from collections.abc import Sequence
 
 from holdfast.broker.codes import Code, code_of
-from holdfast.broker.fetch_sessions import FetchSessions, SessionEpochWrong, SessionUnknown, TopicKey, Wanted
+from holdfast.broker.fetch_sessions import (
+    FetchSessions,
+    SessionEpochWrong,
+    SessionMixed,
+    SessionUnknown,
+    TopicKey,
+    Wanted,
+)
 from holdfast.broker.request import Body, Request
 from holdfast.broker.topics import Topics
 from holdfast.errors import HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
-from holdfast.protocol.fetch import FetchPartition, FetchRequest, decode_request
+from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 
 _READ_COMMITTED = 1
@@ -30,9 +37,11 @@ class Fetch:
     async def handle(self, request: Request) -> Body:
         message = decode_request(request.version, request.body)
         try:
-            session, wanted, incremental = self._sessions.take(message)
+            session, wanted, incremental = self._sessions.take(message, by_id=request.version >= TOPIC_IDS_FROM)
         except SessionUnknown:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
+        except SessionMixed:
+            return encode_response(request.version, [], error_code=Code.FETCH_SESSION_TOPIC_ID_ERROR)
         except SessionEpochWrong:
             return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
         answers = await self._read_or_wait(message, wanted)
