@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from tests.broker.wire import Wire
 from tests.support.broker_process import BrokerProcess
 
@@ -46,6 +47,12 @@ def wire(broker: BrokerProcess) -> Iterator[Wire]:
     """A connection to the broker that all tests share."""
     with Wire(broker.port) as connection:
         yield connection
+
+
+@pytest.fixture
+def admin(broker: BrokerProcess) -> AdminClient:
+    """librdkafka's client for operators."""
+    return AdminClient({"bootstrap.servers": broker.address})
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.test_read_after_ack import Gate
-from tests.broker.wire import Wire, batch, create_topic, fetch, fetch_fields, produce, produce_fields, values
+from tests.broker.wire import Wire, batch, create_topic, fetch, fetch_fields, produce, produce_fields, values, wait_for
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.settings import BrokerSettings
@@ -33,13 +33,6 @@ def memory_size(process: BrokerProcess) -> int:
     """Bytes of memory that the broker uses now."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]
-
-
-def wait_for(done: Callable[[], bool], seconds: float = 10) -> None:
-    """What a broker says arrives through a pipe, a moment later."""
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline
 
 
 @pytest.fixture

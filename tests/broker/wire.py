@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import select
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -217,3 +218,17 @@ def end_offset(wire: Wire, topic: str, partition: int = 0, timestamp: int = -1) 
     assert found.error_code == 0
     offset: int = found.offset
     return offset
+
+
+def delete_records(wire: Wire, name: str, offset: int) -> Any:
+    topics = [{"name": name, "partitions": [{"partition_index": 0, "offset": offset}]}]
+    [[found]] = [each.partitions for each in wire.ask(Key.DELETE_RECORDS, 2, topics=topics, timeout_ms=10_000).topics]
+    return found
+
+
+def wait_for(done: Callable[[], bool], seconds: float = 20) -> None:
+    """Look again and again until it is so: the broker does it in its own time, and tells nobody."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it has not come to pass"
+        select.select([], [], [], 0.005)  # The other side needs the processor more.
