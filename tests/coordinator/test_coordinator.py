@@ -15,6 +15,7 @@ from holdfast.coordinator.errors import (
     CoordinatorStopped,
     GroupNotEmpty,
     GroupNotFound,
+    InstanceFenced,
     InvalidGroupId,
     MemberIdRequired,
     RebalanceInProgress,
@@ -23,7 +24,7 @@ from holdfast.coordinator.errors import (
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, SyncRequest
+from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.errors import Stopped
 
 
@@ -203,13 +204,45 @@ async def test_a_delete_covers_what_is_on_its_way() -> None:
     house = House()
     coordinator = await house.open()
     await house.commit(4)
-    commit = started(house.commit(5))
+    other = TopicPartition("t", 1)
+    commit = started(house.commit(5, at=other))
     await asyncio.sleep(0)
     await coordinator.delete_group("g")
     await commit
     await house.restart()
-    assert await house.fetched() is None
+    assert await house.fetched(other) is None
     assert house.coordinator.list_groups() == []
+
+
+@in_loop
+async def test_a_record_on_its_way_does_not_outlive_the_delete() -> None:
+    """K3: nor does one that was to follow it; whoever has left is told so all the same."""
+    house = House(initial_rebalance_delay_ms=10)
+    coordinator = await house.open()
+    tasks = [started(coordinator.join("g", request())) for _ in range(2)]
+    await turns()
+    await house.wait(0.01)
+    await house.wait(0.01)
+    leaves = [started(coordinator.leave("g", [Leaving((await task).member_id)])) for task in tasks]
+    await asyncio.sleep(0)
+    await coordinator.delete_group("g")
+    assert await asyncio.gather(*leaves) == [[None], [None]]
+    await turns()
+    await house.restart()
+    assert house.coordinator.list_groups() == []
+
+
+@in_loop
+async def test_an_instance_that_came_back_is_known_by_its_new_id() -> None:
+    """K3: after a power cut, too; the old one stays fenced."""
+    house = House()
+    coordinator = await house.open()
+    old = await house.alone(instance="i")
+    back = await coordinator.join("g", request(instance="i"))
+    coordinator = await house.restart(power_cut=True)
+    with pytest.raises(InstanceFenced):
+        await coordinator.heartbeat("g", old)
+    await coordinator.heartbeat("g", Caller(back.member_id, back.generation, "i"))
 
 
 @in_loop

@@ -207,7 +207,6 @@ class Cycle:
         self._sync_end = now + self.roster.rebalance_timeout_ms
         self.expect(self._sync_end)
         for member in self.roster:
-            member.assignment = b""
             ticket = self.roster.take_join(member)
             if ticket is not None:
                 member.is_new = False
