@@ -56,6 +56,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
         self._task: asyncio.Task[None] | None = None
         self._held_size = 0  # Bytes of all requests that are not answered yet.
+        self._reserved_size = 0  # Bytes of a large frame that is still arriving.
         self._reading = True
         self._writable = True
         self.peer = ""
@@ -78,8 +79,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._task is not None:
             self._task.cancel()
         self._transport = None
-        self._server.release(self._held_size)
-        self._held_size = 0
+        self._server.release(self._held_size + self._reserved_size)
+        self._held_size = self._reserved_size = 0
         self._waiting.clear()
         self._server.remove(self)
 
@@ -93,6 +94,9 @@ class Connection(asyncio.BufferedProtocol):
                 self._held_size += len(frame)
                 self._server.hold(len(frame))
                 self._waiting.append(frame)
+            if self._reserved_size and not self._frames.arriving:
+                self._server.release(self._reserved_size)  # It is held as a request now.
+                self._reserved_size = 0
             self._work()
         except HoldfastError as failure:
             self.refuse(failure)
@@ -175,7 +179,7 @@ class Connection(asyncio.BufferedProtocol):
             self._writable
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
             and self._held_size < limits.connection_size_max
-            and (self._server.has_room or self._held_size < _SMALL_SIZE)
+            and self._reserve()
         )
         if room and not self._reading:
             self._reading = True
@@ -183,6 +187,20 @@ class Connection(asyncio.BufferedProtocol):
         elif not room and self._reading:
             self._reading = False
             self._transport.pause_reading()
+
+    def _reserve(self) -> bool:
+        """Whether there is room for what arrives. A large frame has its room from its announcement on, or waits."""
+        arriving = self._frames.arriving
+        if not arriving:
+            return self._server.has_room or self._held_size < _SMALL_SIZE
+        if not self._reserved_size and self._server.has_room:
+            self._reserved_size = arriving
+            self._server.hold(arriving)
+        return self._reserved_size > 0
+
+    def is_stalled(self, before: float) -> bool:
+        """Whether a large frame has its room but nothing of it has come since."""
+        return self._reserved_size > 0 and self._reading and self.active_at < before
 
     @property
     def is_idle(self) -> bool:

@@ -37,6 +37,11 @@ class Frames:
         self._large: memoryview | None = None
         self._large_end = 0
 
+    @property
+    def arriving(self) -> int:
+        """The size of a large frame of which a part is still to come; 0 if there is none."""
+        return 0 if self._large is None else len(self._large)
+
     def buffer(self) -> memoryview:
         """Where the next bytes belong."""
         return self._small[self._end :] if self._large is None else self._large[self._large_end :]

@@ -28,6 +28,7 @@ class Limits:
     connection_size_max: int = 32 * MIB  # Bytes of unanswered requests of one connection.
     requests_size_max: int = 512 * MIB  # The same, of all connections together.
     idle_ms_max: int = 600_000
+    stall_ms_max: int = 30_000  # A request of which nothing more arrives for this long gives its room back.
 
 
 class Work(Protocol):
@@ -106,8 +107,12 @@ class Server:
 
     async def _close_idle(self) -> None:
         while True:
-            await asyncio.sleep(min(self.limits.idle_ms_max / 1000, 30))
-            before = self.clock.monotonic() - self.limits.idle_ms_max / 1000
+            await asyncio.sleep(min(self.limits.idle_ms_max, self.limits.stall_ms_max) / 1000)
+            now = self.clock.monotonic()
+            for each in [each for each in self._connections if each.is_stalled(now - self.limits.stall_ms_max / 1000)]:
+                log.warning("%s: closed, a request stopped arriving half-way", each.peer)
+                each.abort()
+            before = now - self.limits.idle_ms_max / 1000
             for each in [each for each in self._connections if each.is_idle and each.active_at < before]:
                 log.info("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
                 each.close()
