@@ -24,8 +24,11 @@ from holdfast.coordinator.errors import (
     UnknownMember,
     WrongGeneration,
 )
+from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.errors import Stopped
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import SystemClock
 
 
 @in_loop
@@ -367,3 +370,17 @@ async def test_a_zombie_of_an_older_generation_commits_nothing() -> None:
         with pytest.raises(error):
             await house.commit(1, caller)
     assert await house.fetched() == 5
+
+
+@in_loop
+async def test_time_passes_by_itself() -> None:
+    """K3: with the loop's own alarm, a parked join is answered when the member it waits for is not heard of."""
+    house = House(session_timeout_ms_min=1)
+    await house.open(load=False)
+    clock, chance = SystemClock(), SeededChance(1)
+    coordinator = GroupCoordinator(house.partitions, house.settings, clock=clock, chance=chance)
+    await coordinator.load()
+    first = await coordinator.join("g", request(session_timeout_ms=20))
+    second = await asyncio.wait_for(coordinator.join("g", request()), 5)
+    assert (second.generation, second.leader_id) == (first.generation + 1, second.member_id)
+    await coordinator.close()

@@ -24,7 +24,7 @@ from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, SyncR
 from holdfast.errors import HoldfastError
 
 PICK = st.integers(0, 20)
-TURNS = st.integers(0, 6)  # How far a request comes before the next thing happens.
+TURNS = st.integers(0, 8)  # How far a request comes before the next thing happens.
 PARTITIONS = [TopicPartition("t", number) for number in range(2)]
 
 

@@ -212,6 +212,17 @@ def test_a_group_restored_after_a_member_was_removed() -> None:
     assert isinstance(party.beat(first), RebalanceInProgress)
 
 
+def test_who_was_never_told_a_generation_does_not_survive() -> None:
+    """K3: nobody may know its id, so that nobody could speak for it, and all would wait for it."""
+    party = Party()
+    first, second = party.stable(2)
+    party.join()
+    party.leave(Leaving(second.member_id))
+    party.restart()
+    assert [each.member_id for each in party.group.describe().members] == [first.member_id]
+    assert party.joined(party.join(first.member_id)).generation == first.generation + 1
+
+
 def test_a_group_restored_without_members() -> None:
     """K3: goes on counting generations."""
     party = Party()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party
+from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party, protocols, subscription
 
 from holdfast.coordinator.answers import GroupState, Joined
 from holdfast.coordinator.errors import (
@@ -12,7 +12,7 @@ from holdfast.coordinator.errors import (
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.requests import Caller, Leaving
+from holdfast.coordinator.requests import Caller, Leaving, Protocol
 
 
 def two_joined(party: Party) -> tuple[Caller, Caller]:
@@ -138,3 +138,27 @@ def test_who_waits_for_an_assignment_that_never_comes_has_a_session_left() -> No
     party.leave(Leaving(leader.member_id))
     party.wait(SESSION_MS - 1)
     assert isinstance(party.beat(member), RebalanceInProgress)
+
+
+def test_a_cooperative_rebalance() -> None:
+    """K3: in two generations: first the owner lets go, then the other one gets it; nobody stops reading meanwhile."""
+
+    def owned(count: int) -> tuple[Protocol, ...]:
+        return protocols("cooperative-sticky", metadata=subscription("t", version=1, rest=bytes([count])))
+
+    party = Party()
+    first = party.joined(party.join(protocols=owned(0)))
+    party.sync(Caller(first.member_id, 1), {first.member_id: b"0,1"})
+    second = party.join(protocols=owned(0))
+    again = party.joined(party.join(first.member_id, protocols=owned(2)))
+    other = party.joined(second).member_id
+    waiting = party.sync(Caller(other, 2))
+    kept = party.sync(Caller(first.member_id, 2), {first.member_id: b"0", other: b""})
+    assert (party.assigned(kept), party.assigned(waiting)) == (b"0", b"")
+    assert [each.metadata[-1] for each in again.members] == [2, 0]
+    freed = party.join(first.member_id, protocols=owned(1))
+    assert party.commit(Caller(first.member_id, 2)) is None
+    last = party.join(other, protocols=owned(0))
+    assert party.joined(freed).generation == party.joined(last).generation == 3
+    party.sync(Caller(first.member_id, 3), {first.member_id: b"0", other: b"1"})
+    assert party.assigned(party.sync(Caller(other, 3))) == b"1"
