@@ -24,7 +24,7 @@ def environment() -> dict[str, str]:
 @contextmanager
 def serving(data: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """A server that has said it serves."""
-    command = [COMMAND, "serve", "--data", data, *options]
+    command = [COMMAND, "serve", "--data", data, "--listen", "127.0.0.1:0", *options]
     with subprocess.Popen(command, env=environment(), stdout=PIPE, stderr=PIPE, text=True) as server:
         try:
             assert server.stderr is not None
@@ -55,7 +55,10 @@ def test_a_second_server_on_the_directory_is_told_who_holds_it(tmp_path: Path) -
     """W1: the holder is named, in one sentence."""
     with serving(tmp_path) as first:
         second = subprocess.run(
-            [COMMAND, "serve", "--data", tmp_path], env=environment(), capture_output=True, text=True
+            [COMMAND, "serve", "--data", tmp_path, "--listen", "127.0.0.1:0"],
+            env=environment(),
+            capture_output=True,
+            text=True,
         )
     assert second.returncode == 1
     assert len(second.stderr.splitlines()) == 1

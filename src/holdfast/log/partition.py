@@ -90,7 +90,7 @@ class PartitionLog:
         if view.readonly:
             view = memoryview(bytearray(view))  # Offsets are stamped in place.
         size_max = self.settings.batch_size_max
-        if len(view) == _stated_size(view):
+        if view and len(view) == _stated_size(view):
             return [(check(view, size_max), view)]  # One batch, as from every client of today.
         found = list(split(view))
         if not found:
