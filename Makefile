@@ -62,6 +62,7 @@ demo: $(STAMP)-run
 # crash: search for crashes that lose data, over as many seeds as SEEDS= says
 crash: install
 	@.ci/run-if-there tests/wal/crash_search.py --seeds $(SEEDS)
+	@.ci/run-if-there tests/sim/search.py --seeds $(SEEDS)
 
 # bugs: put each known bug into a copy of the code in turn, and show that a test fails
 bugs: install

@@ -1,0 +1,91 @@
+"""Known ways to get a broker wrong that only a crash shows: each part is right, and what they do together is not."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+SEARCH = ("tests/sim/test_crashes.py::test_no_crash_loses_or_invents_anything[0]",)
+
+BUGS = [
+    Bug(
+        "ack before fsync: an entry counts as durable when it is queued",
+        (
+            Edit(
+                "log/journal.py",
+                "        self._waiting.append((index, on_durable, number))\n",
+                "        self._loop.call_soon(on_durable, number)\n",
+            ),
+        ),
+        SEARCH,
+    ),
+    Bug(
+        "watermark moved before the fsync",
+        (Edit("log/partition.py", 'visible=self.settings.durability == "memory")', "visible=True)"),),
+        SEARCH,
+    ),
+    Bug(
+        "flush releases the tail before the manifest is committed",
+        (
+            Edit(
+                "log/flush.py",
+                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+                "        partition.tail.release(Offset(taken[-1].end))\n"
+                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+            ),
+        ),
+        SEARCH,
+    ),
+    Bug(
+        "producers are forgotten in a restart",
+        (Edit("log/logs.py", "        await partition.note_replayed()\n", ""),),
+        SEARCH,
+    ),
+    Bug(
+        "an unclean stop does not raise the epoch",
+        (Edit("log/logs.py", "if identity is not None and not wal.opened.clean:", "if False:"),),
+        SEARCH,
+    ),
+    Bug(
+        "a committed offset is answered before it is durable",
+        (Edit("coordinator/writer.py", "log.durable.reached(places[-1].end_offset)", "log.durable.reached(0)"),),
+        SEARCH,
+    ),
+    Bug(
+        "the write-ahead log lets go of what is not in a segment yet",
+        (Edit("log/logs.py", "needed = min(needed, tail.first.index)", "needed = min(needed, tail.first.index + 1)"),),
+        SEARCH,
+    ),
+    Bug(
+        "a topic is answered before it is in the metadata",
+        (
+            Edit(
+                "broker/topics.py",
+                "            await self._calls.run(self._metadata.commit, create_topic(topic))\n",
+                "",
+            ),
+        ),
+        SEARCH,
+    ),
+    Bug(
+        "a deleted topic stays in the metadata",
+        (
+            Edit(
+                "broker/topics.py",
+                "            await self._calls.run(self._metadata.commit, delete_topic(opened.topic.topic_id))\n",
+                "",
+            ),
+        ),
+        SEARCH,
+    ),
+    Bug(
+        "producer ids are given again after a restart",
+        (
+            Edit(
+                "broker/running.py",
+                "            await self._calls.run(self._metadata.commit, take_producer_ids(end))\n",
+                "",
+            ),
+        ),
+        SEARCH,
+    ),
+]

@@ -1,0 +1,225 @@
+"""One life of a broker: it is opened on what the life before left behind, used, and ends by a crash or cleanly.
+
+Everything but the sockets is real. Nothing runs in a thread, so the same seed gives the same run; the disk, the store,
+the clock and chance are simulated, and the background works when the schedule says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tests.sim import frames
+
+from holdfast.broker.api.produce import ProduceRefused
+from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
+from holdfast.errors import HoldfastError
+from holdfast.io.clock import ManualClock
+from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.log.errors import PartitionDeleted
+from holdfast.protocol.api import Key
+
+if TYPE_CHECKING:
+    from tests.sim.model import Model
+
+STUCK_S = 20  # Real seconds: nothing here waits for time to pass, so whoever takes longer waits for ever.
+HOST, PORT = "127.0.0.1", 9092
+
+
+class Held:
+    """A client's connection: what comes behind a request that waits for room has to wait, too."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+
+class Life:
+    """A broker in a loop of its own, and what became of it."""
+
+    def __init__(
+        self, around: Surroundings, settings: AllSettings, model: Model, chance: random.Random, *, faulty: bool
+    ) -> None:
+        self._around = around
+        self._settings = settings
+        self.model = model
+        self.random = chance
+        self.faulty = faulty  # The store or the disk may fail.
+        self.counts: Counter[str] = Counter()
+        self.problems: list[BaseException] = []
+        self.is_shown = False  # Somebody was told the leader epoch of this life.
+        self.is_closing = False  # It may be closed cleanly, as far as the next start can tell.
+        self._context: AbstractAsyncContextManager[Opened] | None = None
+        self._opened: Opened | None = None
+        self._crash: asyncio.Future[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # From start to end
+
+    def run(self, use: Callable[[Life], Coroutine[Any, Any, None]], *, close: bool) -> None:
+        """Open the broker, use it, and perhaps close it. Returns when it has crashed, failed or ended."""
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(self._complain)
+        self._crash = loop.create_future()
+        try:
+            loop.run_until_complete(self._watch(use, close=close))
+        finally:
+            self._end(loop)
+        if self.problems:
+            raise self.problems[0]
+
+    async def _watch(self, use: Callable[[Life], Coroutine[Any, Any, None]], *, close: bool) -> None:
+        """A crash in a callback of the loop is seen by nobody who waits: so it is waited for here."""
+        assert self._crash is not None
+        main = asyncio.ensure_future(self._open_and_use(use, close=close))
+        done, _ = await asyncio.wait([main, self._crash], timeout=STUCK_S, return_when=asyncio.FIRST_COMPLETED)
+        assert done, "The broker is stuck."
+        await turns(30)  # What is on its way to clients still reaches them.
+        if main.done() and not main.cancelled():
+            self._note(main.exception())
+
+    async def _open_and_use(self, use: Callable[[Life], Coroutine[Any, Any, None]], *, close: bool) -> None:
+        self._context = broker = opened(self._around, self._settings, HOST, PORT)  # Dropped, it would close itself.
+        self._opened = await broker.__aenter__()
+        self.counts["opened"] += 1
+        await use(self)
+        if close and not self.is_over:
+            await self._answer_all()
+            self.is_closing = True
+            await broker.__aexit__(None, None, None)
+            self.counts["closed"] += 1
+
+    async def _answer_all(self) -> None:
+        """As a server does before it stops: requests that were taken are answered, if that is possible soon."""
+        for _ in range(50):
+            if not self._tasks or self.is_over:
+                return
+            self.broker.parts.logs._flusher.tick()
+            await turns(20)
+
+    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The process is gone: nothing of it goes on."""
+        loop.set_exception_handler(lambda *_: None)
+        self._around.objects.is_alive = False  # type: ignore[attr-defined]
+        self._around.wal_directory.kill()  # type: ignore[attr-defined]
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks, timeout=STUCK_S))
+        loop.close()
+
+    def _complain(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        failure = context.get("exception")
+        if isinstance(failure, PartitionDeleted):
+            return  # A reader had given up its wait when the topic went.
+        self._note(failure if failure is not None else AssertionError(str(context)))
+
+    def _note(self, failure: BaseException | None) -> None:
+        """What somebody met: the end of the process, a fault that was planned, or something that must not be."""
+        if failure is None or isinstance(failure, asyncio.CancelledError):
+            return
+        if isinstance(failure, PowerCut):
+            if self._crash is not None and not self._crash.done():
+                self._crash.set_result(None)
+                self.counts["crashed"] += 1
+        elif (self.faulty or self.is_dead or self.is_closing) and isinstance(failure, OSError | HoldfastError):
+            self.counts["failed"] += 1
+        else:
+            self.problems.append(failure)
+
+    # What clients and the schedule use
+
+    @property
+    def broker(self) -> Opened:
+        assert self._opened is not None
+        return self._opened
+
+    @property
+    def is_broken(self) -> bool:
+        """The write-ahead log has failed: nothing can be acknowledged any more."""
+        return self.broker.parts.logs.failure is not None
+
+    def version(self, *versions: int) -> int:
+        """A version of Produce; by topic id where a request may wait so long that its topic has become another one."""
+        return self.random.choice(versions) if self.broker.parts.logs.has_room else 13
+
+    @property
+    def is_dead(self) -> bool:
+        """The process has made its last call. What goes on in it for a moment is as good as other threads' work."""
+        disk = self._around.wal_directory
+        assert isinstance(disk, SimulatedDisk)
+        return disk.crash_at is not None and disk.calls >= disk.crash_at
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether a request may be refused for no fault of its own."""
+        return self.faulty or self.is_broken or self.is_dead or self.is_closing
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more can come of this life."""
+        return bool(self.problems) or self.is_broken or (self._crash is not None and self._crash.done())
+
+    @property
+    def clock(self) -> ManualClock:
+        assert isinstance(self._around.clock, ManualClock)
+        return self._around.clock
+
+    async def ask(self, key: Key, version: int, fields: Mapping[str, Any]) -> Any:
+        """Send a request and wait for its answer."""
+        wanted = frames.request(key, version, fields)
+        return frames.answer(wanted, await self.broker.broker.handle(wanted))
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let a client do something while others do something else."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            self._note(task.exception())
+
+    def produce(self, version: int, fields: Mapping[str, Any], tell: Callable[[Any], None], held: Held) -> None:
+        """Send a produce request as a connection does: at once if there is room, else behind the others."""
+        wanted = frames.request(Key.PRODUCE, version, fields)
+        with self._closing_connections():
+            if not self.broker.broker.start_produce(wanted, lambda buffers: self._tell(tell, wanted, buffers)):
+                self.counts["held back"] += 1
+                self.start(self._produce_later(wanted, tell, held))
+
+    @contextmanager
+    def _closing_connections(self) -> Iterator[None]:
+        """A producer that wants no answers can be told of a deleted topic only by a connection that is closed."""
+        try:
+            yield
+        except ProduceRefused:
+            self.counts["closed connections"] += 1
+
+    async def _produce_later(self, wanted: Any, tell: Callable[[Any], None], held: Held) -> None:
+        held.count += 1
+        try:
+            with self._closing_connections():
+                self._tell(tell, wanted, await self.broker.broker.handle(wanted))
+        finally:
+            held.count -= 1
+
+    def _tell(self, tell: Callable[[Any], None], wanted: Any, buffers: Any) -> None:
+        try:
+            tell(frames.answer(wanted, buffers) if buffers else None)
+        except Exception as failure:  # Else it would be lost in somebody's callback.
+            self._note(failure)
+
+
+async def turns(count: int) -> None:
+    """Let everybody who can go on do so."""
+    for _ in range(count):
+        await asyncio.sleep(0)

@@ -1,0 +1,158 @@
+"""All lives of one seed: one disk, one store, one model, clients that outlive every crash."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+from tests.sim.admins import Committer, Member, Operator
+from tests.sim.life import Life, turns
+from tests.sim.model import Model
+from tests.sim.producers import IdempotentProducer, PlainProducer
+from tests.sim.readers import check_committed, check_everything, check_partition, look_while_syncing
+from tests.sim.store import ProcessObjects
+
+from holdfast.broker.running import AllSettings, Surroundings
+from holdfast.broker.settings import BrokerSettings
+from holdfast.io.calls import InlineCalls
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import ManualClock
+from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.simdisk import SimulatedDisk
+from holdfast.log.settings import LogSettings
+from holdfast.wal import WalSettings
+
+LIVES_PER_SEED = 5
+FAULTS = ("write", "sync", "sync", "rename", "create", "remove", "sync_names")
+PAUSES = (0, 0, 0, 1, 2, 6, 20)  # Turns of the loop between two things that happen.
+
+
+class Lives:
+    """One seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.model = Model()
+        self.counts: Counter[str] = Counter()
+        self._random = random.Random(seed)
+        self._disk = SimulatedDisk(SeededChance(seed))
+        self._clock = ManualClock()
+        self._objects = MemoryObjects(MemoryBucket(), clock=self._clock)
+        self._clean = True  # Nobody has seen an epoch that the next start must raise.
+        self._members = [Member(number) for number in range(2)]
+        self._clients: list[Any] = [
+            *(IdempotentProducer(number) for number in range(3)),
+            *(PlainProducer(number) for number in range(2)),
+            *(Committer(number) for number in range(2)),
+            *self._members,
+            Operator(),
+        ]
+        self._weights = [10, 10, 10, 8, 8, 6, 6, 2, 2, 3]
+
+    def run(self, lives: int = LIVES_PER_SEED) -> None:
+        """Live and crash, some times over; then look once more, undisturbed."""
+        for _ in range(lives):
+            self._disk.crash_at = self._disk.calls + self._random.randrange(self._random.choice((12, 60, 150)))
+            if self._random.random() < 0.2:
+                self._disk.fail_next(self._random.choice(FAULTS), after=self._random.randrange(20))
+                self._live(faulty=True, fault_share=0.0)
+            else:
+                fault_share = self._random.choice((0.0, 0.0, 0.0, 0.1))
+                self._live(faulty=fault_share > 0, fault_share=fault_share)
+            self._crash()
+        self._disk.crash_at = None
+        self._live(faulty=False, fault_share=0.0, close=True)
+
+    def _live(self, *, faulty: bool, fault_share: float, close: bool | None = None) -> None:
+        seed = self._random.getrandbits(32)
+        around = Surroundings(
+            wal_directory=self._disk,
+            objects=ProcessObjects(self._objects, self._disk, SeededChance(seed), fault_share),
+            clock=self._clock,
+            chance=SeededChance(seed),
+            calls=InlineCalls(),
+            threaded=False,
+        )
+        close = self._random.random() < 0.25 if close is None else close
+        life = Life(around, self._choose_settings(), self.model, self._random, faulty=faulty)
+        for client in self._clients:
+            client.begin()
+        try:
+            life.run(self._use, close=close)
+        finally:
+            self._disk.during_sync = None
+            self.counts += life.counts
+            if life.is_shown:
+                self._clean = life.is_closing
+
+    def _choose_settings(self) -> AllSettings:
+        choose = self._random.choice
+        return AllSettings(
+            broker=BrokerSettings(offsets_topic_num_partitions=2, group_initial_rebalance_delay_ms=0),
+            log=LogSettings(
+                segment_size_max=choose((300, 2000)),
+                flush_age_ms_max=choose((0, 500, 5000)),
+                tail_size_max=choose((1000, 100_000)),
+                wal_size_max=choose((12_000, 1 << 20)),
+            ),
+            wal=WalSettings(
+                chunk_size_max=choose((4096, 6000)),
+                chunk_entries_max=choose((5, 1000)),
+                zero_ahead_size=choose((0, 512)),
+                spares_max=choose((0, 2)),
+            ),
+        )
+
+    def _crash(self) -> None:
+        if self._random.random() < 0.5:
+            self._disk.kill()
+            self.counts["killed"] += 1
+        else:
+            self._disk.power_cut()
+            self.counts["power cut"] += 1
+
+    # What happens in a life
+
+    async def _use(self, life: Life) -> None:
+        await check_everything(life, clean=self._clean)
+        for member in self._members:
+            await member.check(life)
+        self._disk.during_sync = lambda: look_while_syncing(life)
+        for _ in range(self._random.randrange(150)):
+            if life.is_over:
+                return
+            self._do_something(life)
+            await turns(self._random.choice(PAUSES))
+        await turns(100)
+        if not life.is_over:
+            await check_everything(life, clean=True)
+
+    def _do_something(self, life: Life) -> None:
+        drawn = self._random.random()
+        if drawn < 0.6:
+            self._random.choices(self._clients, self._weights)[0].act(life)
+        elif drawn < 0.75:
+            self._read(life)
+        else:
+            self._work_in_the_background(life)
+
+    def _read(self, life: Life) -> None:
+        if not life.model.live():
+            return
+        topic = self._random.choice(life.model.live())
+        life.start(check_partition(life, topic, self._random.randrange(topic.count)))
+        if life.model.committed:
+            (group, topic_id, partition), committed = self._random.choice(list(life.model.committed.items()))
+            life.start(check_committed(life, group, life.model.topics[topic_id], partition, committed))
+
+    def _work_in_the_background(self, life: Life) -> None:
+        logs = life.broker.parts.logs
+        upkeep = logs._upkeep
+        self._clock.advance(self._random.choice((0.0, 0.1, 1.0, 3.0)))
+        drawn = self._random.random()
+        if drawn < 0.7:
+            logs._flusher.tick()
+        elif drawn < 0.8:
+            life.broker.parts.groups.timers.run_due()
+        else:
+            life.start(self._random.choice((upkeep.compact, upkeep.apply_retention, upkeep.collect_garbage))())
