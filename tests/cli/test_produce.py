@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.broker_process import BrokerProcess
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
+from holdfast.cli.produce_lines import split_lines
 from holdfast.cli.produce_partition import murmur2
 
 
@@ -138,6 +140,26 @@ def test_a_broker_killed_meanwhile_is_waited_for(own_broker: BrokerProcess, topi
         assert [process.stdout.readline() for _ in range(2)] == [f"{topic}-0@1\n", f"{topic}-0@2\n"]
         assert process.wait() == 0
     assert [each.value() for each in read(own_broker.address, topic, 3)] == [b"before", b"after", b"last"]
+
+
+def test_ctrl_c_ends_it_when_all_is_acknowledged(holdfast: Commands, topic: str) -> None:
+    """At a terminal this is the way to end it; nobody can end the read of the terminal itself."""
+    with holdfast.start("produce", topic, "--verbose") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write("one\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == f"{topic}-0@0\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+        assert process.stderr.read() == "holdfast: 1 records acknowledged\n"
+
+
+def test_a_line_may_come_in_pieces() -> None:
+    pieces = [b"on", b"e\ntw", b"o", b"\n\nth", b"ree", b""]
+    read = iter(pieces)
+    assert [line for lines in split_lines(lambda _: next(read)) for line in lines] == [b"one", b"two", b"", b"three"]
 
 
 def test_it_has_examples() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import io
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import cast
 
 from holdfast.errors import Rejected
@@ -68,28 +68,38 @@ def _read(loop: asyncio.AbstractEventLoop, pieces: asyncio.Queue[list[bytes] | E
     """The life of the thread that reads."""
 
     def give(piece: list[bytes] | Exception | None) -> None:
-        asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
+        if not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
 
     try:
-        stdin = cast(
-            io.BufferedReader, sys.stdin.buffer
-        )  # Only this kind can give what is there, and not wait for more.
-        rest: list[bytes] = []
-        size = 0
-        while data := stdin.read1(_READ_SIZE):
-            *lines, last = data.split(b"\n")
-            if lines:
-                lines[0] = b"".join([*rest, lines[0]])
-                rest, size = [], 0
-                give(lines)
-            rest.append(last)
-            size += len(last)
-            if size > _LINE_SIZE_MAX:
-                raise Rejected(f"a line has more than {_LINE_SIZE_MAX} bytes")
-        if size:
-            give([b"".join(rest)])
+        for lines in split_lines(_stdin_reader()):
+            give(lines)
         give(None)
     except (Rejected, OSError) as failure:
         give(failure)
     except (RuntimeError, asyncio.CancelledError):
         pass  # The loop has ended: nobody wants lines any more.
+
+
+def _stdin_reader() -> Callable[[int], bytes | None]:
+    """Gives what is there, and does not wait for more. Unbuffered: a process cannot end while a buffer is read."""
+    stdin = cast(io.BufferedReader, sys.stdin.buffer)
+    return stdin.raw.read if hasattr(stdin, "raw") else stdin.read1
+
+
+def split_lines(read: Callable[[int], bytes | None]) -> Iterator[list[bytes]]:
+    """The lines in what is read, some at a time, without their ends; the last one need not have an end."""
+    rest: list[bytes] = []
+    size = 0
+    while data := read(_READ_SIZE):
+        *lines, last = data.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*rest, lines[0]])
+            rest, size = [], 0
+            yield lines
+        rest.append(last)
+        size += len(last)
+        if size > _LINE_SIZE_MAX:
+            raise Rejected(f"a line has more than {_LINE_SIZE_MAX} bytes")
+    if size:
+        yield [b"".join(rest)]
