@@ -14,6 +14,8 @@ from subprocess import PIPE
 
 import pytest
 
+from holdfast import config
+
 COMMAND = Path(sys.executable).parent / "holdfast"
 
 
@@ -84,3 +86,12 @@ def test_settings_reach_the_parts(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("holdfast: --set sets wal wrongly: chunk_size_max must be 4096 to")
     assert not (tmp_path / "wal").exists()
+
+
+def test_help_lists_every_setting() -> None:
+    """Whatever --set, a file or a variable can give is in `holdfast serve --help`."""
+    done = subprocess.run([COMMAND, "serve", "--help"], env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0
+    for name in config.known():
+        assert f"{name} " in done.stdout
+        assert config.variable_of(name) in done.stdout

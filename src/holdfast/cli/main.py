@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from holdfast.cli import consume, group, log, produce, serve, topic, wal
+from holdfast.cli.serve_help import ServeCommand
 from holdfast.cli.talk import tell
 from holdfast.errors import HoldfastError
 
@@ -81,7 +82,7 @@ def holdfast(
     """
 
 
-app.command("serve", rich_help_panel="Run")(serve.serve)
+app.command("serve", rich_help_panel="Run", cls=ServeCommand)(serve.serve)
 app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)

@@ -1,0 +1,24 @@
+"""`holdfast serve --help`: the options, and behind them every setting that `--set`, a file or a variable can give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperCommand
+
+
+class ServeCommand(TyperCommand):
+    """Lists the settings, which are imported only when somebody asks for help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        super().format_help(ctx, formatter)
+        from holdfast import config
+
+        shown = Table("setting", "default", "variable", title="Settings", title_justify="left", box=None)
+        defaults = config.Settings()
+        for name, place in config.known().items():
+            value = getattr(getattr(defaults, place.section), place.field)
+            shown.add_row(name, str(value).lower() if isinstance(value, bool) else str(value), config.variable_of(name))
+        Console(width=120).print(shown)
