@@ -60,6 +60,14 @@ def ours(folder: Path) -> Iterator[Running]:
 
 
 @contextmanager
+def profiled(folder: Path) -> Iterator[Running]:
+    """Ours under Python's profiler; what it found is in `folder / "said"` after the end, if `folder` is kept."""
+    port = _free_port()
+    command = [sys.executable, str(Path(__file__).with_name("profiled_serve.py")), str(folder)]
+    yield from _run("holdfast", [*command, f"127.0.0.1:{port}"], port, folder, keep=True)
+
+
+@contextmanager
 def kafka(folder: Path, *, fsync: bool) -> Iterator[Running]:
     """Apache Kafka as one node with its default settings; with `fsync`, a flush of the log after every append."""
     port, controller = _free_port(), _free_port()
@@ -87,7 +95,7 @@ def kafka(folder: Path, *, fsync: bool) -> Iterator[Running]:
     yield from _run(name, [java[0], *heap, *java[1:], "kafka.Kafka", str(properties)], port, folder)
 
 
-def _run(name: str, command: list[str], port: int, folder: Path) -> Iterator[Running]:
+def _run(name: str, command: list[str], port: int, folder: Path, *, keep: bool = False) -> Iterator[Running]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "said").open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
@@ -101,7 +109,8 @@ def _run(name: str, command: list[str], port: int, folder: Path) -> Iterator[Run
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes], said: Path) -> None:
