@@ -88,7 +88,7 @@ BUGS = [
                 "            self._ground.journal.purge_below(min(needed + 1, self._ground.journal.next_index))\n",
             ),
         ),
-        (MODEL,),
+        (f"{FLUSH}::test_the_write_ahead_log_goes_up_to_the_lowest_unflushed_entry_and_no_further", MODEL),
     ),
     Bug(
         "a repeat is acknowledged before its original",
@@ -239,5 +239,42 @@ BUGS = [
             ),
         ),
         (f"{READS}::test_storage_failing_is_never_an_empty_answer",),
+    ),
+    Bug(
+        "a repeat behind a new batch acknowledges it",
+        (
+            Edit(
+                "log/partition.py",
+                "        end = max(place.end_offset for place in places)",
+                "        end = places[-1].end_offset",
+            ),
+        ),
+        (f"{APPEND}::test_a_request_is_acknowledged_when_its_last_new_batch_is",),
+    ),
+    Bug(
+        "whoever waits for room is not told that the logs are closed",
+        (Edit("log/logs.py", "        self._tell_waiters(self._failure)\n", ""),),
+        ("tests/log/test_room.py::test_whoever_is_held_back_is_told_of_the_end",),
+    ),
+    Bug(
+        "a fenced broker's records are dropped when it comes back",
+        (Edit("log/replay.py", "    _check_ours(tail, manifest)\n", ""),),
+        (f"{RECOVERY}::test_what_a_fenced_broker_acknowledged_is_not_dropped_without_a_word",),
+    ),
+    Bug(
+        "retention by size keeps less than it promises",
+        (
+            Edit(
+                "log/retention.py",
+                "        too_much = 0 <= settings.retention_size <= size\n",
+                "        too_much = 0 <= settings.retention_size < size + segment.size\n",
+            ),
+        ),
+        ("tests/log/test_retention.py::test_retention_by_size_keeps_what_it_promises",),
+    ),
+    Bug(
+        "a wait that was given up stays in memory",
+        (Edit("watermark.py", "            del self._waiters[number]\n", "            pass\n"),),
+        ("tests/test_watermark.py::test_who_gives_up_leaves_nothing_behind",),
     ),
 ]

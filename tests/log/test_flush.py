@@ -7,7 +7,20 @@ from itertools import pairwise
 
 import pytest
 from tests.log.parked import ParkedCalls
-from tests.log.world import HOME, NOW, World, batch, fill, from_producer, in_loop, numbered, read_all, turns, value
+from tests.log.world import (
+    HOME,
+    NOW,
+    OTHER,
+    World,
+    batch,
+    fill,
+    from_producer,
+    in_loop,
+    numbered,
+    read_all,
+    turns,
+    value,
+)
 
 from holdfast.errors import Unavailable
 from holdfast.io.faulty_objects import Delay, FailAfter, FailBefore, FailEarly
@@ -367,6 +380,29 @@ async def test_a_segment_ends_before_the_batch_that_does_not_fit() -> None:
         pass
     assert [(each.base, each.end) for each in world.manifest().segments] == [(0, 3), (3, 6), (6, 7), (7, 8), (8, 9)]
     assert [offset for offset, _ in await read_all(partition)] == list(range(9))
+
+
+@in_loop
+async def test_the_write_ahead_log_goes_up_to_the_lowest_unflushed_entry_and_no_further() -> None:
+    """A4: of two partitions the one that is behind decides, and what it has not flushed comes back."""
+    size = len(batch(value(0, 500)))
+    world = World(segment_size_max=5 * size)
+    logs = await world.open()
+    ahead, behind = await logs.partition(HOME), await logs.partition(OTHER)
+    for number in range(20):
+        await fill(ahead, 1, 500, number)
+        await fill(behind, 1, 500, number)
+    await behind.flush()
+    while await ahead.flush():
+        pass
+    logs.purge()
+    wal = logs._ground.journal._wal
+    assert behind.tail.first is not None
+    assert wal.state.first_index == behind.tail.first.index == 11
+    await turns()
+    logs = await world.reopen(power_cut=True)
+    for home in (HOME, OTHER):
+        assert await read_all(await logs.partition(home)) == numbered(0, 20, 500)
 
 
 @in_loop

@@ -70,6 +70,9 @@ class Lookup:
                 try:
                     [data] = await partition.bytes_of([batch])
                 except ReadBelowPurged:  # Flushed while we waited: now it is in a segment.
+                    partition.check_alive()
+                    if batch.base >= partition.marks.flushed:
+                        raise
                     return await self.find_timestamp(timestamp)
                 found = _first_at(data, timestamp, at)
                 if found is not None:

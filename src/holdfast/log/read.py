@@ -92,6 +92,8 @@ class Reading:
                 break  # Retention has overtaken us; what was read before is right.
             except ReadBelowPurged:  # Flushed while we waited for the write-ahead log: now it is in a segment.
                 partition.check_alive()
+                if at >= partition.marks.flushed:
+                    raise
                 records_left = None if max_records is None else max_records - records
                 budget = _Budget(records_left, max_bytes - size, granted=bool(buffers))
                 continue
