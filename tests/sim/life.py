@@ -194,6 +194,7 @@ class Life:
         with self._closing_connections():
             if not self.broker.broker.start_produce(wanted, lambda buffers: self._tell(tell, wanted, buffers)):
                 self.counts["held back"] += 1
+                held.count += 1
                 self.start(self._produce_later(wanted, tell, held))
 
     @contextmanager
@@ -205,7 +206,6 @@ class Life:
             self.counts["closed connections"] += 1
 
     async def _produce_later(self, wanted: Any, tell: Callable[[Any], None], held: Held) -> None:
-        held.count += 1
         try:
             with self._closing_connections():
                 self._tell(tell, wanted, await self.broker.broker.handle(wanted))

@@ -16,7 +16,11 @@ from holdfast.record.records import Record
 
 PENDING_MAX = 5  # As many batches of a producer as a partition remembers.
 DELETED = (Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID)
-LOST = (Code.KAFKA_STORAGE_ERROR, Code.COORDINATOR_NOT_AVAILABLE)  # Whether it happened is not known.
+LOST = (  # Whether it happened is not known.
+    Code.KAFKA_STORAGE_ERROR,
+    Code.COORDINATOR_NOT_AVAILABLE,
+    Code.OUT_OF_ORDER_SEQUENCE_NUMBER,  # One before it did not.
+)
 
 
 def check_refusal(life: Life, code: int, topic: TopicModel | None, what: str) -> None:
