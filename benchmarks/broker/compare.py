@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -14,7 +15,7 @@ from pathlib import Path
 from benchmarks import results
 from benchmarks.bars import write_bars
 from benchmarks.broker import brokers, rdkafka_tool
-from benchmarks.broker.plan import Measured, Workload, workloads
+from benchmarks.broker.plan import Workload, workloads
 from benchmarks.broker.tables import ratio_bars, tables
 from benchmarks.machine import CHECKOUT, busy_percent, versions
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -28,6 +29,7 @@ METHOD = (
 )
 TOPICS = ("rd-1024", "rd-100", "java-100", "java-1024", "single", "latency")
 Start = Callable[[Path], AbstractContextManager[brokers.Running]]
+RESULTS = CHECKOUT / "benchmarks" / "results"
 talk = Console(stderr=True)
 
 
@@ -64,7 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--profile", action="store_true", help="only ours, and where its time goes")
     parser.add_argument("--rounds", type=int, default=0, help="default 3, or 1 with --quick")
     parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench" / "broker")
-    parser.add_argument("--results", type=Path, default=CHECKOUT / "benchmarks" / "results")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     asked.rounds = asked.rounds or (1 if asked.quick else 3)
     return asked
@@ -97,15 +99,19 @@ def _measure(
                     yield {**row, "load": os.getloadavg()[0], "busy_percent": before, **_one(broker, workload)}
 
 
-def _one(broker: brokers.Running, workload: Workload) -> Measured:
+def _one(broker: brokers.Running, workload: Workload) -> dict[str, object]:
     before = broker.usage()
-    found = dict(workload.run(broker))
+    try:
+        found = dict(workload.run(broker))
+    except (RuntimeError, subprocess.TimeoutExpired) as failure:  # One that is too slow must not cost all the others.
+        talk.print(f"{broker.name}: {workload.name} failed: {str(failure)[:200]}")
+        return {"error": str(failure)[:200]}
     after = broker.usage()
     found["broker_cpu_seconds"] = after.cpu_seconds - before.cpu_seconds
     found["broker_memory_mib"] = after.memory_mib
     if workload.megabytes:
         found["broker_cpu_ms_per_mb"] = 1000 * found["broker_cpu_seconds"] / workload.megabytes
-    return found
+    return {**found}
 
 
 def _make_topics(broker: brokers.Running) -> None:
@@ -121,8 +127,8 @@ def _show(run: results.Run, folder: Path) -> None:
         Console(width=150).print(table.to_rich())
     for note in run["notes"]:
         talk.print(note)
-    if run["scale"]["quick"]:
-        return
+    if folder == RESULTS and run["scale"]["quick"]:
+        return  # A quick run is for a look; whoever wants its files says where.
     folder.mkdir(parents=True, exist_ok=True)
     results.write_json(run, folder / "broker.json")
     results.write_markdown(run, "The broker beside Apache Kafka", METHOD, shown, folder / "broker.md")

@@ -54,7 +54,7 @@ def _librdkafka(tool: Path, scale: float) -> Iterator[Workload]:
 def _java(scale: float) -> Iterator[Workload]:
     for size, count, batch_size, linger_ms, what in (
         (100, 300_000, 16384, 5, "default batches"),
-        (1024, 100_000, 16384, 5, "default batches"),
+        (1024, 50_000, 16384, 5, "default batches"),
         (100, 600_000, 131_072, 5, "128 KiB batches"),
         (1024, 200_000, 131_072, 5, "128 KiB batches"),
     ):
