@@ -8,6 +8,9 @@ MODEL = "tests/log/test_model.py::test_every_offset_is_readable_exactly_once"
 FLUSH = "tests/log/test_flush.py"
 APPEND = "tests/log/test_append.py"
 READS = "tests/log/test_reads.py"
+COMMIT = "tests/log/test_commit.py"
+TRANSACTIONS = "tests/log/test_transactions.py"
+TAKEOVER = "tests/log/test_takeover.py"
 RECOVERY = "tests/log/test_recovery.py"
 DELETE = "tests/log/test_delete_topic.py"
 
@@ -110,7 +113,7 @@ BUGS = [
                 "        self._unsure = False  # Until",
             ),
         ),
-        (f"{FLUSH}::test_a_commit_that_arrives_late", MODEL),
+        (f"{COMMIT}::test_a_commit_that_arrives_late", MODEL),
     ),
     Bug(
         "a read fails when its batches are flushed and purged meanwhile",
@@ -137,7 +140,7 @@ BUGS = [
                 "            aborted=(),\n",
             ),
         ),
-        (f"{READS}::test_aborted_transactions_are_told_wherever_their_marker_is", MODEL),
+        (f"{TRANSACTIONS}::test_aborted_transactions_are_told_wherever_their_marker_is", MODEL),
     ),
     Bug(
         "the last stable offset counts markers that are not readable",
@@ -148,7 +151,7 @@ BUGS = [
                 "        return min(self._first_open(high_watermark), high_watermark)\n",
             ),
         ),
-        (f"{READS}::test_committed_reads_end_at_the_last_stable_offset", MODEL),
+        (f"{TRANSACTIONS}::test_committed_reads_end_at_the_last_stable_offset", MODEL),
     ),
     Bug(
         "the manifest knows of batches that are not in its segments",
@@ -202,7 +205,7 @@ BUGS = [
                 "        taken_over = False\n",
             ),
         ),
-        (f"{RECOVERY}::test_zombie_writer_fenced",),
+        (f"{TAKEOVER}::test_zombie_writer_fenced",),
     ),
     Bug(
         "objects of a deleted topic go before its flush has ended",
@@ -259,7 +262,7 @@ BUGS = [
     Bug(
         "a fenced broker's records are dropped when it comes back",
         (Edit("log/replay.py", "    _check_ours(tail, manifest)\n", ""),),
-        (f"{RECOVERY}::test_what_a_fenced_broker_acknowledged_is_not_dropped_without_a_word",),
+        (f"{TAKEOVER}::test_what_a_fenced_broker_acknowledged_is_not_dropped_without_a_word",),
     ),
     Bug(
         "retention by size keeps less than it promises",

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.log.machine import PartitionMachine
 
-START, _, END = os.environ.get("HOLDFAST_MODEL_SEEDS", "0:4").partition(":")
+START, _, END = os.environ.get("HOLDFAST_MODEL_SEEDS", "0:8").partition(":")
 PLAYED = settings(
     max_examples=12,
     stateful_step_count=120,

@@ -6,13 +6,12 @@ import logging
 
 import pytest
 from tests.log.parked import ParkedCalls
-from tests.log.world import HOME, World, batch, fill, from_producer, headers, in_loop, marker, numbered, read_all, turns
+from tests.log.world import HOME, World, batch, fill, headers, in_loop, read_all, turns
 
 from holdfast.io.faulty_objects import FailBefore
 from holdfast.log.errors import ColdReadFailed, OutOfRange
 from holdfast.log.partition import PartitionLog
 from holdfast.segment.errors import SegmentLost
-from holdfast.segment.info import Aborted
 
 PLACES = pytest.mark.parametrize("place", ["tail", "spilled", "segments", "both"])
 
@@ -245,121 +244,3 @@ async def test_marks_are_cheap_to_ask() -> None:
     assert (marks.log_start, marks.flushed, marks.high_watermark, marks.log_end) == (0, 18, 30, 30)
     assert partition.last_stable == 30
     assert world.disk.calls == before
-
-
-# Transactions
-
-
-@in_loop
-async def test_committed_reads_end_at_the_last_stable_offset() -> None:
-    """K4, L6: what belongs to an open transaction, and all behind it, is not read by committed readers; others are
-    not held back."""
-    world = World()
-    partition = await (await world.open()).partition(HOME)
-    await fill(partition, 2)
-    await partition.append(from_producer(0, b"t", transactional=True))
-    await fill(partition, 2)
-    assert partition.last_stable == 2
-    read = await partition.read(0, committed=True)
-    assert (read.next_offset, read.end_reached, read.last_stable, read.high_watermark) == (2, True, 2, 5)
-    assert (await partition.read(0)).next_offset == 5
-    read = await partition.read(3, committed=True)
-    assert (read.buffers, read.next_offset, read.end_reached) == ([], 3, True)
-    await partition.flush()
-    assert (await partition.read(0, committed=True)).next_offset == 2
-    partition.append_marker(marker())
-    assert partition.last_stable == 2, "The marker is not durable yet."
-    await turns()
-    assert partition.last_stable == 6
-    assert (await partition.read(0, committed=True)).next_offset == 6
-
-
-@in_loop
-async def test_aborted_transactions_are_told_wherever_their_marker_is() -> None:
-    """K4: the marker is in the tail, in a later segment, after a reopen: who reads the records learns of it."""
-    world = World(segment_size_max=1)
-    logs = await world.open()
-    partition = await logs.partition(HOME)
-    await partition.append(from_producer(0, b"a", number=1, transactional=True))
-    await partition.append(from_producer(0, b"b", number=2, transactional=True))
-    await partition.append(from_producer(1, b"c", number=1, transactional=True))
-    partition.append_marker(marker(1, abort=True))
-    partition.append_marker(marker(2))
-    await turns()
-    gone = [Aborted(1, 0, 3, 1)]
-    for _ in range(7):
-        read = await partition.read(0, committed=True)
-        assert (read.next_offset, read.aborted) == (5, gone)
-        assert (await partition.read(1, committed=True, max_bytes=0)).aborted == gone
-        assert (await partition.read(4, committed=True)).aborted == []
-        assert (await partition.read(0)).aborted == []
-        await partition.flush()
-        logs = await world.reopen(power_cut=True)
-        partition = await logs.partition(HOME)
-    assert len(partition.manifest.segments) == 5
-
-
-# Times
-
-
-@PLACES
-@in_loop
-async def test_look_up_by_timestamp(place: str) -> None:
-    """K2: the first record at or after a time, also when times are out of order, and only at or above log start."""
-    world = World(segment_size_max=200, tail_size_max=64 if place == "spilled" else 1 << 20)
-    partition = await (await world.open()).partition(HOME)
-    times = [100, 105, 50, 300, 301, 20, 200, 400, 10, 250]
-    for number, time in enumerate(times):
-        await partition.append(batch(b"x", b"y", timestamp=time))
-        if place == "segments" or (place == "both" and number == 4):
-            while await partition.flush():
-                pass
-    all_times = [time + plus for time in times for plus in (0, 1)]
-    for log_start in (0, 1, 8, 15, 16):
-        await partition.delete_records(log_start)
-        for wanted in range(0, 420, 1):
-            expected = next(
-                ((at, time) for at, time in enumerate(all_times) if at >= log_start and time >= wanted), None
-            )
-            assert await partition.find_timestamp(wanted) == expected
-        highest = max(all_times[log_start:])
-        assert await partition.find_max_timestamp() == (all_times.index(highest, log_start), highest)
-
-
-@in_loop
-async def test_look_up_in_an_empty_log() -> None:
-    """K2: nothing is found where nothing is, at once and after everything was deleted."""
-    partition = await (await World().open()).partition(HOME)
-    assert await partition.find_timestamp(0) is None
-    assert await partition.find_max_timestamp() is None
-    await fill(partition, 3)
-    await partition.delete_records(-1)
-    assert await partition.find_timestamp(0) is None
-    assert await partition.find_max_timestamp() is None
-    assert partition.marks.log_start == 3
-
-
-@in_loop
-async def test_look_ups_find_only_what_is_readable() -> None:
-    """A2: a record that is not durable yet is not found."""
-    world = World()
-    partition = await (await world.open()).partition(HOME)
-    await fill(partition, 1)
-    found = []
-    world.disk.during_sync = lambda: found.append(run_by_hand(partition.find_max_timestamp()))
-    [(header, data)] = partition.check_batches(batch(b"later", timestamp=1_800_000_000_000))
-    partition.append_one(header, data)
-    await turns()
-    world.disk.during_sync = None
-    assert found == [(0, 1_700_000_000_000)]
-    assert await partition.find_max_timestamp() == (1, 1_800_000_000_000)
-    assert await read_all(partition) == [*numbered(0, 1), (1, b"later")]
-
-
-def run_by_hand(work):
-    """Run a coroutine that waits for nothing but its turn, without the loop."""
-    try:
-        while True:
-            work.send(None)
-    except StopIteration as stop:
-        return stop.value
