@@ -180,7 +180,7 @@ class Topics:
             await self._logs.mark_deleted(opened.topic.topic_id)
             self._remove(self._by_id[opened.topic.topic_id])
             await self._calls.run(self._metadata.commit, delete_topic(opened.topic.topic_id))
-            self._logs.collect_deleted()
+            self._logs.collect_deleted(opened.topic.topic_id)
             log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id)
 
     async def add_partitions(self, name: str, count: int) -> None:
