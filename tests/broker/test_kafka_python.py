@@ -32,6 +32,9 @@ def producing(broker: BrokerProcess, **settings: Any) -> Iterator[KafkaProducer]
 def consuming(broker: BrokerProcess, *topics: str, **settings: Any) -> Iterator[KafkaConsumer]:
     fast = {"auto_offset_reset": "earliest", "session_timeout_ms": 6000, "heartbeat_interval_ms": 100}
     consumer = KafkaConsumer(*topics, bootstrap_servers=broker.address, **{**fast, **settings})
+    for topic in topics:
+        # A leader that joins before it knows a topic's partitions assigns none of them, and looks again minutes later.
+        assert consumer.partitions_for_topic(topic)
     try:
         yield consumer
     finally:
