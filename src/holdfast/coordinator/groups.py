@@ -16,6 +16,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import cast
 
+from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.answers import (
     CommittedOffset,
     GroupDescription,
@@ -148,9 +149,18 @@ class GroupCoordinator:
     # Offsets
 
     async def commit(
-        self, group_id: str, caller: Caller, offsets: Mapping[TopicPartition, OffsetToCommit]
+        self,
+        group_id: str,
+        caller: Caller,
+        offsets: Mapping[TopicPartition, OffsetToCommit],
+        *,
+        is_there: Callable[[str], bool] = lambda topic: True,  # noqa: ARG005
     ) -> dict[TopicPartition, Rejected | None]:
-        """Durable on return, except where an error stands."""
+        """Durable on return, except where an error stands.
+
+        `is_there` is asked when there is no wait left between it and the append: a topic that was deleted while we
+        waited must not get offsets after they were forgotten.
+        """
         shard = self._shard(group_id)
         await shard.writer.room()
         hosted = await self._find(group_id)
@@ -159,7 +169,10 @@ class GroupCoordinator:
                 raise WrongGeneration(group_id, caller.generation, 0)
             hosted = await self._find_or_create(group_id)
         await self._check_commit(hosted, caller)
-        refused = {partition: self._refusal(each) for partition, each in offsets.items()}
+        refused = {
+            partition: self._refusal(each) if is_there(partition.topic) else TopicUnknown(partition.topic)
+            for partition, each in offsets.items()
+        }
         now_ms = self._clock.now_ms()
         changes = {
             partition: CommittedOffset(each.offset, each.leader_epoch, each.metadata, now_ms, each.expires_at_ms)

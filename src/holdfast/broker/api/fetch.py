@@ -59,14 +59,12 @@ class Fetch:
             answers, size, failed = await self._read(message, wanted)
             left = deadline - self._clock.monotonic()
             if size >= message.min_bytes or failed or left <= 0 or not wanted:
-                for wait in waits:
-                    wait.cancel()
+                _give_up(waits)
                 return answers
             try:
                 await asyncio.wait(waits, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                for wait in waits:
-                    wait.cancel()
+                _give_up(waits)
 
     def _waits(self, wanted: list[Wanted]) -> list[asyncio.Future[None]]:
         """Taken before the read, so that nothing can happen unnoticed between the two."""
@@ -117,6 +115,13 @@ class Fetch:
             return await _read_partition(partition, wanted.partition, limit, first=first, committed=committed)
         except HoldfastError as failure:
             return Fetched(number, code_of(failure))
+
+
+def _give_up(waits: list[asyncio.Future[None]]) -> None:
+    """Stop waiting. What ended a wait, such as a deleted topic, is what the next read says."""
+    for wait in waits:
+        if not wait.cancel() and not wait.cancelled():
+            wait.exception()
 
 
 def _check_epochs(partition: PartitionLog, wanted: FetchPartition) -> Fetched | None:

@@ -54,8 +54,15 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 async def _commit(
     parts: Parts, group_id: str, caller: Caller, offsets: dict[TopicPartition, OffsetToCommit]
 ) -> dict[TopicPartition, Code]:
+    found = {each.topic: parts.topics.find(each.topic) for each in offsets}
+
+    def is_there(topic: str) -> bool:
+        """Still the same topic, not one made again under its name."""
+        before, now = found.get(topic), parts.topics.find(topic)
+        return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
+
     try:
-        results = await parts.groups.commit(group_id, caller, offsets)
+        results = await parts.groups.commit(group_id, caller, offsets, is_there=is_there)
     except HoldfastError as failure:
         return dict.fromkeys(offsets, group_code_of(failure))
     return {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}
