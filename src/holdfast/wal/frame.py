@@ -76,6 +76,14 @@ def decode(data: memoryview, offset: int, base: int, seed: int) -> Frame | None:
     return Frame(base + offset, kind, round_start, round_, data[offset + HEADER.size : end])
 
 
+def stated_size(header: Buffer, seed: int) -> int:
+    """How many bytes the frame that begins with `header` says it has; 0 where that is not believable."""
+    if len(header) < HEADER.size:
+        return 0
+    _, mark, _, size, _, _ = HEADER.unpack_from(header)
+    return HEADER.size + size if mark == mark_of(seed) and size <= BODY_SIZE_MAX else 0
+
+
 def describe_bad(data: memoryview, offset: int, seed: int) -> tuple[str, str]:
     """What was expected and what was found where no valid frame is."""
     if offset + HEADER.size > len(data):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.io.disk import File
-from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, Frame, decode, describe_bad, mark_of
+from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, Frame, decode, describe_bad, mark_of, stated_size
 
 _WINDOW_SIZE = 4 << 20
 
@@ -19,7 +19,8 @@ def frames(file: File, seed: int, start: int, end: int | None = None) -> Iterato
         frame = decode(window, offset, base, seed)
         if frame is None:
             base, offset = base + offset, 0
-            window = memoryview(_read(file, base, max(_WINDOW_SIZE, _frame_size(file, base, seed)), end))
+            size = max(_WINDOW_SIZE, stated_size(file.read_at(base, HEADER.size), seed))
+            window = memoryview(_read(file, base, size, end))
             frame = decode(window, offset, base, seed)
             if frame is None:
                 return
@@ -29,15 +30,6 @@ def frames(file: File, seed: int, start: int, end: int | None = None) -> Iterato
 
 def _read(file: File, start: int, size: int, end: int | None) -> bytes:
     return file.read_at(start, size if end is None else max(min(size, end - start), 0))
-
-
-def _frame_size(file: File, base: int, seed: int) -> int:
-    """How many bytes the frame at `base` says it has, as far as that is believable."""
-    header = file.read_at(base, HEADER.size)
-    if len(header) < HEADER.size:
-        return 0
-    _, mark, _, size, _, _ = HEADER.unpack(header)
-    return HEADER.size + size if mark == mark_of(seed) and size <= BODY_SIZE_MAX else 0
 
 
 def read_frame(file: File, seed: int, offset: int, size: int) -> Frame | None:
@@ -69,5 +61,5 @@ def find_proof(file: File, seed: int, bad: int, last_round: int) -> Frame | None
 
 def explain(file: File, seed: int, offset: int) -> tuple[str, str]:
     """What was expected at `offset` and what was found there."""
-    size = max(_frame_size(file, offset, seed), HEADER.size)
+    size = max(stated_size(file.read_at(offset, HEADER.size), seed), HEADER.size)
     return describe_bad(memoryview(file.read_at(offset, size)), 0, seed)

@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from holdfast.io.disk import File
 from holdfast.wal import record
-from holdfast.wal.frame import BODY_SIZE_MAX, HEADER, mark_of
+from holdfast.wal.frame import HEADER, mark_of, stated_size
 
 _WINDOW_SIZE = 4 << 20
 _HEADER_SIZE = HEADER.size
@@ -51,18 +51,10 @@ def walk(file: File, seed: int, start: int, end: int | None = None) -> Iterator[
             yield Walked(rows, memoryview(data), base)
             base, size = base + used, _WINDOW_SIZE
             continue
-        wanted = _frame_size(data, seed)
+        wanted = stated_size(data, seed)
         if wanted <= len(data) or len(data) < size:
             return  # A bad frame, or the end of the file.
         size = wanted
-
-
-def _frame_size(data: bytes, seed: int) -> int:
-    """How many bytes the frame at the beginning of `data` says it has, as far as that is believable."""
-    if len(data) < HEADER.size:
-        return 0
-    _, mark, _, size, _, _ = HEADER.unpack_from(data)
-    return HEADER.size + size if mark == mark_of(seed) and size <= BODY_SIZE_MAX else 0
 
 
 def _walk_window(data: bytes, seed: int) -> tuple[Numbers, int]:
