@@ -99,8 +99,9 @@ $(STAMP)-tools: requirements/install.txt .ci/make-venv
 	@touch $@
 
 $(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
-	@$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements/run.txt
+	@$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.txt
 	@$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src # A start must not compile, also where Python may not write what it compiled.
 	@$(BIN)/python -m holdfast.record.warm
 	@$(BIN)/python -m holdfast.segment.warm
 	@touch $@

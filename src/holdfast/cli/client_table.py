@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from holdfast.cli.talk import data_console, give_json
 
 _WIDTH = 240  # A cell that is cut tells nothing; a line may wrap.
@@ -19,6 +16,9 @@ def give_table(facts: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *
         for each in facts:
             give_json(each)
         return
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="")
     for name, title in columns.items():
         number = any(type(each[name]) is int for each in facts)

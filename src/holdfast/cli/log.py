@@ -13,8 +13,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from holdfast.cli.log_lines import DUMP_HEADING, STAT_COLUMNS, dump_line, partition_line, stat_row
 from holdfast.cli.talk import data_console, give_json, tell
@@ -59,6 +57,8 @@ def stat_command(
       holdfast log stat ./data
       holdfast log stat s3://bucket/prefix --json
     """
+    from rich.table import Table
+
     from holdfast.cli.log_look import Look
 
     look = Look.at(place, store, topic, partition)
@@ -161,6 +161,7 @@ def verify_command(
 @contextmanager
 def _progress(look: Look) -> Iterator[Checker]:
     """A checker that shows on a terminal how far it is."""
+    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     from holdfast.cli.log_check import Checker

@@ -6,7 +6,6 @@ Exit codes: 0 done, 1 failed, 2 the command line was wrong.
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import Annotated, Any
 
 import typer
@@ -43,6 +42,8 @@ def sentence_of(failure: Exception) -> str:
 
 def show_version(wanted: bool) -> None:
     if wanted:
+        import importlib.metadata
+
         print(f"holdfast {importlib.metadata.version('holdfast')}")
         raise typer.Exit
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
 from typer.core import TyperCommand
 
 
@@ -14,6 +12,9 @@ class ServeCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super().format_help(ctx, formatter)
+        from rich.console import Console
+        from rich.table import Table
+
         from holdfast import config
 
         shown = Table("setting", "default", "variable", title="Settings", title_justify="left", box=None)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def tell(sentence: str) -> None:
@@ -20,4 +22,6 @@ def give_json(value: object) -> None:
 
 def data_console() -> Console:
     """A console for tables on stdout; no markup or colour is needed to read them."""
+    from rich.console import Console  # Here: who prints no table does not wait for it.
+
     return Console(highlight=False, soft_wrap=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from holdfast.cli.talk import data_console, give_json, tell
 from holdfast.cli.wal_lines import DUMP_HEADING, damage_facts, dump_line, record_facts, state_facts
@@ -38,6 +37,8 @@ def stat_command(path: DirArgument, as_json: JsonOption = False) -> None:
       holdfast wal stat ./data/wal
       holdfast wal stat ./data/wal --json
     """
+    from rich.table import Table
+
     from holdfast.wal.inspect import verify
 
     directory = log_directory(path)

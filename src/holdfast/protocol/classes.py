@@ -1,31 +1,33 @@
 """The message classes: kafka-python's, which it makes from Kafka's schemas, and some of ours made in the same way.
 
-This is the only module that knows the library. A class has a request's or response's fields as attributes, and the
-classes of its parts as attributes too: `Response(error_code=0, groups=[Response.ListedGroup(group_id="g")])`. What is
-not given has the schema's default; a field that a version does not have is left out when it is encoded. The library
-turns two types into Python's: a uuid of zeros is None, and the bits of "authorized operations" are a set of their
-numbers, None where they were not asked for.
+This is the only module that knows the library; `library` has it loaded without its clients. A class has a request's or
+response's fields as attributes, and the classes of its parts as attributes too: `Response(error_code=0,
+groups=[Response.ListedGroup(group_id="g")])`. What is not given has the schema's default; a field that a version does
+not have is left out when it is encoded. The library turns two types into Python's: a uuid of zeros is None, and the
+bits of "authorized operations" are a set of their numbers, None where they were not asked for.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any, TypeAlias
 
-from kafka.protocol import admin, consumer, metadata, producer, sasl  # type: ignore[import-untyped]
-from kafka.protocol.api_message import ApiMessage  # type: ignore[import-untyped]
-from kafka.protocol.schemas.fields.codecs import EncodeBuffer  # type: ignore[import-untyped]
-
+from holdfast.protocol import library
 from holdfast.protocol.api import APIS, Key
+
+library.put_into_place()  # Before the first of its modules is imported.
+_ApiMessage = import_module("kafka.protocol.api_message").ApiMessage
+_EncodeBuffer = import_module("kafka.protocol.schemas.fields.codecs").EncodeBuffer
 
 Message: TypeAlias = Any  # An object of a message class; the library has no types to offer.
 
 _SCHEMAS = "holdfast.protocol.schemas"
 _FIRST_SIZE = 512  # Of the buffer that a message is encoded into; it doubles as needed.
-
+_FAMILIES = ("metadata", "consumer", "producer", "admin", "sasl")  # Where the library has its classes.
 
 _OURS: dict[str, Any] = {
-    name: type(ApiMessage)(name, (ApiMessage,), {"__module__": __name__}, load_json=_SCHEMAS)
+    name: type(_ApiMessage)(name, (_ApiMessage,), {"__module__": __name__}, load_json=_SCHEMAS)
     for name in (
         "ConsumerGroupHeartbeatRequest",
         "ConsumerGroupHeartbeatResponse",
@@ -48,9 +50,8 @@ def response_class(key: Key) -> Any:
 def _class(name: str) -> Any:
     if name in _OURS:
         return _OURS[name]
-    return next(
-        getattr(module, name) for module in (admin, consumer, metadata, producer, sasl) if hasattr(module, name)
-    )
+    modules = (import_module(f"kafka.protocol.{family}") for family in _FAMILIES)
+    return next(getattr(module, name) for module in modules if hasattr(module, name))
 
 
 def encode(message: Message, version: int) -> bytearray:
@@ -65,7 +66,7 @@ def encode_item(message_class: Any, array: str, item: Message, version: int) -> 
 
 
 def _encode(schema: Any, item: Message, version: int, *, flexible: bool) -> bytearray:
-    out = EncodeBuffer(_FIRST_SIZE)
+    out = _EncodeBuffer(_FIRST_SIZE)
     schema.compiled_encode_into(version, compact=flexible, tagged=flexible)(item, out)
     del out.buf[out.pos :]
     encoded: bytearray = out.buf
