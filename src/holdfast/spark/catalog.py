@@ -1,0 +1,130 @@
+"""What a cluster has stored, seen from the driver: its topics, and the manifest of each partition that is asked for.
+
+Nothing takes a lock, and no broker is asked. Opening costs five requests and four for each partition, made by many
+threads; looking again costs two, one for each partition, and two more where something was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from holdfast.cluster.metadata import Topic
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
+from holdfast.io.versions import Patience, Versions, full_before
+from holdfast.segment.manifest import Manifest
+from holdfast.segment.manifest_json import Steps
+from holdfast.segment.manifest_load import load_newest
+from holdfast.segment.names import PartitionId
+from holdfast.spark.errors import NotMadeYet
+from holdfast.spark.store import Store, cluster_of, find_store
+
+THREADS = 16
+
+Chosen = Callable[[Topic], bool]
+Loaded = tuple[Manifest, Steps]
+
+
+class TopicPartition(NamedTuple):
+    """A partition as people name it."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Range(NamedTuple):
+    """The offsets `[start, end)`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """One look at a cluster. `refresh` gives the next."""
+
+    store: Store
+    topics: Mapping[str, Topic]  # Those that were chosen, by name.
+    manifests: Mapping[TopicPartition, Manifest]
+    missing: frozenset[TopicPartition]  # Known to the cluster, but without a manifest.
+    _metadata: MetadataLog = field(repr=False)
+    _chosen: Chosen = field(repr=False)
+    _loaded: Mapping[PartitionId, Loaded] = field(repr=False)
+
+    def manifest(self, where: TopicPartition) -> Manifest:
+        """A partition's manifest; one that must be there and is not is an error, never an empty partition."""
+        found = self.manifests.get(where)
+        if found is None:
+            self._metadata.metadata.topic(where.topic)
+            raise NotMadeYet(str(where))
+        return found
+
+    def readable(self, where: TopicPartition, *, committed: bool = True) -> Range:
+        """The stored offsets that may be read: with `committed`, only those below every open transaction."""
+        manifest = self.manifest(where)
+        end = manifest.last_stable if committed else manifest.flushed
+        return Range(min(manifest.log_start, end), end)
+
+    def refresh(self) -> Catalog:
+        """Look again: for new topics, new partitions, new segments."""
+        self._metadata.refresh()
+        return _look(self.store, self._metadata, self._chosen, self._loaded)
+
+
+def open_catalog(
+    path: str, options: Mapping[str, str] | None = None, *, topics: Iterable[str] | Chosen | None = None
+) -> Catalog:
+    """What is stored under a data directory or store URL; `options` are those of the store.
+
+    `topics` are names that must be there, or a choice; without it all topics but internal ones.
+    """
+    store = find_store(path, options)
+    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    metadata = MetadataLog(store.open(), cluster_of(store), "", patience)
+    return _look(store, metadata, _choice(metadata, topics), {})
+
+
+def is_internal(topic: Topic) -> bool:
+    """Whether a topic is the cluster's own."""
+    return topic.name.startswith("__")
+
+
+def _choice(metadata: MetadataLog, topics: Iterable[str] | Chosen | None) -> Chosen:
+    if topics is None:
+        return lambda topic: not is_internal(topic)
+    if callable(topics):
+        return topics
+    names = frozenset(topics)
+    for name in sorted(names):
+        metadata.metadata.topic(name)  # Raises where there is none.
+    return lambda topic: topic.name in names
+
+
+def _look(store: Store, metadata: MetadataLog, chosen: Chosen, before: Mapping[PartitionId, Loaded]) -> Catalog:
+    topics = {name: topic for name, topic in metadata.metadata.topics.items() if chosen(topic)}
+    homes = {
+        TopicPartition(topic.name, number): PartitionId(topic.topic_id, number)
+        for topic in topics.values()
+        for number in range(topic.partitions)
+    }
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-catalog") as pool:
+        found = pool.map(lambda home: _load(store, home, before.get(home)), homes.values())
+        loaded = dict(zip(homes.values(), found, strict=True))
+    manifests = {where: each[0] for where, home in homes.items() if (each := loaded[home]) is not None}
+    there = {home: each for home, each in loaded.items() if each is not None}
+    return Catalog(store, topics, manifests, frozenset(homes.keys() - manifests.keys()), metadata, chosen, there)
+
+
+def _load(store: Store, home: PartitionId, before: Loaded | None) -> Loaded | None:
+    versions = Versions(store.open(), home.manifests)
+    if before is None:
+        return load_newest(versions)
+    number = before[0].version
+    return load_newest(versions, number, (full_before(number), before[1].full)) or before

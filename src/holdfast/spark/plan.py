@@ -1,0 +1,133 @@
+"""From ranges of offsets to even tasks, without a request: everything needed stands in the manifests.
+
+All pieces are laid in one row, each as long as it costs to read, and the row is cut at equal distances. A cut may fall
+inside a segment: then both tasks get a range of its offsets, and each finds the bytes by the segment's own index.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from holdfast.segment.info import Aborted, SegmentInfo
+from holdfast.segment.manifest import Manifest
+from holdfast.segment.names import PartitionId
+from holdfast.spark.catalog import Catalog, Range, TopicPartition
+from holdfast.spark.errors import OutOfRange
+from holdfast.spark.times import ALWAYS, Times
+
+SPLIT_SIZE = 32 * 1024 * 1024
+OPEN_SIZE = 256 * 1024  # What opening a segment costs, in bytes that could be read meanwhile: bounds a task's pieces.
+_PART_SIZE_MIN = 128 * 1024  # Two index intervals. Smaller parts are cut only for who asks for that many tasks.
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Offsets `[start, end)` of one segment."""
+
+    topic: str
+    home: PartitionId
+    segment: SegmentInfo
+    start: int
+    end: int
+    aborted: tuple[Aborted, ...] = ()  # Transactions whose records are to be left out.
+
+    @property
+    def size(self) -> int:
+        """About how many bytes hold these offsets."""
+        share = (self.end - self.start) / (self.segment.end - self.segment.base)
+        return int((self.segment.size - self.segment.tail_size) * share)
+
+    @property
+    def cost(self) -> int:
+        return self.size + OPEN_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one executor reads, in this order. Small, and made to be pickled."""
+
+    pieces: tuple[Piece, ...]
+    times: Times = ALWAYS
+
+    @property
+    def size(self) -> int:
+        return sum(each.size for each in self.pieces)
+
+
+def plan(
+    catalog: Catalog,
+    ranges: Mapping[TopicPartition, Range],
+    *,
+    times: Times = ALWAYS,
+    committed: bool = True,
+    min_partitions: int = 0,
+    split_size: int = SPLIT_SIZE,
+) -> list[Task]:
+    """Tasks that together read every offset of the ranges once.
+
+    Segments without a record in `times` are left out. With `committed`, so are aborted transactions, and no range may
+    reach into an open one.
+    """
+    pieces = [
+        piece
+        for where, wanted in sorted(ranges.items())
+        for piece in pieces_of(catalog, where, wanted, committed=committed)
+        if times.may_hold(piece.segment)
+    ]
+    return [Task(tuple(each), times) for each in pack(pieces, min_partitions, split_size)]
+
+
+def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committed: bool = True) -> list[Piece]:
+    """The pieces of one partition's range, in order, one for each segment."""
+    if wanted.start >= wanted.end:
+        return []
+    manifest = catalog.manifest(where)
+    readable = catalog.readable(where, committed=committed)
+    if wanted.start < manifest.log_start or wanted.end > readable.end:
+        raise OutOfRange(str(where), *wanted, *readable)
+    return list(cover(where.topic, manifest, wanted, committed=committed))
+
+
+def cover(topic: str, manifest: Manifest, wanted: Range, *, committed: bool) -> Iterator[Piece]:
+    """One piece for each segment that the range touches."""
+    for segment in manifest.segments.between(wanted.start, wanted.end):
+        start, end = max(wanted.start, segment.base), min(wanted.end, segment.end)
+        aborted = tuple(manifest.segments.aborted(start, end)) if committed else ()
+        yield Piece(topic, manifest.home, segment, start, end, aborted)
+
+
+def pack(pieces: list[Piece], min_partitions: int = 0, split_size: int = SPLIT_SIZE) -> Iterator[list[Piece]]:
+    """The pieces in runs of about equal cost: as many as are asked for, or as the split size makes."""
+    total = sum(each.cost for each in pieces)
+    count = max(min_partitions, math.ceil(total / split_size), 1)
+    distance = total / count
+    part_size_min = 0 if count == min_partitions else _PART_SIZE_MIN
+    run: list[Piece] = []
+    at = 0
+    for piece in pieces:
+        first, last = math.floor(at / distance) + 1, math.ceil((at + piece.cost) / distance)
+        rest: Piece | None = piece
+        for number in range(first, last):
+            taken, rest = _cut(piece, rest, (number * distance - at) / piece.cost, part_size_min)
+            run += [] if taken is None else [taken]
+            if run:
+                yield run
+            run = []
+        run += [] if rest is None else [rest]
+        at += piece.cost
+    if run:
+        yield run
+
+
+def _cut(whole: Piece, rest: Piece | None, share: float, part_size_min: int) -> tuple[Piece | None, Piece | None]:
+    """What is left of a piece, cut where that share of the whole ends. No part is smaller than the least size."""
+    if rest is None:
+        return None, None
+    middle = whole.start + round((whole.end - whole.start) * share)
+    if middle <= rest.start or replace(rest, end=middle).size < part_size_min:
+        return None, rest
+    if middle >= rest.end or replace(rest, start=middle).size < part_size_min:
+        return rest, None
+    return replace(rest, end=middle), replace(rest, start=middle)

@@ -1,0 +1,92 @@
+"""One task to Arrow batches, on an executor: native decoding, crc checked, aborted and control records left out.
+
+A segment may go while a task waits to read it. Then the manifest is asked again, and says which of three it is:
+expired, which is data loss and the caller's choice; replaced by compaction, whose segments are read instead from the
+first offset that was not handed out yet; or still listed, which is corruption.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from holdfast.io.objects import NotFound, Objects
+from holdfast.record.decode import Decoder
+from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.read import Replaced, after_not_found
+from holdfast.spark.catalog import Range
+from holdfast.spark.errors import DataLost
+from holdfast.spark.load import Chunk, chunks
+from holdfast.spark.plan import Piece, Task
+from holdfast.spark.rows import check_columns, cut, needed, to_rows
+from holdfast.spark.sift import sift
+from holdfast.spark.store import Store
+
+ROW_COUNT = 20_000  # Of one Arrow batch, about: smaller ones cost more, larger ones gain nothing.
+
+_log = logging.getLogger(__name__)
+
+
+def read(
+    task: Task, columns: Sequence[str], store: Store, *, fail_on_data_loss: bool = True, row_count: int = ROW_COUNT
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a task, in its order, with just these columns (names of Spark's Kafka source, in this order)."""
+    check_columns(columns)
+    wanted = needed(columns)
+    for chunk in chunks_of(store.open(), task, fail_on_data_loss=fail_on_data_loss):
+        piece = chunk.piece
+        decoder = Decoder(wanted, place=piece.segment.name)
+        for group in decoder.groups(sift(chunk.data, task.times, piece.aborted), row_count):
+            rows = to_rows(group, columns, piece.topic, piece.home.partition)
+            rows = cut(rows, group, Range(piece.start, piece.end), task.times)
+            if rows.num_rows:
+                yield rows
+
+
+def chunks_of(objects: Objects, task: Task, *, fail_on_data_loss: bool = True) -> Iterator[Chunk]:
+    """The task's batches as bytes, whole and checked, whatever happens to its segments meanwhile."""
+    todo = list(task.pieces)
+    while todo:
+        try:
+            for chunk in chunks(objects, todo, task.times):
+                yield chunk
+                todo = _after(todo, chunk)
+            return
+        except NotFound as gone:
+            todo = _instead(objects, todo, gone, fail_on_data_loss=fail_on_data_loss)
+
+
+def _after(todo: list[Piece], chunk: Chunk) -> list[Piece]:
+    """What is left to be read after a chunk was handed out. A piece without one ends with the next one's first."""
+    while todo[0].segment.name != chunk.piece.segment.name or todo[0].end != chunk.piece.end:
+        todo = todo[1:]
+    if chunk.next_offset >= chunk.piece.end:
+        return todo[1:]
+    return [replace(todo[0], start=chunk.next_offset), *todo[1:]]
+
+
+def _instead(objects: Objects, todo: list[Piece], gone: NotFound, *, fail_on_data_loss: bool) -> list[Piece]:
+    """What to read now that a segment is gone."""
+    number = next((n for n, piece in enumerate(todo) if piece.segment.name == gone.name), None)
+    if number is None:
+        raise gone
+    missing = todo[number]
+    newest = load_manifest(objects, missing.home)
+    answer = after_not_found(missing.segment, newest)
+    there = max(missing.start, newest.log_start)
+    if there > missing.start:
+        where = f"{missing.topic}-{missing.home.partition}"
+        lost = DataLost(where, missing.start, min(there, missing.end), f"the log starts at {newest.log_start} now")
+        if fail_on_data_loss:
+            raise lost
+        _log.warning("%s", lost)
+    instead = []
+    if isinstance(answer, Replaced):
+        for segment in answer.segments:
+            start, end = max(there, segment.base), min(missing.end, segment.end)
+            if start < end:
+                instead.append(replace(missing, segment=segment, start=start, end=end))
+    return [*todo[:number], *instead, *todo[number + 1 :]]

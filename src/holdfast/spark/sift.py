@@ -1,0 +1,47 @@
+"""Which batches of a chunk are decoded at all: by their headers, before anything is decompressed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from holdfast.record.batch import BatchHeader, split
+from holdfast.segment.info import Aborted
+from holdfast.spark.times import Times
+
+ByProducer = dict[int, list[Aborted]]
+
+
+def sift(data: memoryview, times: Times, aborted: Iterable[Aborted]) -> Iterator[memoryview]:
+    """The batches that can hold a wanted record, as views of the data, neighbours together."""
+    by_producer = _by_producer(aborted)
+    if not by_producer and not times.is_bounded:
+        yield data
+        return
+    start = end = position = 0
+    for header, _ in split(data):
+        here = position
+        position += header.size
+        if header.max_timestamp < times.start or _is_aborted(header, by_producer):
+            continue
+        if here != end:
+            if end > start:
+                yield data[start:end]
+            start = here
+        end = position
+    if end > start:
+        yield data[start:end]
+
+
+def _by_producer(aborted: Iterable[Aborted]) -> ByProducer:
+    found: ByProducer = {}
+    for each in aborted:
+        found.setdefault(each.producer_id, []).append(each)
+    return found
+
+
+def _is_aborted(header: BatchHeader, by_producer: ByProducer) -> bool:
+    """Whether a batch belongs to an aborted transaction: those of one producer never overlap."""
+    if not header.is_transactional:
+        return False
+    transactions = by_producer.get(header.producer_id, ())
+    return any(each.first_offset <= header.base_offset <= each.last_offset for each in transactions)

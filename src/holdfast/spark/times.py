@@ -1,0 +1,32 @@
+"""A span of time that rows are wanted from, and what it says about segments that need not be read."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from holdfast.segment.info import SegmentInfo
+
+EARLIEST: Final = -(2**63)
+LATEST: Final = 2**63 - 1
+
+
+class Times(NamedTuple):
+    """The timestamps `[start, end)`, in milliseconds since 1970."""
+
+    start: int = EARLIEST
+    end: int = LATEST
+
+    @property
+    def is_bounded(self) -> bool:
+        return self != ALWAYS
+
+    def may_hold(self, segment: SegmentInfo) -> bool:
+        """Whether a segment can have a record of this time."""
+        return segment.max_timestamp >= self.start
+
+    def both(self, other: Times) -> Times:
+        """What lies in this span and in the other."""
+        return Times(max(self.start, other.start), min(self.end, other.end))
+
+
+ALWAYS: Final = Times()

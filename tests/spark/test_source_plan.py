@@ -1,0 +1,181 @@
+"""Planning and reading without Spark: which offsets, how many requests, how even, and what if a segment goes."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from tests.support.spark_store import T0, StoredCluster, StoredPartition
+
+from holdfast.io.counting_objects import CountingObjects
+from holdfast.io.local_objects import LocalObjects
+from holdfast.io.memory_objects import MemoryObjects
+from holdfast.record.marker import MarkerKind
+from holdfast.record.records import Record
+from holdfast.segment.changes import Append
+from holdfast.segment.errors import Damaged, SegmentLost
+from holdfast.segment.info import SegmentInfo
+from holdfast.spark import store as store_module
+from holdfast.spark.catalog import Catalog, Range, TopicPartition, open_catalog
+from holdfast.spark.errors import DataLost, OutOfRange
+from holdfast.spark.plan import Task, plan
+from holdfast.spark.read import read
+from holdfast.spark.times import Times
+
+WHERE = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> StoredCluster:
+    return StoredCluster(LocalObjects(tmp_path))
+
+
+@pytest.fixture
+def partition(cluster: StoredCluster) -> StoredPartition:
+    return cluster.topic("t")[0]
+
+
+def look(cluster: StoredCluster) -> Catalog:
+    return open_catalog(cluster.objects.url)
+
+
+def offsets(catalog: Catalog, tasks: list[Task], **more: bool) -> list[int]:
+    rows = (batch for task in tasks for batch in read(task, ["offset"], catalog.store, **more))
+    return [offset for batch in rows for offset in batch.column("offset").to_pylist()]
+
+
+def test_every_offset_once_however_it_is_cut(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P1: tasks are even, and together read every offset of the range once, in order within each task."""
+    for _ in range(12):
+        for _ in range(20):
+            partition.count(100, size=900)
+        partition.flush()
+    catalog = look(cluster)
+    for split_size in (1 << 18, 1 << 20, 1 << 30):
+        tasks = plan(catalog, {WHERE: Range(50, 23_950)}, split_size=split_size)
+        assert offsets(catalog, tasks) == list(range(50, 23_950))
+        costs = [sum(piece.cost for piece in task.pieces) for task in tasks]
+        assert max(costs) <= 1.5 * split_size + (1 << 19)
+    tasks = plan(catalog, {WHERE: Range(50, 23_950)}, min_partitions=40)
+    assert len(tasks) == 40
+    assert max(len(pickle.dumps(task)) for task in tasks) < 5_000
+    assert offsets(catalog, tasks) == list(range(50, 23_950))
+
+
+def test_ten_thousand_segments_need_a_handful_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P1: planning asks the store as often for 10,000 segments as for one."""
+    counting = CountingObjects(MemoryObjects())
+    cluster = StoredCluster(counting)
+    [partition] = cluster.topic("t")
+    partition.count(10)
+    partition.flush()
+    first = partition.log.manifest.segments[0]
+    for start in range(1, 10_000, 100):
+        more = tuple(
+            SegmentInfo(first.name[:-4] + f"{n}.seg", 10 * n, 10 * n + 10, 40_000, 200, T0, T0, 10)  # type: ignore[arg-type]
+            for n in range(start, min(start + 100, 10_000))
+        )
+        partition.log.commit(Append(more, more[-1].end, {}, cluster.patience.clock.monotonic()))
+    monkeypatch.setattr(store_module, "_open", lambda _: counting)
+    before = counting.counts.requests
+    catalog = open_catalog("memory://many")
+    tasks = plan(catalog, {WHERE: catalog.readable(WHERE)})
+    assert len({piece.segment.name for task in tasks for piece in task.pieces}) == 10_000
+    assert counting.counts.requests - before <= 10
+    before = counting.counts.requests
+    catalog.refresh()
+    assert counting.counts.requests - before <= 2
+
+
+def test_aborted_and_open_transactions(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P1: aborted records never appear, wherever the marker is; nothing at or above an open transaction is readable."""
+    partition.count(5)
+    partition.add([Record(b"a")] * 5, producer=7)  # 5 to 9, aborted by a marker in the next segment
+    partition.flush()
+    partition.add([Record(b"c")] * 5, producer=8)  # 10 to 14, committed
+    partition.end(7, MarkerKind.ABORT)  # 15
+    partition.end(8, MarkerKind.COMMIT)  # 16
+    partition.add([Record(b"c2")] * 3, producer=7)  # 17 to 19: the same producer's next transaction
+    partition.end(7, MarkerKind.COMMIT)  # 20
+    partition.flush()
+    partition.add([Record(b"o")] * 5, producer=9)  # 21 to 25, open
+    partition.count(5)
+    partition.flush()
+    catalog = look(cluster)
+    assert catalog.readable(WHERE) == (0, 21)
+    assert offsets(catalog, plan(catalog, {WHERE: Range(0, 21)})) == [*range(5), *range(10, 15), 17, 18, 19]
+    with pytest.raises(OutOfRange):
+        plan(catalog, {WHERE: Range(0, 22)})
+    everything = plan(catalog, {WHERE: Range(0, 31)}, committed=False)
+    assert offsets(catalog, everything) == [*range(15), 17, 18, 19, *range(21, 31)]
+
+
+def test_times_prune_segments_and_rows(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P1: a span of time reads the segments that can hold it, and hands out just its rows."""
+    for _ in range(4):
+        partition.count(100)
+        partition.count(100)
+        partition.flush()
+    catalog = look(cluster)
+    times = Times(T0 + 450_000, T0 + 455_000)
+    tasks = plan(catalog, {WHERE: Range(0, 800)}, times=times)
+    assert offsets(catalog, tasks) == list(range(450, 455))
+    assert next(piece.segment.base for task in tasks for piece in task.pieces) == 400
+
+
+def test_a_segment_that_goes_is_lost_replaced_or_corrupt(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """S7: expired is data loss, by choice; replaced is read from the replacement; listed but gone is corrupt."""
+    for _ in range(3):
+        partition.count(10)
+        partition.count(10)
+        partition.flush()
+    catalog = look(cluster)
+    tasks = plan(catalog, {WHERE: Range(0, 60)})
+    partition.rewrite(lambda batch: int.from_bytes(batch[:8]) not in (10, 50))
+    assert offsets(catalog, tasks) == [*range(10), *range(20, 50)]
+    partition.count(10)
+    partition.flush()
+    partition.expire(60)
+    with pytest.raises(DataLost, match=r"t-0: offsets \[0, 20\) are gone"):
+        offsets(catalog, tasks)
+    assert offsets(catalog, tasks, fail_on_data_loss=False) == []
+    catalog = look(cluster)
+    tasks = plan(catalog, {WHERE: Range(60, 70)})
+    cluster.objects.delete(partition.log.manifest.segments[0].name)
+    with pytest.raises(SegmentLost):
+        offsets(catalog, tasks, fail_on_data_loss=False)
+
+
+def test_a_segment_that_goes_between_two_chunks(
+    cluster: StoredCluster, partition: StoredPartition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S7: what was handed out already does not come twice, and nothing is missing, when a replacement is read."""
+    from holdfast.spark import load
+    from holdfast.spark import read as reading
+
+    for _ in range(20):
+        partition.count(100, size=1000)
+    partition.flush()
+    monkeypatch.setattr(reading, "chunks", lambda *all: load.chunks(*all, chunk_size=70_000))
+    catalog = look(cluster)
+    [task] = plan(catalog, {WHERE: Range(0, 2000)})
+    rows = read(task, ["offset"], catalog.store)
+    found = next(rows).column("offset").to_pylist()
+    partition.rewrite(lambda _: True)
+    found += [offset for batch in rows for offset in batch.column("offset").to_pylist()]
+    assert found == list(range(2000))
+
+
+def test_a_flipped_byte_is_found(cluster: StoredCluster, partition: StoredPartition, tmp_path: Path) -> None:
+    """P1: every byte is held against its crc before a row of it is handed out."""
+    partition.count(100)
+    partition.flush()
+    catalog = look(cluster)
+    path = tmp_path / partition.log.manifest.segments[0].name
+    data = bytearray(path.read_bytes())
+    data[500] ^= 1
+    path.chmod(0o600)
+    path.write_bytes(data)
+    with pytest.raises(Damaged):
+        offsets(catalog, plan(catalog, {WHERE: Range(0, 100)}))
