@@ -1,4 +1,4 @@
-"""Columns as Apache Arrow, and back, without copying keys and values. The only module that imports pyarrow."""
+"""Columns as Apache Arrow, and back, without copying keys and values. `record` imports pyarrow only here."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def to_arrow(columns: Columns) -> pa.RecordBatch:
     """
     types = [int(header.is_log_append_time) for header in columns.batches]
     arrays: dict[str, Any] = {
-        "key": _from_binary(columns.key),
-        "value": _from_binary(columns.value),
+        "key": binary_array(columns.key),
+        "value": binary_array(columns.value),
         "offset": pa.array(columns.offset),
         "timestamp": pa.array(columns.timestamp).view(TIMESTAMP),
         "timestamp_type": pa.array(np.repeat(np.array(types, np.int32), np.diff(columns.starts))),
-        "headers": _from_headers(columns.headers),
+        "headers": headers_array(columns.headers),
     }
     there = {name: array for name, array in arrays.items() if array is not None}
     return pa.RecordBatch.from_arrays(list(there.values()), names=list(there))
@@ -60,7 +60,8 @@ def from_arrow(batch: pa.RecordBatch, timestamp: int = -1) -> Columns:
     )
 
 
-def _from_binary(binary: Binary | None) -> Any:
+def binary_array(binary: Binary | None) -> Any:
+    """Byte strings as an Arrow array over the same memory; None stays None."""
     if binary is None:
         return None
     kind: Any = pa.binary() if binary.ends.dtype == np.int32 else pa.large_binary()
@@ -69,12 +70,13 @@ def _from_binary(binary: Binary | None) -> Any:
     return pa.Array.from_buffers(kind, len(binary), buffers)
 
 
-def _from_headers(headers: Headers | None) -> Any:
+def headers_array(headers: Headers | None) -> Any:
+    """Headers as an Arrow array of lists over the same memory; None stays None."""
     if headers is None:
         return None
     narrow = headers.ends.dtype == np.int32
     entries = pa.StructArray.from_arrays(
-        [_as_text(_from_binary(headers.keys)), _from_binary(headers.values)], names=["key", "value"]
+        [_as_text(binary_array(headers.keys)), binary_array(headers.values)], names=["key", "value"]
     )
     kind: Any = pa.ListArray if narrow else pa.LargeListArray
     return kind.from_arrays(pa.array(headers.ends), entries)
