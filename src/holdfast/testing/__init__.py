@@ -1,0 +1,12 @@
+"""A real broker for tests, of any Python project: on a free port, in a directory of its own, gone afterwards.
+
+    with running_broker(num_partitions=3) as broker:
+        client = Producer({"bootstrap.servers": broker.bootstrap})
+
+`plugin` has the same as fixtures of pytest: `holdfast_broker` and `holdfast_own_broker`.
+"""
+
+from holdfast.testing.process import BrokerDidNotStart, RunningBroker
+from holdfast.testing.running import running_broker
+
+__all__ = ["BrokerDidNotStart", "RunningBroker", "running_broker"]

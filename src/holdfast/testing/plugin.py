@@ -1,0 +1,40 @@
+"""Fixtures of pytest: every project that has Holdfast installed has them.
+
+holdfast_broker      one broker for all tests of a session
+holdfast_own_broker  a broker of the test's own, to be killed and started again
+holdfast_settings    the settings of both, none unless a project's own conftest.py says otherwise
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+
+import pytest
+
+from holdfast.testing.process import RunningBroker
+from holdfast.testing.running import running_broker
+
+
+@pytest.fixture(scope="session")
+def holdfast_settings() -> Mapping[str, object]:
+    """Settings of the brokers, such as {"num_partitions": 3}. Override it in your conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def holdfast_broker(holdfast_settings: Mapping[str, object]) -> Iterator[RunningBroker]:
+    """A Kafka-compatible broker that all tests share: `bootstrap`, `port`, `data`."""
+    with _running(holdfast_settings) as broker:
+        yield broker
+
+
+@pytest.fixture
+def holdfast_own_broker(holdfast_settings: Mapping[str, object]) -> Iterator[RunningBroker]:
+    """A Kafka-compatible broker of the test's own: `kill()`, `restart()`, `stop()`."""
+    with _running(holdfast_settings) as broker:
+        yield broker
+
+
+def _running(settings: Mapping[str, object]) -> AbstractContextManager[RunningBroker]:
+    return running_broker(**dict(settings))  # type: ignore[arg-type]

@@ -1,0 +1,141 @@
+"""`holdfast serve` as a child process: started, stopped, killed, started again on the same port and data."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from holdfast.errors import Unavailable
+
+_READY = "Kafka clients at "  # The line in which a broker says where it listens; the address ends it.
+_START_S = 60.0  # A start takes half a second; a machine may be very busy.
+_STOP_S = 20.0
+_SAID_MAX = 1000  # Lines that are kept.
+
+
+class BrokerDidNotStart(Unavailable):
+    """The broker ended before it listened, or took too long. What it said last tells why."""
+
+    def __init__(self, said: Sequence[str]) -> None:
+        super().__init__("the broker did not start; it said last:\n" + "\n".join(said[-5:]))
+        self.said = tuple(said)
+
+
+class RunningBroker:
+    """One broker on one data directory. It keeps its port when it is started again, so that clients find it."""
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        port: int = 0,
+        environment: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
+    ) -> None:
+        self.data = data
+        self.port = port  # 0 until the first start: then a free one.
+        self.said: list[str] = []
+        self._environment = dict(environment or {})
+        self._options = tuple(options)
+        self._process: subprocess.Popen[str] | None = None
+        self._listener: threading.Thread | None = None
+        self._ready = threading.Event()
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients call `bootstrap.servers`."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        return self._started().pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it, and come back when it serves clients."""
+        assert not self.is_running, "it is running already"
+        command = [sys.executable, "-m", "holdfast.cli", "serve", "--data", str(self.data), "--listen", self.bootstrap]
+        own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        self._ready.clear()
+        process = self._process = subprocess.Popen(
+            [*command, *self._options],
+            env={**own, **self._environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._listener = threading.Thread(target=self._listen, args=(process,), daemon=True)
+        self._listener.start()
+        if not self._ready.wait(_START_S) or process.poll() is not None:
+            self.close()
+            raise BrokerDidNotStart(list(self.said))
+
+    def _listen(self, process: subprocess.Popen[str]) -> None:
+        """Take what it says for as long as it lives, so that a full pipe never stops it."""
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                self.said.append(line.rstrip())
+                del self.said[:-_SAID_MAX]
+                if not self._ready.is_set() and _READY in line:
+                    self.port = int(line.rstrip().rpartition(":")[2])
+                    self._ready.set()
+        self._ready.set()  # It has ended: nobody needs to wait any longer.
+
+    def kill(self) -> None:
+        """SIGKILL, in the middle of whatever it does."""
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def stop(self, timeout: float = _STOP_S) -> int:
+        """Stop it cleanly; its exit code."""
+        self.signal(signal.SIGTERM)
+        return self.wait(timeout)
+
+    def restart(self) -> None:
+        """Start it again, on the same port and data; one that still runs is stopped cleanly first."""
+        if self.is_running:
+            self.stop()
+        self.start()
+
+    def signal(self, which: signal.Signals) -> None:
+        self._started().send_signal(which)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; its exit code."""
+        code = self._started().wait(timeout)
+        if self._listener is not None:
+            self._listener.join()
+        return code
+
+    def close(self) -> None:
+        """End it, however it is."""
+        if self.is_running:
+            self.kill()
+
+    def _started(self) -> subprocess.Popen[str]:
+        assert self._process is not None, "it was never started"
+        return self._process
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        self.close()

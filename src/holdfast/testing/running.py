@@ -1,0 +1,34 @@
+"""A broker for as long as a `with` block lasts."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.testing.process import RunningBroker
+
+# What a test wants other than an operator: a group's first member is not made to wait for more of them.
+FOR_TESTS: dict[str, object] = {"group_initial_rebalance_delay_ms": 0, "serve_log_level": "warning"}
+
+
+@contextmanager
+def running_broker(data: Path | None = None, *, port: int = 0, **settings: object) -> Iterator[RunningBroker]:
+    """A broker on a free port and in a new directory, which is removed afterwards; a given directory is kept.
+
+    A setting has its name with `_` for every dot: `num_partitions=3`, `log_retention_check_ms=100`.
+    """
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+        broker = RunningBroker(data or Path(folder), port=port, environment=variables({**FOR_TESTS, **settings}))
+        with broker:
+            yield broker
+
+
+def variables(settings: dict[str, object]) -> dict[str, str]:
+    """Settings as the environment variables that a broker reads."""
+    return {f"HOLDFAST_{name.upper()}": _text(value) for name, value in settings.items()}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,73 @@
+"""`holdfast.testing`: a real broker for a `with` block, which leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from tests.broker.wire import Wire, batch, create_topic, fetch, produce, values
+
+from holdfast.testing import BrokerDidNotStart, RunningBroker, running_broker
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_client_is_served_and_nothing_is_left_behind() -> None:
+    with running_broker() as broker:
+        acked: list[object] = []
+        producer = Producer({"bootstrap.servers": broker.bootstrap})
+        producer.produce("orders", b"one", on_delivery=lambda error, _: acked.append(error))
+        assert producer.flush(60) == 0
+        assert acked == [None]
+        assert broker.port != 0
+        assert (broker.data / "wal").is_dir()
+    assert not broker.data.exists()
+    assert not is_there(broker.pid)
+
+
+def test_after_a_kill_and_a_restart_the_port_and_the_records_are_the_same(tmp_path: Path) -> None:
+    """A8: what was acknowledged is there when a killed broker is started again."""
+    with running_broker(tmp_path) as broker:
+        with Wire(broker.port) as wire:
+            create_topic(wire, "kept")
+            produce(wire, "kept", batch(b"acked"))
+        before = broker.bootstrap, broker.pid
+        broker.kill()
+        assert not broker.is_running
+        broker.restart()
+        assert broker.bootstrap == before[0]
+        assert broker.pid != before[1]
+        with Wire(broker.port) as wire:
+            assert values(fetch(wire, "kept").records) == [b"acked"]
+        broker.restart()
+        with Wire(broker.port) as wire:
+            assert values(fetch(wire, "kept").records) == [b"acked"]
+    assert (tmp_path / "wal").is_dir(), "a directory that was given is kept"
+
+
+def test_settings_are_given_by_their_names(tmp_path: Path) -> None:
+    with running_broker(num_partitions=3, log_retention_check_ms=250, delete_topic_enable=False) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap})
+        assert len(producer.list_topics("made-by-asking", timeout=60).topics["made-by-asking"].partitions) == 3
+
+
+def test_a_setting_that_is_none_is_an_error_that_says_so() -> None:
+    with pytest.raises(BrokerDidNotStart, match="HOLDFAST_NUM_PARTITONS, which is no setting"):
+        running_broker(num_partitons=3).__enter__()
+
+
+def test_a_clean_stop_has_exit_code_0_and_a_signal_is_handed_on(tmp_path: Path) -> None:
+    with RunningBroker(tmp_path) as broker:
+        assert broker.stop() == 0
+        broker.start()
+        broker.signal(signal.SIGKILL)
+        assert broker.wait() == -signal.SIGKILL
