@@ -1,0 +1,169 @@
+"""The face of the client: one method for each thing to ask a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from holdfast.client import fetching, groups, offsets, producing, topics, transactions
+from holdfast.client.fetching import Fetched
+from holdfast.client.groups import Committed, ListedGroup
+from holdfast.client.nodes import Nodes
+from holdfast.client.offsets import FoundOffset
+from holdfast.client.partition import Pair, TopicPartition
+from holdfast.client.patience import Patience
+from holdfast.client.producing import Batches
+from holdfast.client.topics import BROKER, TOPIC, ClusterInfo, TopicInfo
+from holdfast.client.transactions import Producer
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+
+T = TypeVar("T")
+
+_TIMEOUT_S = 30.0  # For one answer.
+_PATIENCE_S = 30.0  # For trying again.
+
+
+class Client:
+    """A client of one cluster, for one thread. Whatever is `Unavailable` is tried again until patience ends."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        client_id: str = "holdfast",
+        *,
+        timeout_s: float = _TIMEOUT_S,
+        patience_s: float = _PATIENCE_S,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+    ) -> None:
+        self._nodes = Nodes(bootstrap, client_id, timeout_s)
+        self._patience = Patience(patience_s, clock, chance)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._nodes.close()
+
+    def _try(self, work: Callable[[], T]) -> T:
+        return self._patience.trying(work, self._nodes.forget)
+
+    # Topics
+
+    def metadata(self, names: Iterable[str] | None = None) -> ClusterInfo:
+        """Brokers and topics: these, or all. One that is not there is `TopicNotFound`; none is created."""
+        wanted = None if names is None else list(names)
+        return self._try(lambda: self._nodes.metadata(wanted))
+
+    def topic(self, name: str) -> TopicInfo:
+        """One topic: its id and partitions."""
+        return self.metadata([name]).topics[name]
+
+    def create_topics(
+        self, counts: Mapping[str, int], configs: Mapping[str, str] | None = None, replication_factor: int = -1
+    ) -> dict[str, UUID | None]:
+        """Make topics with so many partitions, -1 for the broker's default; their ids."""
+        return self._try(lambda: topics.create_topics(self._nodes, counts, configs, replication_factor))
+
+    def describe_configs(self, topic: str, keys: Iterable[str] | None = None) -> dict[str, str | None]:
+        """The settings of a topic: these, or all."""
+        wanted = None if keys is None else list(keys)
+        return self._try(lambda: topics.describe_configs(self._nodes, TOPIC, topic, wanted))
+
+    def describe_broker(self, number: int, keys: Iterable[str] | None = None) -> dict[str, str | None]:
+        """The settings of a broker."""
+        wanted = None if keys is None else list(keys)
+        return self._try(lambda: topics.describe_configs(self._nodes, BROKER, str(number), wanted))
+
+    # Records
+
+    def list_offsets(self, wanted: Mapping[Pair, int], *, committed: bool = False) -> dict[TopicPartition, FoundOffset]:
+        """For each partition: EARLIEST, LATEST, or the first record from a time (ms) on. `committed` ends at the
+        last stable offset."""
+        return self._try(lambda: offsets.list_offsets(self._nodes, wanted, committed=committed))
+
+    def fetch(
+        self,
+        wanted: Mapping[Pair, int],
+        *,
+        max_bytes: int = 50 << 20,
+        partition_max_bytes: int = 16 << 20,
+        committed: bool = True,
+        min_bytes: int = 1,
+        max_wait_ms: int = 500,
+    ) -> dict[TopicPartition, Fetched]:
+        """Batches of each partition from an offset on, as they are stored: from the batch that holds it.
+
+        With `committed` nothing from the last stable offset on is there, and the aborted transactions are listed:
+        their batches are still among the records.
+        """
+        return self._try(
+            lambda: fetching.fetch(
+                self._nodes,
+                wanted,
+                max_bytes=max_bytes,
+                partition_max_bytes=partition_max_bytes,
+                committed=committed,
+                min_bytes=min_bytes,
+                max_wait_ms=max_wait_ms,
+            )
+        )
+
+    def produce(
+        self, batches: Mapping[Pair, Batches], *, acks: int = -1, transactional_id: str | None = None
+    ) -> dict[TopicPartition, int]:
+        """Write batches; the offset of the first record of each partition.
+
+        Tried again only where a repeat is known as one: by the batches' producer id. Without one, an answer that does
+        not come is `producing.OutcomeUnknown`.
+        """
+        done: dict[TopicPartition, int] = {}
+
+        def write() -> dict[TopicPartition, int]:
+            producing.produce(self._nodes, batches, done, acks=acks, transactional_id=transactional_id)
+            return done
+
+        return self._try(write)
+
+    # Transactions
+
+    def init_producer_id(self, transactional_id: str | None = None, timeout_ms: int = 60_000) -> Producer:
+        """Begin as a producer: what an earlier holder of the transactional id left open is ended, and it is fenced."""
+        return self._try(lambda: transactions.init_producer_id(self._nodes, transactional_id, timeout_ms))
+
+    def add_partitions(self, transactional_id: str, producer: Producer, pairs: Iterable[Pair]) -> None:
+        """Say which partitions the transaction writes to, before it does."""
+        wanted = list(pairs)
+        self._try(lambda: transactions.add_partitions(self._nodes, transactional_id, producer, wanted))
+
+    def txn_offset_commit(
+        self, transactional_id: str, producer: Producer, group: str, found: Mapping[Pair, tuple[int, str]]
+    ) -> None:
+        """Offsets of a group, each with a text, that become visible with the transaction's records."""
+        self._try(lambda: transactions.txn_offset_commit(self._nodes, transactional_id, producer, group, found))
+
+    def end_txn(self, transactional_id: str, producer: Producer, *, commit: bool) -> None:
+        """Commit or abort."""
+        self._try(lambda: transactions.end_txn(self._nodes, transactional_id, producer, commit=commit))
+
+    # Groups
+
+    def commit_offsets(self, group: str, found: Mapping[Pair, tuple[int, str]]) -> None:
+        """Commit offsets, each with a text, for a group without members."""
+        self._try(lambda: groups.commit_offsets(self._nodes, group, found))
+
+    def fetch_offsets(
+        self, group: str, pairs: Iterable[Pair] | None = None, *, stable: bool = True
+    ) -> dict[TopicPartition, Committed]:
+        """What a group has committed, for these partitions or all."""
+        wanted = None if pairs is None else list(pairs)
+        return self._try(lambda: groups.fetch_offsets(self._nodes, group, wanted, stable=stable))
+
+    def list_groups(self) -> list[ListedGroup]:
+        """The groups of all brokers."""
+        return self._try(lambda: groups.list_groups(self._nodes))

@@ -1,0 +1,166 @@
+"""One connection: a request goes out as a list of buffers, its answer comes back as one."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.client.errors import BadAddress, BrokerLost, NotKafka, TooOld
+from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.errors import Malformed
+from holdfast.protocol.header import decode_response_header, frame_request
+from holdfast.protocol.messages import Message, decode_response, encode_request, request_class
+from holdfast.types import Buffer
+
+_FRAME_SIZE_MAX = 1 << 30  # Bytes: no broker answers with more, so whoever does is none.
+_BUFFERS_MAX = 512  # Of one call; systems allow 1,024.
+
+# Topics by name, sizes not compact: what is encoded by hand stays simple, and every broker since 0.11 knows it. From
+# AddPartitionsToTxn 4, EndTxn 5 and TxnOffsetCommit 5 on, transactions follow other rules, which not all brokers know.
+_NEWEST_USED = {
+    Key.PRODUCE: 8,
+    Key.FETCH: 11,
+    Key.METADATA: 12,
+    Key.OFFSET_COMMIT: 9,
+    Key.OFFSET_FETCH: 9,
+    Key.ADD_PARTITIONS_TO_TXN: 3,
+    Key.ADD_OFFSETS_TO_TXN: 3,
+    Key.TXN_OFFSET_COMMIT: 4,
+    Key.END_TXN: 4,
+}
+
+
+class Address(NamedTuple):
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_addresses(text: str) -> tuple[Address, ...]:
+    """`host:port,[::1]:port`."""
+    return tuple(_parse_address(each.strip()) for each in text.split(","))
+
+
+def _parse_address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise BadAddress(text)
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+class Connection:
+    """One socket, one request at a time, one thread. After any failure it is closed for good."""
+
+    def __init__(self, address: Address, client_id: str, timeout_s: float) -> None:
+        self.address = address
+        self._client_id = client_id
+        self._timeout_s = timeout_s
+        self._asked = 0
+        self._versions: dict[int, tuple[int, int]] = {}
+        self._socket = socket.create_connection(address, timeout_s)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._learn_versions()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_open(self) -> bool:
+        return self._socket.fileno() >= 0
+
+    def version(self, key: Key) -> int:
+        """The newest version of an API that both sides know."""
+        ours = APIS[key]
+        oldest, newest = self._versions.get(key, (0, -1))
+        best = min(newest, _NEWEST_USED.get(key, ours.max_version))
+        if best < max(ours.min_version, oldest):
+            ours_newest = _NEWEST_USED.get(key, ours.max_version)
+            raise TooOld(str(self.address), ours.name, self._versions.get(key), (ours.min_version, ours_newest))
+        return best
+
+    def ask(self, key: Key, request: Message, extra_s: float = 0.0) -> Message:
+        """Send a request and wait for its answer; `extra_s` longer than usual where the broker itself may wait."""
+        version = self.version(key)
+        body = self.exchange(key, version, encode_request(key, version, request), extra_s)
+        return self._decode(key, version, body)
+
+    def exchange(self, key: Key, version: int, body: Sequence[Buffer], extra_s: float = 0.0) -> memoryview:
+        """The same with bytes that are encoded already: the answer's bytes, without its header."""
+        self.send(key, version, body, extra_s)
+        try:
+            frame = memoryview(self._receive())
+            number, start = decode_response_header(key, version, frame)
+        except OSError as failure:
+            raise self._lost(failure) from None
+        except (Malformed, NotKafka) as failure:
+            self.close()
+            raise NotKafka(str(self.address), failure) from None
+        if number != self._asked:
+            self.close()
+            raise NotKafka(str(self.address), f"it answers request {number}, {self._asked} was asked")
+        return frame[start:]
+
+    def send(self, key: Key, version: int, body: Sequence[Buffer], extra_s: float = 0.0) -> None:
+        """Only send: a request that nobody answers."""
+        self._asked += 1
+        frame = frame_request(key, version, self._asked, self._client_id, body)
+        try:
+            self._socket.settimeout(self._timeout_s + extra_s)
+            self._send_all(frame)
+        except OSError as failure:
+            raise self._lost(failure) from None
+
+    def _send_all(self, buffers: Sequence[Buffer]) -> None:
+        views = [memoryview(each) for each in buffers if len(each)]
+        first = 0
+        while first < len(views):
+            sent = self._socket.sendmsg(views[first : first + _BUFFERS_MAX])
+            while sent and sent >= len(views[first]):
+                sent -= len(views[first])
+                first += 1
+            if sent:
+                views[first] = views[first][sent:]
+
+    def _receive(self) -> bytearray:
+        (size,) = struct.unpack(">i", self._take(4))
+        if not 0 <= size <= _FRAME_SIZE_MAX:
+            raise NotKafka(str(self.address), f"it announces an answer of {size} bytes")
+        return self._take(size)
+
+    def _take(self, size: int) -> bytearray:
+        data = bytearray(size)
+        view = memoryview(data)
+        while view:
+            count = self._socket.recv_into(view)
+            if not count:
+                raise ConnectionResetError("the broker closed the connection")
+            view = view[count:]
+        return data
+
+    def _learn_versions(self) -> None:
+        request = request_class(Key.API_VERSIONS)(client_software_name="holdfast", client_software_version="1")
+        version = APIS[Key.API_VERSIONS].max_version
+        body = self.exchange(Key.API_VERSIONS, version, encode_request(Key.API_VERSIONS, version, request))
+        answer = self._decode(Key.API_VERSIONS, version, body)
+        self._versions = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+
+    def _decode(self, key: Key, version: int, body: memoryview) -> Message:
+        try:
+            return decode_response(key, version, body)
+        except Malformed as failure:
+            self.close()
+            raise NotKafka(str(self.address), failure) from None
+
+    def _lost(self, failure: OSError) -> BrokerLost:
+        self.close()
+        return BrokerLost(str(self.address), failure)
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,125 @@
+"""What can go wrong between a client and a broker.
+
+Unavailable
+├── BrokerUnreachable   nobody answers at the addresses given
+├── BrokerLost          the connection ended, or no answer came: whether the request took effect is not known
+├── NotNow              the broker cannot do it now, but may soon
+└── TransactionLost     this transaction cannot go on: begin again with `init_producer_id`
+Rejected
+├── NotKafka            whoever listens there does not speak Kafka's protocol
+├── BadAddress          the text is no HOST:PORT
+├── TooOld              the broker and this client have no version of a request in common
+├── TopicNotFound       there is no such topic
+└── Refused             the broker understood, and said no
+Fenced
+└── ProducerFenced      another producer with the same transactional id has begun
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import Fenced, Rejected, Unavailable
+
+
+class BrokerUnreachable(Unavailable):
+    """Nobody answers at any of the addresses given."""
+
+    def __init__(self, addresses: str, cause: BaseException) -> None:
+        super().__init__(
+            f"no broker answers at {addresses} ({_why(cause)}): start one, or give the address of one that runs"
+        )
+        self.addresses = addresses
+        self.cause = cause
+
+
+def _why(cause: BaseException) -> str:
+    if isinstance(cause, TimeoutError):
+        return "timed out"
+    if isinstance(cause, ConnectionRefusedError):
+        return "connection refused"
+    return getattr(cause, "strerror", None) or str(cause)
+
+
+class BrokerLost(Unavailable):
+    """The connection ended, or no answer came: whether the request took effect is not known."""
+
+    def __init__(self, address: str, cause: BaseException) -> None:
+        why = "no answer in time" if isinstance(cause, TimeoutError) else "the connection was closed"
+        super().__init__(f"the broker at {address} is gone: {why}")
+        self.address = address
+        self.cause = cause
+
+
+class NotNow(Unavailable):
+    """The broker cannot do it now, but may soon."""
+
+    def __init__(self, what: str, code: int, reason: str) -> None:
+        super().__init__(f"{what}: {reason}; try again later")
+        self.what = what
+        self.code = code
+        self.reason = reason
+
+
+class TransactionLost(Unavailable):
+    """The transaction cannot go on. Nothing of it is visible; begin again."""
+
+    def __init__(self, what: str, code: int, reason: str) -> None:
+        super().__init__(f"{what}: {reason}; begin the transaction again")
+        self.what = what
+        self.code = code
+        self.reason = reason
+
+
+class NotKafka(Rejected):
+    """Whoever listens there does not speak Kafka's protocol."""
+
+    def __init__(self, address: str, why: object) -> None:
+        super().__init__(f"what listens at {address} is no Kafka broker: {why}")
+        self.address = address
+
+
+class BadAddress(Rejected):
+    """A text that names no host and port."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} is no address: write HOST:PORT, such as 127.0.0.1:9092, several with commas")
+        self.text = text
+
+
+class TooOld(Rejected):
+    """The broker and this client have no version of a request in common."""
+
+    def __init__(self, address: str, name: str, theirs: tuple[int, int] | None, ours: tuple[int, int]) -> None:
+        found = f"versions {theirs[0]} to {theirs[1]}" if theirs else "no version"
+        super().__init__(f"the broker at {address} knows {found} of {name}, {ours[0]} to {ours[1]} are needed")
+        self.address = address
+        self.name = name
+        self.theirs = theirs
+        self.ours = ours
+
+
+class TopicNotFound(Rejected):
+    """There is no such topic."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"there is no topic {topic}: create it first, with `holdfast topic create {topic}`")
+        self.topic = topic
+
+
+class Refused(Rejected):
+    """The broker understood, and said no."""
+
+    def __init__(self, what: str, code: int, reason: str) -> None:
+        super().__init__(f"{what}: {reason}")
+        self.what = what
+        self.code = code
+        self.reason = reason
+
+
+class ProducerFenced(Fenced):
+    """Another producer with the same transactional id has begun: this one must stop."""
+
+    def __init__(self, what: str, code: int, reason: str) -> None:
+        super().__init__(f"{what}: another producer with the same transactional id has taken over ({reason}); stop")
+        self.what = what
+        self.code = code
+        self.reason = reason

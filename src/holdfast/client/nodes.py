@@ -1,0 +1,131 @@
+"""The brokers of a cluster: connections to them, and who leads or coordinates what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.client.codes import Code, check, failure_of
+from holdfast.client.connection import Address, Connection, parse_addresses
+from holdfast.client.errors import BrokerUnreachable
+from holdfast.client.partition import Pair
+from holdfast.client.topics import ClusterInfo, read_metadata
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, request_class
+
+GROUP = 0  # Kinds of coordinator.
+TRANSACTION = 1
+
+_FIND_MANY_FROM = 4  # FindCoordinator: from this version on by a list of keys.
+
+
+class Nodes:
+    """Connections by address, and what was learnt from Metadata and FindCoordinator. What is wrong is forgotten."""
+
+    def __init__(self, bootstrap: str, client_id: str, timeout_s: float) -> None:
+        self._bootstrap = parse_addresses(bootstrap)
+        self._client_id = client_id
+        self._timeout_s = timeout_s
+        self._open: dict[Address, Connection] = {}
+        self._brokers: dict[int, Address] = {}
+        self._leaders: dict[Pair, int] = {}
+        self._coordinators: dict[tuple[int, str], Address] = {}
+
+    def any(self) -> Connection:
+        """A connection to whichever broker answers first: those known, then those given."""
+        failure: OSError | None = None
+        for address in dict.fromkeys((*self._open, *self._bootstrap)):
+            try:
+                return self._connection(address)
+            except OSError as error:
+                failure = error
+        given = ",".join(map(str, self._bootstrap))
+        raise BrokerUnreachable(given, failure or ConnectionError("no address")) from None
+
+    def metadata(self, topics: Iterable[str] | None) -> ClusterInfo:
+        """Ask for these topics, or all, and remember who leads."""
+        found = read_metadata(self.any(), topics)
+        self._brokers = dict(found.brokers)
+        for topic in found.topics.values():
+            for each in topic.partitions:
+                self._leaders[topic.name, each.number] = each.leader
+        return found
+
+    def by_leader(self, pairs: Iterable[Pair]) -> dict[Connection, list[Pair]]:
+        """The partitions by the connection to their leader."""
+        wanted = [(topic, partition) for topic, partition in pairs]
+        unknown = {topic for topic, partition in wanted if (topic, partition) not in self._leaders}
+        if unknown:
+            self.metadata(sorted(unknown))
+        found: dict[Connection, list[Pair]] = {}
+        for pair in wanted:
+            found.setdefault(self._leader(pair), []).append(pair)
+        return found
+
+    def _leader(self, pair: Pair) -> Connection:
+        what = f"{pair[0]}-{pair[1]}"
+        if pair not in self._leaders:
+            raise failure_of(what, Code.UNKNOWN_TOPIC_OR_PARTITION, "the topic has no such partition")
+        address = self._brokers.get(self._leaders[pair])
+        if address is None:
+            raise failure_of(what, Code.LEADER_NOT_AVAILABLE)
+        return self._reach(address)
+
+    def controller(self) -> Connection:
+        """A connection to the broker that changes topics."""
+        found = self.metadata([])
+        return self.node(found.controller)
+
+    def node(self, number: int) -> Connection:
+        """A connection to a broker by its number."""
+        if number not in self._brokers:
+            self.metadata([])
+        address = self._brokers.get(number)
+        if address is None:
+            raise failure_of(f"broker {number}", Code.BROKER_NOT_AVAILABLE)
+        return self._reach(address)
+
+    def coordinator(self, kind: int, key: str) -> Connection:
+        """A connection to the coordinator of a group or a transactional id."""
+        known = self._coordinators.get((kind, key))
+        if known is None:
+            known = self._coordinators[kind, key] = self._find_coordinator(kind, key)
+        return self._reach(known)
+
+    def _find_coordinator(self, kind: int, key: str) -> Address:
+        connection = self.any()
+        request = request_class(Key.FIND_COORDINATOR)
+        if connection.version(Key.FIND_COORDINATOR) >= _FIND_MANY_FROM:
+            answer = connection.ask(Key.FIND_COORDINATOR, request(key_type=kind, coordinator_keys=[key]))
+            [found] = answer.coordinators
+        else:
+            found = connection.ask(Key.FIND_COORDINATOR, request(key_type=kind, key=key))
+        what = f"the coordinator of {'group' if kind == GROUP else 'transactional id'} {key}"
+        check(what, found.error_code, _message(found))
+        return Address(found.host, found.port)
+
+    def _reach(self, address: Address) -> Connection:
+        try:
+            return self._connection(address)
+        except OSError as failure:
+            raise BrokerUnreachable(str(address), failure) from None
+
+    def _connection(self, address: Address) -> Connection:
+        found = self._open.get(address)
+        if found is None or not found.is_open:
+            self._open.pop(address, None)
+            found = self._open[address] = Connection(address, self._client_id, self._timeout_s)
+        return found
+
+    def forget(self) -> None:
+        """Something failed: who leads and coordinates is asked again. Connections that work are kept."""
+        self._leaders.clear()
+        self._coordinators.clear()
+
+    def close(self) -> None:
+        for each in self._open.values():
+            each.close()
+        self._open.clear()
+
+
+def _message(found: Message) -> str | None:
+    return getattr(found, "error_message", None) or None

@@ -1,0 +1,108 @@
+"""Transactions, with partitions added by name: every broker with transactions understands that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from holdfast.client.codes import check
+from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
+from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import request_class
+
+
+class Producer(NamedTuple):
+    """Who writes: batches carry the two numbers, and a higher epoch of the same id fences a lower one."""
+
+    id: int
+    epoch: int
+
+
+def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int) -> Producer:
+    """A producer's id. With a transactional id it ends what an earlier holder left open, and fences that one."""
+    connection = nodes.any() if transactional_id is None else nodes.coordinator(TRANSACTION, transactional_id)
+    request = request_class(Key.INIT_PRODUCER_ID)(
+        transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
+    )
+    answer = connection.ask(Key.INIT_PRODUCER_ID, request)
+    check(f"a producer id for {transactional_id}", answer.error_code)
+    return Producer(answer.producer_id, answer.producer_epoch)
+
+
+def add_partitions(nodes: Nodes, transactional_id: str, producer: Producer, pairs: Iterable[Pair]) -> None:
+    """Partitions that the transaction is going to write to."""
+    request = request_class(Key.ADD_PARTITIONS_TO_TXN)
+    topic = request.AddPartitionsToTxnTopic
+    topics = [topic(name=name, partitions=numbers) for name, numbers in by_topic(pairs).items()]
+    answer = nodes.coordinator(TRANSACTION, transactional_id).ask(
+        Key.ADD_PARTITIONS_TO_TXN,
+        request(
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=producer.id,
+            v3_and_below_producer_epoch=producer.epoch,
+            v3_and_below_topics=topics,
+        ),
+    )
+    for each in answer.results_by_topic_v3_and_below:
+        for part in each.results_by_partition:
+            pair = TopicPartition(each.name, part.partition_index)
+            check(f"add {pair} to transaction {transactional_id}", part.partition_error_code)
+
+
+def txn_offset_commit(
+    nodes: Nodes,
+    transactional_id: str,
+    producer: Producer,
+    group: str,
+    offsets: Mapping[Pair, tuple[int, str]],
+) -> None:
+    """Offsets (each with a text) of a group, committed when the transaction is."""
+    add = request_class(Key.ADD_OFFSETS_TO_TXN)(
+        transactional_id=transactional_id, producer_id=producer.id, producer_epoch=producer.epoch, group_id=group
+    )
+    what = f"add offsets of {group} to transaction {transactional_id}"
+    check(what, nodes.coordinator(TRANSACTION, transactional_id).ask(Key.ADD_OFFSETS_TO_TXN, add).error_code)
+    request = request_class(Key.TXN_OFFSET_COMMIT)
+    topic = request.TxnOffsetCommitRequestTopic
+    topics = [
+        topic(
+            name=name,
+            partitions=[
+                topic.TxnOffsetCommitRequestPartition(
+                    partition_index=number,
+                    committed_offset=offsets[name, number][0],
+                    committed_leader_epoch=-1,
+                    committed_metadata=offsets[name, number][1],
+                )
+                for number in numbers
+            ],
+        )
+        for name, numbers in by_topic(offsets).items()
+    ]
+    answer = nodes.coordinator(GROUP, group).ask(
+        Key.TXN_OFFSET_COMMIT,
+        request(
+            transactional_id=transactional_id,
+            group_id=group,
+            producer_id=producer.id,
+            producer_epoch=producer.epoch,
+            generation_id=-1,
+            member_id="",
+            group_instance_id=None,
+            topics=topics,
+        ),
+    )
+    for each in answer.topics:
+        for part in each.partitions:
+            pair = TopicPartition(each.name, part.partition_index)
+            check(f"commit the offset of {pair} in transaction {transactional_id}", part.error_code)
+
+
+def end_txn(nodes: Nodes, transactional_id: str, producer: Producer, *, commit: bool) -> None:
+    """Commit or abort. A repeat by the same producer is harmless."""
+    request = request_class(Key.END_TXN)(
+        transactional_id=transactional_id, producer_id=producer.id, producer_epoch=producer.epoch, committed=commit
+    )
+    answer = nodes.coordinator(TRANSACTION, transactional_id).ask(Key.END_TXN, request)
+    check(f"{'commit' if commit else 'abort'} transaction {transactional_id}", answer.error_code)
