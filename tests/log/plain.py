@@ -45,8 +45,20 @@ def unstamped(header: BatchHeader, data: memoryview) -> bytes:
     return bytes(data[8:12]) + bytes(data[16:])
 
 
-def verdict(history: Sequence[PlainBatch], producer: int, epoch: int, sequence: int, count: int) -> str | PlainBatch:
-    """What an idempotent producer must be told of its next batch: "append", "gap", "old", "zombie", or its repeat."""
+def verdict(
+    history: Sequence[PlainBatch], producer: int, epoch: int, sequence: int, count: int, transactional: bool = False
+) -> str | PlainBatch:
+    """What an idempotent producer must be told of its next batch: "append", "gap", "old", "zombie", "mismatch", or its
+    repeat."""
+    told = _sequenced(history, producer, epoch, sequence, count)
+    is_open = producer in transactions(history).open
+    if told == "append" and is_open:
+        current = next(each.epoch for each in reversed(history) if each.producer == producer)
+        return "append" if transactional and epoch == current else "mismatch"
+    return told
+
+
+def _sequenced(history: Sequence[PlainBatch], producer: int, epoch: int, sequence: int, count: int) -> str | PlainBatch:
     seen = [each for each in history if each.producer == producer]
     if not seen:
         return "append"
@@ -60,7 +72,7 @@ def verdict(history: Sequence[PlainBatch], producer: int, epoch: int, sequence: 
         if (each.sequence, each.count) == (sequence, count):
             return each
     if not batches:
-        return "append"
+        return "append" if sequence == 0 else "gap"
     ahead = (sequence - batches[-1].last_sequence - 1) % SEQUENCES
     if ahead == 0:
         return "append"

@@ -11,11 +11,16 @@ from tests.log.process import BATCH_SIZE_MAX, QUICK, SAFE, Process
 from tests.log.slot import Slot
 from tests.log.world import NOW, batch, from_producer, marker
 
-from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld
+from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld, TransactionMismatch
 from holdfast.record.batch import read_header
 from holdfast.record.errors import TooLarge
 
-REFUSALS = {SequenceGap: "gap", SequenceOld: "old", ProducerEpochOld: "zombie"}
+REFUSALS = {
+    SequenceGap: "gap",
+    SequenceOld: "old",
+    ProducerEpochOld: "zombie",
+    TransactionMismatch: "mismatch",
+}
 
 slots = st.sampled_from([SAFE, QUICK])
 sizes = st.sampled_from([1, 30, 30, 300, 1500, 5000])  # The last is larger than a segment and than a chunk.
@@ -50,7 +55,7 @@ class Producing(Process):
             values = self._new_values(size)
             sequence = max((mine[-1].last_sequence + 1 if mine else 0) + distance, 0)
         data = from_producer(sequence, *values, number=producer, epoch=epoch, transactional=transactional)
-        expected = plain.verdict(slot.history, producer, epoch, sequence, len(values))
+        expected = plain.verdict(slot.history, producer, epoch, sequence, len(values), transactional)
         self._append(slot, data, expected)
 
     @rule(number=slots, producer=st.integers(1, 3), epoch=st.integers(0, 1), abort=st.booleans())

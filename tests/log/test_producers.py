@@ -10,7 +10,7 @@ from tests.log import plain
 from tests.log.plain import PlainBatch
 from tests.log.world import NOW, from_producer
 
-from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld
+from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld, TransactionMismatch
 from holdfast.log.producers import ProducerTable, Transactions
 from holdfast.record.batch import BatchHeader, read_header
 from holdfast.record.layout import SEQUENCE_MASK
@@ -32,6 +32,12 @@ steps = st.lists(
     ),
     max_size=60,
 )
+_TOLD = {
+    SequenceGap: "gap",
+    SequenceOld: "old",
+    ProducerEpochOld: "zombie",
+    TransactionMismatch: "mismatch",
+}
 STARTS = (0, 5, SEQUENCE_MASK - 3)
 
 
@@ -67,12 +73,11 @@ class Pair:
         sequence = (follows + distance) % plain.SEQUENCES
         sent = PlainBatch(self.end, count, b"", producer, epoch, sequence, transactional)
         [(_, header, data)] = encoded([sent])
-        expected = plain.verdict(self.history, producer, epoch, sequence, count)
+        expected = plain.verdict(self.history, producer, epoch, sequence, count, transactional)
         try:
             found = self.table.find_repeat(header)
-        except (SequenceGap, SequenceOld, ProducerEpochOld) as failure:
-            told = {SequenceGap: "gap", SequenceOld: "old", ProducerEpochOld: "zombie"}[type(failure)]
-            assert told == expected
+        except (SequenceGap, SequenceOld, ProducerEpochOld, TransactionMismatch) as failure:
+            assert _TOLD[type(failure)] == expected
             return
         if found is not None:
             assert isinstance(expected, PlainBatch)

@@ -51,17 +51,26 @@ class ProducerTable:
         if header.producer_epoch > state.epoch:
             if header.base_sequence != 0:
                 raise SequenceGap(header.producer_id, 0, header.base_sequence)
+            _check_fits(state, header)
             return None
         for batch in state.batches:
             if (batch.base_sequence, batch.last_sequence) == (header.base_sequence, header.last_sequence):
                 return batch
         self._check_follows(state, header)
+        _check_fits(state, header)
         return None
+
+    def is_open(self, producer_id: int, epoch: int) -> bool:
+        """Whether a producer, in this very epoch, has a transaction open here."""
+        state = self._states.get(producer_id)
+        return state is not None and state.epoch == epoch and state.transaction_start is not None
 
     @staticmethod
     def _check_follows(state: ProducerState, header: BatchHeader) -> None:
-        if not state.batches:
-            return  # Only markers so far in this epoch: any sequence begins it.
+        if not state.batches:  # A marker has begun this epoch. Were any sequence let in, an earlier one would be lost.
+            if header.base_sequence != 0:
+                raise SequenceGap(header.producer_id, 0, header.base_sequence)
+            return
         expected = (state.batches[-1].last_sequence + 1) & SEQUENCE_MASK
         if header.base_sequence == expected:
             return
@@ -145,6 +154,17 @@ def _check_whole(header: BatchHeader) -> None:
         raise ProducerEpochOld(header.producer_id, 0, header.producer_epoch)
     elif header.base_sequence < 0 and not header.is_control:
         raise SequenceGap(header.producer_id, 0, header.base_sequence)
+
+
+def _check_fits(state: ProducerState, header: BatchHeader) -> None:
+    """What is not of a producer's open transaction must not get into it: it would be committed or aborted with it."""
+    if state.transaction_start is None:
+        return
+    if not header.is_transactional:
+        raise TransactionMismatch(header.producer_id, "a batch outside of the transaction that is open here")
+    if header.producer_epoch > state.epoch:
+        reason = f"a batch in epoch {header.producer_epoch} where a transaction of epoch {state.epoch} is open"
+        raise TransactionMismatch(header.producer_id, reason)
 
 
 class Transactions:
