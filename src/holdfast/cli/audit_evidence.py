@@ -1,0 +1,54 @@
+"""What an audit knows besides the store: the broker's marks, its unflushed tails, a producer's list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from holdfast.cli.client import connected
+from holdfast.cli.client_topics import EARLIEST, LATEST, find_offsets, find_topics
+from holdfast.cli.log_tail import read_tails
+from holdfast.cli.wal import log_directory
+from holdfast.errors import Corrupt
+from holdfast.segment.names import PartitionId
+from holdfast.spark.catalog import TopicPartition
+from holdfast.spark.jobs.audit import BrokerMarks, Evidence, TailBatch
+from holdfast.spark.jobs.audit_expect import read_expected
+from holdfast.spark.store import Store
+
+
+def evidence_of(path: str, store: Store, topics: Sequence[str], bootstrap: str | None, expect: Path | None) -> Evidence:
+    """Everything that was given, or lies beside the store."""
+    wal = _wal_beside(path, store)
+    return Evidence(
+        read_tails=None if wal is None else lambda: _tails(wal),
+        ask_broker=None if bootstrap is None else lambda: asyncio.run(_marks(bootstrap, topics)),
+        acked={} if expect is None else read_expected(expect),
+    )
+
+
+def _wal_beside(path: str, store: Store) -> Path | None:
+    """The write-ahead log of a data directory whose own objects are audited."""
+    wal = Path(path) / "wal"
+    return wal if "://" not in path and Path(store.url) == Path(path).absolute() / "objects" and wal.is_dir() else None
+
+
+def _tails(wal: Path) -> Mapping[PartitionId, Sequence[TailBatch]]:
+    tails = read_tails(log_directory(wal))
+    if tails.problems:
+        raise Corrupt(f"{tails.problems[0]}: `holdfast wal verify` says more")
+    return {
+        home: [TailBatch(each.header, each.crc_ok) for each in rows.above(0)]
+        for home, rows in tails.rows.items()
+        if home.topic_id not in tails.deleted
+    }
+
+
+async def _marks(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:
+    async with connected(bootstrap) as client:
+        found = await find_topics(client, topics or None)
+        wanted = {each.name: each.numbers for each in found}
+        starts = await find_offsets(client, wanted, EARLIEST)
+        ends = await find_offsets(client, wanted, LATEST)
+    return {TopicPartition(*where): BrokerMarks(start, ends[where]) for where, start in starts.items()}

@@ -1,0 +1,102 @@
+"""What the driver sees of a partition before any segment is read: its manifest, its versions, and stray segments.
+
+Names are listed before the manifest is loaded: what is listed and still not in the manifest was put before that, and
+either is being committed at this moment, or was left over, or the manifest that listed it is gone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from holdfast.errors import Corrupt
+from holdfast.io.objects import Objects
+from holdfast.io.versions import Versions, full_before
+from holdfast.segment.manifest import Manifest
+from holdfast.segment.manifest_load import load_newest
+from holdfast.segment.names import PartitionId
+from holdfast.spark.catalog import THREADS, TopicPartition
+from holdfast.spark.jobs.audit_report import Span
+
+_SEGMENT = re.compile(r".*/(\d{20})-(\d{20})-\d+-[0-9a-f]+\.seg")
+
+
+@dataclass
+class Look:
+    """One partition, as the store shows it."""
+
+    where: TopicPartition
+    home: PartitionId
+    manifest: Manifest | None = None
+    problems: list[str] = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)  # Unlisted segments with offsets at or above `flushed`.
+    leftovers: int = 0  # Unlisted segments below.
+
+
+def look_at(objects: Objects, partitions: Iterable[tuple[TopicPartition, PartitionId]], cluster: str) -> list[Look]:
+    """All partitions, many at a time."""
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-audit") as pool:
+        return list(pool.map(lambda each: _look(objects, each[0], each[1], cluster), partitions))
+
+
+def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: str) -> Look:
+    look = Look(where, home)
+    stored = [each.name for each in objects.list(home.segments)]
+    versions = Versions(objects, home.manifests)
+    numbers = [number for each in objects.list(home.manifests) if (number := versions.number(each.name)) is not None]
+    try:
+        loaded = load_newest(versions)
+    except Corrupt as damage:
+        look.problems.append(f"the manifest cannot be read: {damage}")
+        return look
+    if loaded is None:
+        look.problems.append("it has no manifest in the store: the whole partition is gone")
+        look.leftovers = len(stored)
+        return look
+    look.manifest = loaded[0]
+    look.problems += _version_problems(versions, numbers, loaded[0], cluster)
+    _sort_out(look, stored, loaded[0])
+    return look
+
+
+def _version_problems(versions: Versions, numbers: list[int], manifest: Manifest, cluster: str) -> Iterable[str]:
+    if manifest.cluster_id != cluster:
+        yield f"its manifest belongs to cluster {manifest.cluster_id}, the store to cluster {cluster}"
+    there = set(numbers)
+    oldest = min(numbers, default=manifest.version)
+    for number in range(max(oldest, full_before(manifest.version)), manifest.version):
+        if number not in there:
+            yield f"manifest version {number} is missing, though newer ones are there: {versions.name(number)}"
+    hinted = versions._hint()
+    if hinted > manifest.version:
+        yield f"manifest version {hinted} was once the newest; now it is {manifest.version}: the newest ones are gone"
+
+
+def _sort_out(look: Look, stored: list[str], manifest: Manifest) -> None:
+    listed = {each.name for each in manifest.segments}
+    for name in stored:
+        if name not in listed:
+            if offsets_in(name).end > manifest.flushed:
+                look.beyond.append(name)
+            else:
+                look.leftovers += 1
+
+
+def offsets_in(name: str) -> Span:
+    """Which offsets a segment's name promises; none for a name that is not a segment's."""
+    found = _SEGMENT.fullmatch(name)
+    return Span(int(found[1]), int(found[2])) if found else Span(0, 0)
+
+
+def look_again(objects: Objects, look: Look) -> None:
+    """Let go of what was only being committed when we looked."""
+    if not look.beyond or look.manifest is None:
+        return
+    newest = load_newest(Versions(objects, look.home.manifests))
+    if newest is not None:
+        listed = {each.name for each in newest[0].segments}
+        gone = [name for name in look.beyond if offsets_in(name).end <= newest[0].flushed]
+        look.leftovers += sum(name not in listed for name in gone)
+        look.beyond = [name for name in look.beyond if name not in gone]
