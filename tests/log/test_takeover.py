@@ -25,7 +25,8 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.faulty_objects import FailAfter
 from holdfast.io.objects import StoreFailed
 from holdfast.log.errors import WrongStore
-from holdfast.log.journal import Identity, Journal, read_identity
+from holdfast.log.journal import Journal
+from holdfast.log.kept import Identity, read_kept
 from holdfast.segment.errors import HigherEpoch
 from holdfast.segment.names import PartitionId
 from holdfast.wal import Wal
@@ -206,4 +207,4 @@ def test_the_generation_only_rises_whoever_raises_it(tmp_path: Path) -> None:
             with ThreadPoolExecutor(8) as threads:
                 list(threads.map(journal.raise_generation, [*range(highest, highest - 8, -1)]))
             assert journal.identity.generation == highest
-            assert read_identity(wal) == journal.identity
+            assert read_kept(wal) == journal.kept

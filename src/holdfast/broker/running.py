@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -40,12 +40,16 @@ class Surroundings:
     chance: Chance
     calls: Calls
     threaded: bool = True
+    quarantine: Callable[[], Directory] | None = None  # Where tails go that no partition can hold; made when needed.
 
     @classmethod
-    def real(cls, wal_directory: Directory, objects: Objects) -> Surroundings:
+    def real(
+        cls, wal_directory: Directory, objects: Objects, quarantine: Callable[[], Directory] | None = None
+    ) -> Surroundings:
         return cls(
             wal_directory=wal_directory,
             objects=objects,
+            quarantine=quarantine,
             clock=SystemClock(),
             chance=SystemChance(),
             calls=ThreadCalls(),
@@ -83,6 +87,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         threaded=around.threaded,
         background=around.threaded,
         resume_deletes=False,
+        quarantine=around.quarantine,
     )
     try:
         identity = logs.identity

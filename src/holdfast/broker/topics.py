@@ -28,8 +28,10 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
+from holdfast.log.errors import TopicsMissing
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
+from holdfast.log.settings import PartitionSettings
 from holdfast.segment.names import PartitionId
 
 log = logging.getLogger(__name__)
@@ -38,6 +40,7 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 OFFSETS_TOPIC = "__consumer_offsets"
 INTERNAL = frozenset({OFFSETS_TOPIC, "__transaction_state"})
 PARTITIONS_MAX = 10_000  # Of one topic.
+OPENS_AT_A_TIME = 32
 
 
 class TopicNameInvalid(Rejected):
@@ -85,6 +88,7 @@ class Topics:
         self._chance = chance
         self._defaults = defaults
         self._changing = asyncio.Lock()
+        self._opening = asyncio.Semaphore(OPENS_AT_A_TIME)
         self._by_name: dict[str, OpenTopic] = {}
         self._by_id: dict[UUID, OpenTopic] = {}
         self._by_raw_id: dict[bytes, OpenTopic] = {}
@@ -92,26 +96,33 @@ class Topics:
 
     async def open(self) -> None:
         """Open all partitions, and finish what a crash has left half done."""
-        for topic in list(self._metadata.metadata.topics.values()):
+        known = list(self._metadata.metadata.topics.values())
+        missing = self._logs.unopened - {each.topic_id for each in known}
+        if missing:
+            raise TopicsMissing(self._metadata.url, sorted(map(str, missing)))
+        opening = []
+        for topic in known:
             if topic.topic_id in self._logs.deleted:
                 await self._calls.run(self._metadata.commit, delete_topic(topic.topic_id))
             else:
-                self._add(await self._open_topic(topic))
-        for topic_id in self._logs.unopened - set(self._by_id):
-            log.warning("topic %s has batches in the write-ahead log but is not in the metadata: deleted", topic_id)
-            await self._logs.mark_deleted(topic_id)
+                opening.append(topic)
+        for opened in await asyncio.gather(*map(self._open_topic, opening)):
+            self._add(opened)
         self._logs.collect_deleted()
 
     async def _open_topic(self, topic: Topic, known: tuple[PartitionLog | Corrupt, ...] = ()) -> OpenTopic:
         settings = partition_settings(topic.configs, self._defaults)
-        opened: list[PartitionLog | Corrupt] = list(known)
-        for number in range(len(known), topic.partitions):
+        new = range(len(known), topic.partitions)
+        opened = await asyncio.gather(*(self._open_partition(topic, number, settings) for number in new))
+        return OpenTopic(topic, (*known, *opened))
+
+    async def _open_partition(self, topic: Topic, number: int, settings: PartitionSettings) -> PartitionLog | Corrupt:
+        async with self._opening:  # A few at a time: a store answers slowly, but many at once.
             try:
-                opened.append(await self._logs.partition(PartitionId(topic.topic_id, number), settings))
+                return await self._logs.partition(PartitionId(topic.topic_id, number), settings)
             except Corrupt as failure:  # One corrupt partition does not stop the others.
-                log.error("%s-%d cannot be opened: %s", topic.name, number, failure)
-                opened.append(failure)
-        return OpenTopic(topic, tuple(opened))
+                log.error("%s-%d is set aside: %s", topic.name, number, failure)
+                return failure
 
     def _add(self, opened: OpenTopic) -> None:
         self._by_name[opened.topic.name] = opened

@@ -30,6 +30,7 @@ class MetadataLog:
 
     def __init__(self, objects: Objects, cluster_id: str, writer: str, patience: Patience) -> None:
         self._versions = Versions(objects, PREFIX)
+        self.url = objects.url
         self._writer = writer
         self._patience = patience
         self._lock = threading.Lock()

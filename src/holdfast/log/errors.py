@@ -10,11 +10,15 @@ Rejected
 └── WrongStore             the write-ahead log and the store do not belong together
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
+├── DiskFull               the disk's free space is down to the reserve: free some, then try again
 └── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
 Stopped
 └── LogsStopped            the write-ahead log has failed, or the logs are closed
 Corrupt
-└── Diverged               another leader has written the offsets that the write-ahead log holds records for
+├── Diverged               another leader has written the offsets that the write-ahead log holds records for
+├── StoreBehind            the store lacks records that it once had: it is older than the write-ahead log
+├── TopicsMissing          the store knows nothing of topics that the write-ahead log has records of
+└── SetAside               the partition's records are in quarantine until somebody repairs it
 """
 
 from __future__ import annotations
@@ -97,6 +101,19 @@ class ColdReadFailed(Unavailable):
         self.offset = offset
 
 
+class DiskFull(Unavailable):
+    """What is left of the disk is kept for the way back: reads, deletes and the log's own records."""
+
+    def __init__(self, path: str, free_size: int, reserve_size: int) -> None:
+        super().__init__(
+            f"the disk of {path} has {free_size} bytes free, and {reserve_size} are kept in reserve: free some space, "
+            "or delete topics"
+        )
+        self.path = path
+        self.free_size = free_size
+        self.reserve_size = reserve_size
+
+
 class CommitOvertaken(Unavailable):
     """The manifest is not the one that a change was made for."""
 
@@ -125,3 +142,45 @@ class Diverged(Corrupt):
         self.start = start
         self.end = end
         self.epoch = epoch
+
+
+class StoreBehind(Corrupt):
+    """The store was set back, or lost objects: what the write-ahead log has let go of is not there."""
+
+    def __init__(self, path: str, start: int, end: int) -> None:
+        super().__init__(
+            f"partition {path}: offsets [{start}, {end}) are neither in the store nor in the write-ahead log: "
+            "the store is older than the log's purge point; put the newer store back, or let `holdfast repair` accept "
+            "the loss"
+        )
+        self.path = path
+        self.start = start
+        self.end = end
+
+
+class TopicsMissing(Corrupt):
+    """The whole store was set back to a day before these topics were made, or its metadata is lost."""
+
+    def __init__(self, store: str, topic_ids: list[str]) -> None:
+        super().__init__(
+            f"the write-ahead log has records of topics that the store {store} knows nothing of "
+            f"({', '.join(topic_ids)}): it is older than the log; start with the store that belongs to it, or let "
+            "`holdfast repair` accept the loss"
+        )
+        self.store = store
+        self.topic_ids = topic_ids
+
+
+class SetAside(Corrupt):
+    """Acknowledged records of the partition are in a quarantine file, and not in its log."""
+
+    def __init__(self, path: str, start: int, end: int, file: str, why: object = "") -> None:
+        reason = f"{why}; " if why else ""
+        super().__init__(
+            f"partition {path} is set aside: {reason}its offsets [{start}, {end}) of the write-ahead log are in "
+            f"{file}: run `holdfast repair`"
+        )
+        self.path = path
+        self.start = start
+        self.end = end
+        self.file = file

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError, Unavailable
+from holdfast.errors import Fenced, HoldfastError, Unavailable
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 
@@ -57,10 +58,16 @@ class Flusher:
 
     def tick(self) -> None:
         """Start what is due."""
-        self._logs.purge()
+        self._logs.purge(chunks_only=True)
+        self._save_fenced()
         free = self._ground.settings.flushes_max - len(self._running)
         for partition in self.due()[: max(free, 0)]:
             self._start(partition)
+
+    def _save_fenced(self) -> None:
+        for each in self._logs.partitions:
+            if len(each.tail) and isinstance(each.failure, Fenced) and each not in self._running:
+                self._run_for(each, self._logs.save_fenced(each))
 
     def due(self) -> list[PartitionLog]:
         """The partitions to be flushed now, the most pressing first."""
@@ -96,7 +103,10 @@ class Flusher:
         return pressing
 
     def _start(self, partition: PartitionLog) -> None:
-        task = asyncio.ensure_future(self._flush(partition))
+        self._run_for(partition, self._flush(partition))
+
+    def _run_for(self, partition: PartitionLog, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._running[partition] = task
         task.add_done_callback(lambda _: self._running.pop(partition, None))
 
@@ -111,7 +121,7 @@ class Flusher:
         else:
             if self._delays.pop(partition, None):
                 log.info("%s: flushed again", partition.home.path)
-            self._logs.purge()
+            self._logs.purge(chunks_only=True)
 
     def _delay(self, partition: PartitionLog, failure: Exception) -> None:
         settings = self._ground.settings

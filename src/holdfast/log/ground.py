@@ -35,8 +35,8 @@ class Ground:
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
 
-    async def open_manifests(self, home: PartitionId) -> ManifestLog:
-        """The partition's newest manifest; made when there is none."""
+    async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
+        """The partition's newest manifest; if there is none it is made, or NoManifest raised."""
         identity = self.journal.identity
         return await self.calls.run(
             ManifestLog.open,
@@ -45,5 +45,5 @@ class Ground:
             cluster_id=identity.cluster,
             writer=identity.broker,
             patience=self.patience,
-            first_epoch=Epoch(identity.generation),
+            first_epoch=Epoch(identity.generation) if create else None,
         )

@@ -6,48 +6,17 @@ One entry holds one batch. Several appends of one turn of the loop are flushed t
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections import deque
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from holdfast.errors import Corrupt
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
+from holdfast.log.kept import Aside, Identity, Kept, read_kept, save_kept
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
 from holdfast.wal import LogId, Wal
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose write-ahead log this is. Kept in its user data."""
-
-    cluster: str
-    broker: str
-    generation: int  # Rises with every unclean open; leader epochs follow it.
-    version: int = 1
-
-    def encode(self) -> bytes:
-        return json.dumps(asdict(self)).encode()
-
-
-def read_identity(wal: Wal) -> Identity | None:
-    """None when the log is new."""
-    if not wal.state.user_data:
-        return None
-    try:
-        return Identity(**json.loads(wal.state.user_data))
-    except (ValueError, TypeError) as failure:
-        raise Corrupt(f"the write-ahead log does not say whose it is: {failure}") from failure
-
-
-def save_identity(wal: Wal, identity: Identity) -> Identity:
-    """Blocks until it is durable: nothing may happen in a generation that could be forgotten."""
-    wal.save_user_data(identity.encode())
-    wal.sync()
-    return identity
 
 
 class Journal:
@@ -60,10 +29,14 @@ class Journal:
         self._waiting: deque[tuple[int, Callable[[int], None], int]] = deque()  # (index, whom to tell, what)
         self._flush_due = False
         self._failure: Exception | None = None
-        self._raising = threading.Lock()
-        self.identity = identity
+        self._saving = threading.Lock()
+        self.kept = read_kept(wal) or Kept(identity)
         self.on_durable: Callable[[], None] = lambda: None
         self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
+
+    @property
+    def identity(self) -> Identity:
+        return self.kept.identity
 
     @property
     def next_index(self) -> int:
@@ -79,10 +52,18 @@ class Journal:
         return self._wal.on_disk_size()
 
     def raise_generation(self, generation: int) -> None:
-        """Any thread may call: several partitions may be opened at once."""
-        with self._raising:
+        """Blocks until it is durable: nothing may happen in a generation that could be forgotten.
+
+        Any thread may call, here and below: several partitions may be opened at once.
+        """
+        with self._saving:
             if generation > self.identity.generation:
-                self.identity = save_identity(self._wal, replace(self.identity, generation=generation))
+                self.kept = save_kept(self._wal, self.kept.of_generation(generation))
+
+    def set_aside(self, home: PartitionId, aside: Aside) -> None:
+        """Records of a partition are in a file now. Blocks until that is durable."""
+        with self._saving:
+            self.kept = save_kept(self._wal, replace(self.kept, aside={**self.kept.aside, home: aside}))
 
     def append(
         self, kind: int, home: PartitionId, content: Buffer, on_durable: Callable[[int], None], number: int
@@ -144,11 +125,28 @@ class Journal:
             pieces.append(memoryview(found.payload)[begin : begin + size])
         return pieces
 
-    def purge_below(self, index: int) -> None:
-        """Nothing below this entry is needed any more."""
+    def frees_a_chunk(self, index: int) -> bool:
+        """Whether a purge below this entry would give any room back."""
+        return self._wal.frees_a_chunk(index)
+
+    def purge_below(self, index: int, flushed: Mapping[PartitionId, int]) -> bool:
+        """Nothing below this entry is needed any more: the store has all below `flushed`, which is saved first.
+
+        False: not now, another thread is saving something, and the loop never waits for a disk.
+        """
         log_id = self._wal.log_id(index - 1)
-        if log_id is not None:
+        if log_id is None:
+            return True
+        if not self._saving.acquire(blocking=False):
+            return False
+        try:
+            if flushed != self.kept.flushed:
+                self.kept = replace(self.kept, flushed=flushed)
+                self._wal.save_user_data(self.kept.encode())
             self._wal.purge(log_id)
-            if not self._flush_due:
-                self._flush_due = True
-                self._loop.call_soon(self._flush)
+        finally:
+            self._saving.release()
+        if not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+        return True

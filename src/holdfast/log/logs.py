@@ -11,31 +11,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, Self
 from uuid import UUID
 
-from holdfast.errors import HoldfastError, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
-from holdfast.io.objects import Exists, Objects
+from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
 from holdfast.log import entry
-from holdfast.log.errors import LogsStopped, PartitionDeleted, WrongStore
+from holdfast.log.aside import Asides
+from holdfast.log.errors import LogsStopped, PartitionDeleted, StoreBehind
 from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground
-from holdfast.log.journal import Identity, Journal, read_identity, save_identity
+from holdfast.log.identify import identify
+from holdfast.log.journal import Journal
+from holdfast.log.kept import Identity
 from holdfast.log.partition import PartitionLog
+from holdfast.log.quarantine import Quarantine
 from holdfast.log.replay import Replayed, continue_at, replay
 from holdfast.log.room import Room
 from holdfast.log.settings import LogSettings, PartitionSettings
 from holdfast.log.tail import Tail
 from holdfast.log.upkeep import Upkeep
 from holdfast.segment.blocks import BlockCache
+from holdfast.segment.errors import NoManifest
 from holdfast.segment.garbage import collect_topic
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
@@ -43,8 +48,6 @@ from holdfast.wal import Wal, WalSettings
 from holdfast.watermark import Watermark
 
 log = logging.getLogger(__name__)
-
-_CLUSTER = "cluster.json"
 
 
 class Parts(NamedTuple):
@@ -59,7 +62,14 @@ class Parts(NamedTuple):
 class Logs:
     """Use `Logs.open`. Belongs to one event loop."""
 
-    def __init__(self, journal: Journal, parts: Parts, settings: LogSettings, replayed: Replayed) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        parts: Parts,
+        settings: LogSettings,
+        replayed: Replayed,
+        quarantine: Quarantine | None = None,
+    ) -> None:
         objects, calls, clock, chance = parts
         blocks = BlockCache(objects, settings.cache_size_max, executor=calls.executor)
         patience = Patience(clock, chance, calls.block)
@@ -69,6 +79,9 @@ class Logs:
         )
         self._use = replayed.use
         self._replayed = replayed.tails  # Of partitions nobody has opened yet.
+        self._strays = replayed.strays
+        self._asides = Asides(self._ground, quarantine)
+        self._asides.forget_saved(self._replayed, self._strays)
         self._deleting = replayed.deleted
         self._marking: dict[UUID, Watermark] = {}  # Topics whose deletion is not durable yet.
         self._leaving: dict[UUID, list[PartitionLog]] = {}  # Partitions of deleted topics; a flush may be under way.
@@ -99,8 +112,11 @@ class Logs:
         threaded: bool = True,
         background: bool = True,
         resume_deletes: bool = True,
+        quarantine: Callable[[], Directory] | None = None,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
+
+        Tails of partitions that cannot be opened go to `quarantine`; without one they stay in the write-ahead log.
 
         Without `resume_deletes`, objects of deleted topics stay until `collect_deleted` is called: whoever keeps a list
         of topics elsewhere strikes them there first.
@@ -116,9 +132,10 @@ class Logs:
             Wal.open, wal_directory, wal_settings, clock=parts.clock, chance=parts.chance, threaded=threaded
         )
         try:
-            journal = Journal(wal, await run(_identify, wal, objects, parts.chance))
+            journal = Journal(wal, await run(identify, wal, objects, parts.chance))
             replayed = await run(replay, wal, settings.tail_size_max // 2, parts.clock.now_ms())
-            logs = cls(journal, parts, settings, replayed)
+            kept_aside = Quarantine(quarantine, parts.chance) if quarantine else None
+            logs = cls(journal, parts, settings, replayed, kept_aside)
         except BaseException:
             wal.close()
             raise
@@ -144,11 +161,35 @@ class Logs:
         return await asyncio.shield(self._opening[home])
 
     async def _open_partition(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
-        manifests = await self._ground.open_manifests(home)
-        journal, manifest = self._ground.journal, manifests.manifest
+        try:
+            self._asides.check(home)
+            partition = await self._open_sound(home, settings)
+        except Corrupt as failure:
+            tails = [each[home] for each in (self._strays, self._replayed) if home in each]
+            aside = await self._asides.save(home, tails, failure)
+            if aside is None:
+                raise
+            raise aside from failure
+        self._check_alive()
+        if home.topic_id in self._deleting:
+            raise PartitionDeleted(home.path)
+        self._replayed.pop(home, None)
+        self._partitions[home] = partition
+        return partition
+
+    async def _open_sound(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+        journal = self._ground.journal
+        tail, mark = self._replayed.get(home) or Tail(self._use), journal.kept.flushed.get(home, 0)
+        start = tail.first.base if tail.first is not None else 0
+        try:
+            manifests = await self._ground.open_manifests(home, create=mark == start == 0)
+        except NoManifest as missing:
+            raise StoreBehind(home.path, 0, start or mark) from missing
+        manifest = manifests.manifest
         taken_over = manifest.stamp.writer != journal.identity.broker
-        tail = self._replayed.get(home) or Tail(self._use)
-        continue_at(tail, manifest)
+        continue_at(tail, manifest, self._strays.get(home), mark)
+        if home in self._strays:
+            self._strays.pop(home).clear()
         if manifest.epoch > journal.identity.generation or (
             taken_over and manifest.epoch == journal.identity.generation
         ):
@@ -158,12 +199,13 @@ class Logs:
         partition.epochs.note(journal.identity.generation, partition.marks.log_end)
         if taken_over:
             await partition.take_over()
-        self._check_alive()
-        if home.topic_id in self._deleting:
-            raise PartitionDeleted(home.path)
-        self._replayed.pop(home, None)
-        self._partitions[home] = partition
         return partition
+
+    async def save_fenced(self, partition: PartitionLog) -> None:
+        """What another leader's writing has made homeless goes to quarantine."""
+        aside = await self._asides.save(partition.home, [partition.tail], partition.failure or Corrupt("fenced"))
+        if aside is not None:
+            log.error("%s", aside)
 
     @property
     def identity(self) -> Identity:
@@ -191,8 +233,9 @@ class Logs:
 
     @property
     def unopened(self) -> set[UUID]:
-        """Topics that the write-ahead log has batches of, and of which some partition is not open."""
-        return {home.topic_id for home in self._replayed}
+        """Topics that the write-ahead log has or had batches of, and of which some partition is not open."""
+        known = [*self._replayed, *self._ground.journal.kept.flushed]
+        return {home.topic_id for home in known if home not in self._partitions} - self.deleted
 
     async def mark_deleted(self, topic_id: UUID) -> None:
         """From here on the topic is deleted, durably; its objects stay until `collect_deleted`."""
@@ -205,8 +248,9 @@ class Logs:
         self._leaving.setdefault(topic_id, []).extend(leaving)
         for partition in leaving:
             partition.delete()
-        for each in [each for each in self._replayed if each.topic_id == topic_id]:
-            self._replayed.pop(each).clear()
+        for tails in (self._replayed, self._strays):
+            for each in [each for each in tails if each.topic_id == topic_id]:
+                tails.pop(each).clear()
         await durable.reached(1)
         self._marking.pop(topic_id, None)
 
@@ -252,20 +296,36 @@ class Logs:
         self._room.update()
         self._flusher.wake()
 
-    def purge(self) -> None:
-        """Let the write-ahead log go below the oldest entry that anything still needs."""
-        needed = self._ground.journal.next_index
+    def purge(self, *, chunks_only: bool = False) -> None:
+        """Let the write-ahead log go below the oldest entry that anything still needs.
+
+        With `chunks_only` only if that frees a chunk: each purge saves the marks of all partitions.
+        """
+        journal = self._ground.journal
+        needed = journal.next_index
         for tail in self.tails():
             if tail.first is not None:
                 needed = min(needed, tail.first.index)
         needed = min([needed, *(index for index in self._deleting.values() if index >= 0)])
-        if needed > self._purged_below and self._failure is None:
+        if needed <= self._purged_below or self._failure is not None:
+            return
+        if chunks_only and not journal.frees_a_chunk(needed):
+            return
+        if journal.purge_below(needed, self._flushed()):
             self._purged_below = needed
-            self._ground.journal.purge_below(needed)
+
+    def _flushed(self) -> dict[PartitionId, int]:
+        """How far the store has come, of every partition that is not deleted."""
+        before = self._ground.journal.kept.flushed
+        flushed = {home: mark for home, mark in before.items() if home.topic_id not in self._deleting}
+        for home, partition in self._partitions.items():
+            if partition.marks.flushed:
+                flushed[home] = partition.marks.flushed
+        return flushed
 
     def tails(self) -> list[Tail]:
         """All tails, also of partitions nobody has opened."""
-        return [*(each.tail for each in self._partitions.values()), *self._replayed.values()]
+        return [*(each.tail for each in self._partitions.values()), *self._replayed.values(), *self._strays.values()]
 
     # The end
 
@@ -331,27 +391,3 @@ class Logs:
     def failure(self) -> Exception | None:
         """What stopped the logs, if anything did."""
         return self._failure
-
-
-def _identify(wal: Wal, objects: Objects, chance: Chance) -> Identity:
-    """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation."""
-    identity = read_identity(wal)
-    if identity is not None and not wal.opened.clean:
-        # Durable before anything else can fail: the next open may find the log closed, and see nothing unclean.
-        identity = replace(identity, generation=identity.generation + 1)
-        save_identity(wal, identity)
-    cluster = _cluster_of(objects, identity.cluster if identity else f"{chance.bits(128):032x}")
-    if identity is None:
-        return save_identity(wal, Identity(cluster, f"{chance.bits(128):032x}", 1))
-    if identity.cluster != cluster:
-        raise WrongStore(identity.cluster, cluster, objects.url)
-    return identity
-
-
-def _cluster_of(objects: Objects, cluster: str) -> str:
-    """The cluster's id in the store; written there when it has none."""
-    try:
-        objects.put_if_absent(_CLUSTER, [json.dumps({"version": 1, "cluster": cluster}).encode()])
-    except Exists:
-        return str(json.loads(objects.get(_CLUSTER))["cluster"])
-    return cluster

@@ -279,6 +279,11 @@ class PartitionLog:
     def is_alive(self) -> bool:
         return self._failure is None
 
+    @property
+    def failure(self) -> Exception | None:
+        """What stopped it, if anything did."""
+        return self._failure
+
     def fail(self, failure: Exception) -> None:
         """Stop for good: everybody who waits is told, and everybody who comes later."""
         if self._failure is None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from holdfast.errors import Corrupt
 from holdfast.log import entry
 from holdfast.log.epochs import Epochs
-from holdfast.log.errors import Diverged
+from holdfast.log.errors import Diverged, StoreBehind
 from holdfast.log.tail import MemoryUse, Tail, TailBatch
 from holdfast.record.batch import split
 from holdfast.segment.manifest import Manifest
@@ -21,6 +20,7 @@ class Replayed:
     """What was in the write-ahead log."""
 
     tails: dict[PartitionId, Tail] = field(default_factory=dict)
+    strays: dict[PartitionId, Tail] = field(default_factory=dict)  # Before a place where offsets do not go on.
     deleted: dict[UUID, int] = field(default_factory=dict)  # Topic id → index of the entry that says so.
     use: MemoryUse = field(default_factory=MemoryUse)
 
@@ -35,8 +35,9 @@ def replay(wal: Wal, memory_max: int, now_ms: int) -> Replayed:
             replayed.deleted[content.home.topic_id] = found.log_id.index
         elif content.kind == entry.BATCHES:
             _add(replayed, content, found.log_id.index, memory_max, now_ms)
-    for home in [home for home in replayed.tails if home.topic_id in replayed.deleted]:
-        replayed.tails.pop(home).clear()
+    for found_tails in (replayed.tails, replayed.strays):
+        for home in [home for home in found_tails if home.topic_id in replayed.deleted]:
+            found_tails.pop(home).clear()
     return replayed
 
 
@@ -47,21 +48,31 @@ def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: in
         data = None
         if replayed.use.size < memory_max:
             data = memoryview(bytes(batch))  # A copy, so that no large read buffer is held for a small batch.
+        if tail.end not in (None, header.base_offset):
+            # Another leader had the partition in between. What we wrote before is ours only if it is in segments.
+            replayed.strays.setdefault(content.home, Tail(replayed.use)).move_from(tail)
         tail.add(TailBatch(header, data, index, start, now_ms))
         start += header.size
 
 
-def continue_at(tail: Tail, manifest: Manifest) -> None:
-    """Drop what is in segments already. What is left must go on exactly there."""
+def continue_at(tail: Tail, manifest: Manifest, stray: Tail | None = None, mark: int = 0) -> None:
+    """Drop what is in segments already. What is left must go on exactly there.
+
+    Below `mark` the store once had everything: it may not be behind that, unless the tail still has what is missing.
+    """
     path, flushed = manifest.home.path, manifest.flushed
-    _check_ours(tail, manifest)
+    for each in (stray, tail) if stray is not None else (tail,):
+        _check_ours(each, manifest)
+    stray_end = max((each.end for each in stray or ()), default=0)
+    if stray_end > flushed:
+        raise Diverged(path, flushed, stray_end, manifest.epoch)
+    first = next((each.base for each in tail if each.end > flushed), None)
+    if first is not None and first > flushed:
+        raise StoreBehind(path, flushed, first)
+    end = max(tail.end or 0, flushed)
+    if end < mark:
+        raise StoreBehind(path, end, mark)
     tail.release(flushed)
-    first = tail.first
-    if first is not None and first.base != flushed:
-        raise Corrupt(
-            f"partition {path}: offsets [{flushed}, {first.base}) are neither in the store nor in the write-ahead log: "
-            "the store is older than the log's purge point"
-        )
 
 
 def _check_ours(tail: Tail, manifest: Manifest) -> None:

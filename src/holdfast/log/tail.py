@@ -71,6 +71,19 @@ class Tail:
     def first(self) -> TailBatch | None:
         return self._batches[0] if self._batches else None
 
+    @property
+    def end(self) -> int | None:
+        """Behind its last offset; None when there is none."""
+        return self._batches[-1].end if self._batches else None
+
+    def move_from(self, other: Tail) -> None:
+        """Take over all batches of another tail, which need not follow ours."""
+        self._bases += other._bases
+        self._batches += other._batches
+        self.size += other.size
+        self.memory_size += other.memory_size
+        other._bases, other._batches, other._spilled, other.size, other.memory_size = [], [], 0, 0, 0
+
     def add(self, batch: TailBatch) -> None:
         assert not self._batches or self._batches[-1].end == batch.base, "a tail has no gaps"
         self._bases.append(batch.base)

@@ -167,6 +167,11 @@ class Wal:
                 self._rounds.pending()[-1].freed += self._index.take_purged(state.first_index)
             return position
 
+    def frees_a_chunk(self, index: int) -> bool:
+        """Whether a purge of all below `index` would free a chunk."""
+        with self._lock:
+            return len(self._index.chunks) > 1 and self._index.chunks[1].first_index <= index
+
     def commit(self, log_id: LogId) -> Position:
         """Record how far the entries are committed."""
         with self._lock:

@@ -1,0 +1,55 @@
+"""Whose write-ahead log and whose store it is: both carry the cluster's id, and must carry the same one."""
+
+from __future__ import annotations
+
+import json
+
+from holdfast.errors import Corrupt
+from holdfast.io.chance import Chance
+from holdfast.io.objects import Exists, Objects
+from holdfast.io.store_errors import NewerFormat
+from holdfast.log.errors import WrongStore
+from holdfast.log.kept import Identity, Kept, read_kept, save_kept
+from holdfast.wal import Wal
+
+CLUSTER = "cluster.json"
+_VERSION = 1
+
+
+def identify(wal: Wal, objects: Objects, chance: Chance) -> Identity:
+    """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation."""
+    kept = read_kept(wal)
+    if kept is not None and not wal.opened.clean:
+        # Durable before anything else can fail: the next open may find the log closed, and see nothing unclean.
+        kept = save_kept(wal, kept.of_generation(kept.identity.generation + 1))
+    cluster = _cluster_of(objects, kept.identity.cluster if kept else f"{chance.bits(128):032x}")
+    if kept is None:
+        return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", 1))).identity
+    if kept.identity.cluster != cluster:
+        raise WrongStore(kept.identity.cluster, cluster, objects.url)
+    return kept.identity
+
+
+def _cluster_of(objects: Objects, cluster: str) -> str:
+    """The cluster's id in the store; written there when it has none."""
+    try:
+        objects.put_if_absent(CLUSTER, [encode_cluster(cluster)])
+    except Exists:
+        return decode_cluster(objects.get(CLUSTER))
+    return cluster
+
+
+def encode_cluster(cluster: str) -> bytes:
+    return json.dumps({"version": _VERSION, "cluster": cluster}).encode()
+
+
+def decode_cluster(data: bytes) -> str:
+    """The cluster's id, as the store says it."""
+    try:
+        body = json.loads(data)
+        version, cluster = int(body["version"]), str(body["cluster"])
+    except (ValueError, TypeError, KeyError) as failure:
+        raise Corrupt(f"{CLUSTER} does not say which cluster the store belongs to: {failure!r}") from failure
+    if version > _VERSION:
+        raise NewerFormat(CLUSTER, version, _VERSION)
+    return cluster
