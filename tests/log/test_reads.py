@@ -231,6 +231,7 @@ async def test_where_a_read_was_served_from(caplog: pytest.LogCaptureFixture) ->
     said = [record.getMessage() for record in caplog.records]
     assert [each.rpartition(" ")[2] for each in said] == ["buffer", "in-flight", "store", "cache", "spilled"]
     assert all(HOME.path in each for each in said)
+    assert {place: time.count for place, time in partition.ground.read_times.items()} == reads
 
 
 @in_loop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
 from holdfast.log.journal import Journal
 from holdfast.log.settings import LogSettings
+from holdfast.measure import Histogram
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
@@ -34,6 +35,7 @@ class Ground:
     on_change: Callable[[], None]  # A tail has grown or shrunk.
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
+    read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
 
     async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
         """The partition's newest manifest; if there is none it is made, or NoManifest raised."""

@@ -16,7 +16,7 @@ from holdfast.log.errors import LogsStopped
 from holdfast.log.kept import Aside, Identity, Kept, read_kept, save_kept
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
-from holdfast.wal import LogId, Wal
+from holdfast.wal import LogId, Stat, Wal
 
 
 class Journal:
@@ -50,6 +50,10 @@ class Journal:
     def size(self) -> int:
         """Bytes on disk."""
         return self._wal.on_disk_size()
+
+    def stat(self) -> Stat:
+        """Figures about the write-ahead log."""
+        return self._wal.stat()
 
     def raise_generation(self, generation: int) -> None:
         """Blocks until it is durable: nothing may happen in a generation that could be forgotten.

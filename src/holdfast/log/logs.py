@@ -37,6 +37,7 @@ from holdfast.log.quarantine import Quarantine
 from holdfast.log.replay import Replayed, continue_at, replay
 from holdfast.log.room import Room
 from holdfast.log.settings import LogSettings, PartitionSettings
+from holdfast.log.stat import LogsStat
 from holdfast.log.tail import Tail
 from holdfast.log.upkeep import Upkeep
 from holdfast.segment.blocks import BlockCache
@@ -381,6 +382,12 @@ class Logs:
         await self._failed.wait()
         assert self._failure is not None
         return self._failure
+
+    def stat(self) -> LogsStat:
+        """Figures about the write-ahead log, the cache, reads and memory."""
+        ground = self._ground
+        cache = ground.reader.blocks.counters()
+        return LogsStat(ground.journal.stat(), cache, ground.read_times, self._use.size, self.has_room)
 
     @property
     def has_room(self) -> bool:

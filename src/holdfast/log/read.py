@@ -70,6 +70,8 @@ class Reading:
     def __init__(self, partition: PartitionLog) -> None:
         self._partition = partition
         self._reads = partition.ground.reads
+        self._times = partition.ground.read_times
+        self._now = partition.ground.clock.monotonic
 
     async def read(self, offset: int, max_records: int | None, max_bytes: int, *, committed: bool) -> Read:
         partition = self._partition
@@ -131,25 +133,28 @@ class Reading:
             if batch.base >= limit or not budget.grant(batch.size, batch.record_count):
                 break
             taken.append(batch)
-        self._count_tail(taken)
+        place, began = self._place_of(taken), self._now()
         buffers = await self._partition.bytes_of(taken)
+        if taken:
+            self._note(place, taken[0].base, began)
         end = taken[-1].end if taken else offset
         size, records = sum(each.size for each in taken), sum(each.record_count for each in taken)
         return SegmentRead(buffers, Offset(end), size, len(taken), records, cached=True)
 
-    def _count_tail(self, batches: list[TailBatch]) -> None:
-        if not batches:
-            return
-        partition = self._partition
-        place = "in-flight" if batches[0].base < partition.flushing_end else "buffer"
-        if batches[0].data is None:
-            place = "spilled"
+    def _place_of(self, batches: list[TailBatch]) -> str:
+        if batches and batches[0].data is None:
+            return "spilled"
+        return "in-flight" if batches and batches[0].base < self._partition.flushing_end else "buffer"
+
+    def _note(self, place: str, offset: int, began: float) -> None:
         self._reads[place] += 1
-        log.debug("%s: read at %d served from %s", partition.home.path, batches[0].base, place)
+        self._times[place].add(self._now() - began)
+        log.debug("%s: read at %d served from %s", self._partition.home.path, offset, place)
 
     async def _from_segments(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
         partition = self._partition
         self._check_range(offset)
+        began = self._now()
         info = partition.manifest.segments.holding(offset)
         assert info is not None, "the manifest tiles what is flushed"
         reader, limits = partition.ground.reader, {"max_records": budget.records_left, "end": limit}
@@ -167,9 +172,7 @@ class Reading:
             raise ColdReadFailed(partition.home.path, offset, failure) from failure
         if found.batch_count and not budget.grant(found.size, found.record_count):
             return SegmentRead([], Offset(offset), 0, 0, 0, cached=found.cached)
-        place = "cache" if found.cached else "store"
-        self._reads[place] += 1
-        log.debug("%s: read at %d served from %s", partition.home.path, offset, place)
+        self._note("cache" if found.cached else "store", offset, began)
         return found
 
 

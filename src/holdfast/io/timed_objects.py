@@ -1,0 +1,84 @@
+"""An object store that times what is asked of another one: for metrics."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from holdfast.errors import Unavailable
+from holdfast.io.clock import Clock
+from holdfast.io.objects import ObjectInfo, Objects
+from holdfast.measure import Histogram
+from holdfast.types import Buffer
+
+
+class StoreTimes:
+    """What was asked, by operation and by the kind of object: the first part of its name, such as `segments`."""
+
+    def __init__(self) -> None:
+        self.times: defaultdict[tuple[str, str], Histogram] = defaultdict(Histogram)
+        self.failures: Counter[tuple[str, str]] = Counter()
+        self.sizes: Counter[str] = Counter()  # Bytes by operation: put and get.
+
+
+class TimedObjects:
+    """Passes every call on to `inner`. A listing is timed up to its first name. Any thread may call."""
+
+    def __init__(self, inner: Objects, clock: Clock, seen: StoreTimes) -> None:
+        self.url = inner.url
+        self._inner = inner
+        self._clock = clock
+        self._seen = seen
+        self._lock = threading.Lock()
+
+    def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:
+        with self._timed("put", name):
+            self._inner.put_if_absent(name, data)
+        self._add_size("put", sum(map(len, data)))
+
+    def put(self, name: str, data: Sequence[Buffer]) -> None:
+        with self._timed("put", name):
+            self._inner.put(name, data)
+        self._add_size("put", sum(map(len, data)))
+
+    def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        with self._timed("get", name):
+            data = self._inner.get(name, start, end)
+        self._add_size("get", len(data))
+        return data
+
+    def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
+        infos = self._inner.list(prefix, after)
+        with self._timed("list", prefix):
+            first = next(infos, None)
+        if first is not None:
+            yield first
+            yield from infos
+
+    def delete(self, name: str) -> None:
+        with self._timed("delete", name):
+            self._inner.delete(name)
+
+    def size(self, name: str) -> int:
+        with self._timed("size", name):
+            return self._inner.size(name)
+
+    @contextmanager
+    def _timed(self, operation: str, name: str) -> Iterator[None]:
+        asked = operation, name.partition("/")[0]
+        began = self._clock.monotonic()
+        try:
+            yield
+        except Unavailable:
+            with self._lock:
+                self._seen.failures[asked] += 1
+            raise
+        finally:
+            with self._lock:
+                self._seen.times[asked].add(self._clock.monotonic() - began)
+
+    def _add_size(self, operation: str, size: int) -> None:
+        with self._lock:
+            self._seen.sizes[operation] += size

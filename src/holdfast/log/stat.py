@@ -1,0 +1,21 @@
+"""How all logs of a broker are now: for metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from holdfast.measure import Histogram
+from holdfast.segment.shelf import ShelfCounters
+from holdfast.wal import Stat
+
+
+@dataclass(frozen=True, slots=True)
+class LogsStat:
+    """Figures of one moment."""
+
+    wal: Stat
+    cache: ShelfCounters
+    reads: Mapping[str, Histogram]  # By place; still counting.
+    tail_memory_size: int  # Bytes of tails in memory.
+    has_room: bool  # Producers are not held back.

@@ -1,0 +1,48 @@
+"""Figures that cost next to nothing to keep: an add, or a look-up in a short list. Who reads them pays for the rest."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TypeAlias
+
+# Seconds, from a write into memory to a store that does not answer. One list for all, so that they can be compared.
+BOUNDS = (
+    *(0.0001, 0.00025, 0.0005),
+    *(0.001, 0.0025, 0.005),
+    *(0.01, 0.025, 0.05),
+    *(0.1, 0.25, 0.5),
+    *(1.0, 2.5, 5.0, 10.0),
+)
+
+
+class Histogram:
+    """How long something took: so many up to each bound, and the time of all together. One thread at a time adds."""
+
+    __slots__ = ("counts", "seconds")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS) + 1)  # The last is for what took longer than every bound.
+        self.seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[bisect_left(BOUNDS, seconds)] += 1
+        self.seconds += seconds
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts)
+
+
+class ApiCounts:
+    """The requests of one API."""
+
+    __slots__ = ("received_size", "requests", "sent_size", "time")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.received_size = 0  # Bytes of requests.
+        self.sent_size = 0  # Bytes of answers.
+        self.time = Histogram()  # From a request's arrival to its answer; of those that were answered.
+
+
+Traffic: TypeAlias = dict[str, ApiCounts]  # By the API's name.
