@@ -77,7 +77,8 @@ class Pair:
         try:
             found = self.table.find_repeat(header)
         except (SequenceGap, SequenceOld, ProducerEpochOld, TransactionMismatch) as failure:
-            assert _TOLD[type(failure)] == expected
+            told = _TOLD[type(failure)]
+            assert told == expected
             return
         if found is not None:
             assert isinstance(expected, PlainBatch)

@@ -2,12 +2,14 @@
 
 plain:     string = | size i16, -1 for null | utf-8 |, bytes = | size i32, -1 for null | … |, array = | count i32 | … |
 flexible:  string, bytes, array = | size or count + 1 as unsigned varint, 0 for null | … |, each struct ends with
-           tagged fields = | count uvarint | tag uvarint | size uvarint | … |, which are skipped here.
+           tagged fields = | count uvarint | tag uvarint | size uvarint | … |.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
+from uuid import UUID
 
 _VARINT_BITS_MAX = 35
 
@@ -28,6 +30,9 @@ class Reader:
     def left(self) -> int:
         return len(self._data) - self._at
 
+    def i8(self) -> int:
+        return int.from_bytes(self._take(1), "big", signed=True)
+
     def i16(self) -> int:
         return int.from_bytes(self._take(2), "big", signed=True)
 
@@ -36,6 +41,9 @@ class Reader:
 
     def i64(self) -> int:
         return int.from_bytes(self._take(8), "big", signed=True)
+
+    def uuid(self) -> UUID:
+        return UUID(bytes=bytes(self._take(16)))
 
     def nullable_string(self) -> str | None:
         size = self._uvarint() - 1 if self.flexible else self.i16()
@@ -61,10 +69,15 @@ class Reader:
 
     def end_struct(self) -> None:
         """Skip the tagged fields, if there can be any."""
-        if self.flexible:
-            for _ in range(self._uvarint()):
-                self._uvarint()
-                self._take(self._uvarint())
+        self.tagged()
+
+    def tagged(self) -> dict[int, memoryview]:
+        """The tagged fields at the end of a struct, by number."""
+        found = {}
+        for _ in range(self._uvarint() if self.flexible else 0):
+            number = self._uvarint()
+            found[number] = self._take(self._uvarint())
+        return found
 
     def _uvarint(self) -> int:
         number = 0
@@ -93,3 +106,34 @@ def string(text: str | None) -> bytes:
 def bytes_field(data: bytes) -> bytes:
     """Bytes in the plain form."""
     return struct.pack(">i", len(data)) + data
+
+
+def uvarint(number: int) -> bytes:
+    """A number in as few bytes as it needs."""
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    data.append(number)
+    return bytes(data)
+
+
+def compact_string(text: str | None) -> bytes:
+    """A text, or null, in the flexible form."""
+    return b"\0" if text is None else compact_bytes(text.encode())
+
+
+def compact_bytes(data: bytes) -> bytes:
+    """Bytes in the flexible form."""
+    return uvarint(len(data) + 1) + data
+
+
+def compact_count(count: int) -> bytes:
+    """The count of an array in the flexible form."""
+    return uvarint(count + 1)
+
+
+def tagged_fields(fields: Mapping[int, bytes]) -> bytes:
+    """The end of a struct in the flexible form."""
+    parts = [uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items())]
+    return uvarint(len(parts)) + b"".join(parts)

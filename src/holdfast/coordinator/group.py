@@ -88,15 +88,19 @@ class ClassicGroup:
 
         return self._run(ticket, now, go)
 
-    def check_commit(self, caller: Caller, now: int) -> None:
-        """Raise if these offsets must not be committed. A commit is a sign of life."""
+    def check_commit(self, caller: Caller, now: int, *, in_transaction: bool = False) -> None:
+        """Raise if these offsets must not be committed. A commit is a sign of life.
+
+        In a transaction a member of this generation commits what it has read before, also while the next assignment is
+        being made: producers know of no answer that would let them try again.
+        """
         self._check_alive()
         if caller.generation < 0 and self.state is GroupState.EMPTY:
             return  # Somebody who keeps offsets here, and assigns partitions without us.
         if caller == Caller():
             raise UnknownMember(self.id, "")
         member = self._check(caller)
-        if self.state is GroupState.COMPLETING:
+        if self.state is GroupState.COMPLETING and not in_transaction:
             raise RebalanceInProgress(self.id)
         self._cycle.touch(member, now)
 

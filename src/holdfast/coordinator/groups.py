@@ -44,10 +44,13 @@ from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, OffsetTo
 from holdfast.coordinator.settings import GroupSettings
 from holdfast.coordinator.shard import Shard, Surroundings
 from holdfast.coordinator.timers import Alarm, LoopAlarm, Timers
+from holdfast.coordinator.transaction import Producer
+from holdfast.coordinator.transaction_offsets import append_end, append_offsets
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
+from holdfast.record.marker import Marker
 
 _LOADS_MAX = 8  # Internal partitions read at the same time.
 
@@ -169,6 +172,17 @@ class GroupCoordinator:
                 raise WrongGeneration(group_id, caller.generation, 0)
             hosted = await self._find_or_create(group_id)
         await self._check_commit(hosted, caller)
+        refused, changes = self._changes(offsets, is_there)
+        if changes:
+            await hosted.change_offsets(changes)
+        else:
+            shard.drop_if_unused(hosted)
+        return refused
+
+    def _changes(
+        self, offsets: Mapping[TopicPartition, OffsetToCommit], is_there: Callable[[str], bool]
+    ) -> tuple[dict[TopicPartition, Rejected | None], dict[TopicPartition, CommittedOffset]]:
+        """Which offsets are refused, and the others as they are to be stored."""
         refused = {
             partition: self._refusal(each) if is_there(partition.topic) else TopicUnknown(partition.topic)
             for partition, each in offsets.items()
@@ -179,15 +193,11 @@ class GroupCoordinator:
             for partition, each in offsets.items()
             if refused[partition] is None
         }
-        if changes:
-            await hosted.change_offsets(changes)
-        else:
-            shard.drop_if_unused(hosted)
-        return refused
+        return refused, changes
 
-    async def _check_commit(self, hosted: HostedGroup, caller: Caller) -> None:
+    async def _check_commit(self, hosted: HostedGroup, caller: Caller, *, in_transaction: bool = False) -> None:
         try:
-            hosted.group.check_commit(caller, self.timers.now())
+            hosted.group.check_commit(caller, self.timers.now(), in_transaction=in_transaction)
         except HoldfastError:
             await hosted.settled()
             raise
@@ -197,6 +207,42 @@ class GroupCoordinator:
         if size > self._settings.offset_metadata_size_max:
             return OffsetMetadataTooLarge(size, self._settings.offset_metadata_size_max)
         return None
+
+    async def commit_in_transaction(
+        self,
+        group_id: str,
+        caller: Caller,
+        producer: Producer,
+        offsets: Mapping[TopicPartition, OffsetToCommit],
+        *,
+        enlist: Callable[[], None],
+        is_there: Callable[[str], bool] = lambda topic: True,  # noqa: ARG005
+    ) -> dict[TopicPartition, Rejected | None]:
+        """Durable on return, except where an error stands; the offsets count once the transaction is committed.
+
+        `enlist` makes the internal partition part of the transaction, or raises. It and `is_there` are called when
+        there is no wait left before the append.
+        """
+        shard = self._shard(group_id)
+        await shard.writer.room()
+        hosted = await self._find(group_id)
+        if hosted is None:
+            if caller.generation >= 0:
+                raise WrongGeneration(group_id, caller.generation, 0)
+            hosted = await self._find_or_create(group_id)
+        if caller != Caller():
+            await self._check_commit(hosted, caller, in_transaction=True)
+        refused, changes = self._changes(offsets, is_there)
+        enlist()
+        if changes:
+            await append_offsets(shard, hosted, producer, changes, self._clock.now_ms())
+        else:
+            shard.drop_if_unused(hosted)
+        return refused
+
+    def end_transaction(self, partition: int, marker: Marker) -> None:
+        """A transaction ends in an internal partition: its offsets count, or never will, once that is durable."""
+        append_end(self._shards[partition], marker)
 
     async def fetch_offsets(
         self, group_id: str, partitions: Collection[TopicPartition] | None = None, *, require_stable: bool = False

@@ -11,21 +11,38 @@ from holdfast.coordinator.records import GroupKey, OffsetKey, UnknownKey, decode
 from holdfast.log.partition import PartitionLog
 from holdfast.record.batch import BatchHeader, split
 from holdfast.record.errors import stored
-from holdfast.record.marker import MarkerKind, read_marker
 from holdfast.record.records import Record, read_records
+from holdfast.segment.sieve import AbortedIndex
 
 log = logging.getLogger(__name__)
 
 _READ_SIZE_MAX = 1 << 20  # Bytes at a time, so that others get their turn.
 
 
+class Decided:
+    """What became of transactions. Markers do not tell: compaction may let go of one before what it has committed."""
+
+    def __init__(self, partition: PartitionLog) -> None:
+        marks = partition.marks
+        self._aborted = AbortedIndex(partition.aborted(marks.log_start, marks.log_end))
+        self._open = partition.producers.open_transactions()
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        return self._aborted.holds(header)
+
+    def is_open(self, header: BatchHeader) -> bool:
+        start = self._open.get(header.producer_id)
+        return header.is_transactional and start is not None and header.base_offset >= start
+
+
 class Loaded:
     """Groups and offsets, as the records so far have them."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, decided: Decided) -> None:
         self._place = place
+        self._decided = decided
         self._skipped: dict[int, int] = {}  # Kinds of keys that are not understood, and how many of each.
-        self._open: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
+        self.undecided: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
         self.images: dict[str, GroupImage] = {}
         self.offsets: dict[str, OffsetTable] = {}
 
@@ -42,10 +59,7 @@ class Loaded:
                     self._add_batch(header, batch)
 
     def _add_batch(self, header: BatchHeader, batch: memoryview) -> None:
-        if header.is_control:
-            marker = read_marker(batch)
-            for group_id in self._open.pop(marker.producer_id, ()):
-                self.offsets[group_id].decide(marker.producer_id, commit=marker.kind == MarkerKind.COMMIT)
+        if header.is_control or self._decided.is_aborted(header):
             return
         for record in read_records(batch):
             self._add_record(header, record)
@@ -69,9 +83,9 @@ class Loaded:
         table = self.offsets.setdefault(key.group_id, OffsetTable())
         value = None if record.value is None else decode_offset(record.value)
         at = record.offset or 0
-        if header.is_transactional and value is not None:
+        if value is not None and self._decided.is_open(header):
             table.apply_pending(header.producer_id, {key.partition: value}, at)
-            self._open.setdefault(header.producer_id, set()).add(key.group_id)
+            self.undecided.setdefault(header.producer_id, set()).add(key.group_id)
         else:
             table.apply({key.partition: value}, at)
 
@@ -83,7 +97,7 @@ class Loaded:
 
 async def load(partition: PartitionLog, place: str) -> Loaded:
     """Read a whole internal partition."""
-    loaded = Loaded(place)
+    loaded = Loaded(place, Decided(partition))
     offset = partition.marks.log_start
     while True:
         found = await partition.read(offset, None, _READ_SIZE_MAX)

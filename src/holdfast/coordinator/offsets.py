@@ -61,22 +61,26 @@ class OffsetTable:
                 continue
             self._durable.pop(partition, None)
             for pending in self._open.values():
-                pending.pop(partition, None)  # What was written before the offset was taken back is void.
+                if partition in pending and pending[partition].at < at:
+                    del pending[partition]  # What was written before the offset was taken back is void.
         self._open = {producer_id: pending for producer_id, pending in self._open.items() if pending}
 
     # Transactions
 
     def apply_pending(self, producer_id: int, changes: Mapping[TopicPartition, CommittedOffset], at: int) -> None:
-        """A transaction's offsets are durable; they count once it is committed."""
+        """A transaction's offsets are in the log; they count once it is committed."""
         pending = self._open.setdefault(producer_id, {})
         pending.update({partition: _Placed(at, value) for partition, value in changes.items()})
 
-    def decide(self, producer_id: int, *, commit: bool) -> None:
-        """A transaction has ended. Repeating this is harmless."""
-        pending = self._open.pop(producer_id, {})
-        for partition, placed in pending.items() if commit else ():
+    def decide(self, producer_id: int, *, commit: bool, end: int | None = None) -> None:
+        """A transaction has ended: what it wrote, or what it wrote below `end`. Repeating this is harmless."""
+        written = self._open.pop(producer_id, {})
+        for partition, placed in written.items():
+            if end is not None and placed.at >= end:  # The producer's next transaction has begun meanwhile.
+                self._open.setdefault(producer_id, {})[partition] = placed
+                continue
             before = self._durable.get(partition)
-            if before is None or before.at < placed.at:  # A later commit outside the transaction holds.
+            if commit and (before is None or before.at < placed.at):  # A later commit outside the transaction holds.
                 self._durable[partition] = placed
 
     def is_undecided(self, partition: TopicPartition) -> bool:

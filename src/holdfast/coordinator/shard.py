@@ -41,7 +41,8 @@ class Shard:
         self.writer = Writer(partition)
         self.groups: dict[str, HostedGroup] = {}
         self.is_loaded = False
-        self._partition = partition
+        self.undecided: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
+        self.partition = partition
         self._around = around
         self._leaving: dict[str, asyncio.Future[None]] = {}  # Groups whose deletion is on its way to the disk.
         self._stopped = False
@@ -52,7 +53,7 @@ class Shard:
         """Read the partition; from then on its groups are served."""
         if self.is_loaded:
             return
-        loaded = await load(self._partition, f"internal partition {self.number}")
+        loaded = await load(self.partition, f"internal partition {self.number}")
         for group_id in sorted(loaded.group_ids):
             group = self._new_group(group_id)
             image = loaded.images.get(group_id)
@@ -60,6 +61,7 @@ class Shard:
                 group.restore(image, self._around.timers.now())
             since_ms = max(image.since_ms, 0) if image is not None else 0
             self._host(group, loaded.offsets.get(group_id), since_ms)
+        self.undecided = loaded.undecided
         self.is_loaded = True
         if self.groups:
             log.info("internal partition %d is loaded: %d groups", self.number, len(self.groups))
