@@ -44,7 +44,7 @@ def encode(
     if deltas[0] < 0 or (np.diff(deltas) <= 0).any():
         raise OffsetsDoNotGrow(envelope.base_offset)
     times = (timestamps - timestamps[0], deltas)
-    key, value = _locate(columns.key, chosen), _locate(columns.value, chosen)
+    key, value = locate(columns.key, chosen), locate(columns.value, chosen)
     starts, ends, header_key, header_value = _locate_headers(columns, chosen)
     sizes = np.empty(len(chosen), np.int64)
     size = loops.measure(*times, key[1], value[1], starts, ends, header_key[1], header_value[1], sizes)
@@ -62,7 +62,7 @@ def _numbers(rows: Rows | None, count: int) -> Numbers:
     return np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64)
 
 
-def _locate(binary: Binary | None, rows: Numbers) -> tuple[Numbers, Numbers]:
+def locate(binary: Binary | None, rows: Numbers) -> tuple[Numbers, Numbers]:
     """Address and size of each string, with -1 for null."""
     if binary is None:
         return np.zeros(len(rows), np.int64), np.full(len(rows), -1, np.int64)
@@ -86,6 +86,6 @@ def _locate_headers(
     return (
         starts - first,
         ends - first,
-        _locate(columns.headers.keys, headers),
-        _locate(columns.headers.values, headers),
+        locate(columns.headers.keys, headers),
+        locate(columns.headers.values, headers),
     )

@@ -7,6 +7,7 @@ import numpy as np
 from holdfast.record.build import build
 from holdfast.record.decode import decode
 from holdfast.record.encode import encode
+from holdfast.record.key_hash import partitions_of
 from holdfast.record.records import Record
 from holdfast.record.retain import retain
 
@@ -16,6 +17,9 @@ def warm() -> None:
     batch = build([Record(b"key", b"value", 0, (("name", b"value"),)), Record()])
     encode(decode([batch]))
     retain(memoryview(batch), np.array([True, False]))
+    keys = decode([batch]).key
+    assert keys is not None
+    partitions_of(keys, 2)
 
 
 if __name__ == "__main__":
