@@ -35,7 +35,7 @@ def find_store(path: str, options: Mapping[str, str] | None = None) -> Store:
 
     A wrong path must not pass for an empty cluster: the store has to belong to one.
     """
-    store = Store(_store_url(path), _typed(options or {}))
+    store = Store(_store_url(path), typed(options or {}))
     cluster_of(store)
     return store
 
@@ -61,7 +61,8 @@ def _store_url(path: str) -> str:
     return str(chosen.absolute())
 
 
-def _typed(options: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+def typed(options: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """The options of a store, each as the type that the store wants."""
     return tuple(sorted((name, _value(name, text)) for name, text in options.items()))
 
 
