@@ -58,11 +58,17 @@ class ServeSettings:
     listen: str = "127.0.0.1:9092"  # The address of the Kafka port; port 0 takes a free one.
     advertise: str = ""  # The address that clients are told; empty: the one that is listened on.
     store: str = ""  # Where segments go: a path, s3://bucket/prefix, gs://… or az://…; empty: objects in data_path.
+    disk_reserve_size: int = 128 << 20  # Bytes of the disk kept for the way back when it is full; 0 keeps none.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
+    log_format: str = "text"  # How it is told: text for people, json for machines.
 
     def __post_init__(self) -> None:
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError("log_level must be debug, info, warning or error")
+        if self.log_format not in ("text", "json"):
+            raise ValueError("log_format must be text or json")
+        if self.disk_reserve_size < 0:
+            raise ValueError("disk_reserve_size must not be negative")
 
 
 @dataclass(frozen=True)

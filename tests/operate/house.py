@@ -33,6 +33,7 @@ class House(World):
             threaded=False,
             background=background,
             quarantine=lambda: self.quarantine,
+            reserve_size=self.reserve_size,
         )
 
     def set_back(self) -> tuple[dict[str, Any], list[str]]:

@@ -41,15 +41,21 @@ class Surroundings:
     calls: Calls
     threaded: bool = True
     quarantine: Callable[[], Directory] | None = None  # Where tails go that no partition can hold; made when needed.
+    reserve_size: int = 0  # Bytes of the disk kept for the way back when it is full.
 
     @classmethod
     def real(
-        cls, wal_directory: Directory, objects: Objects, quarantine: Callable[[], Directory] | None = None
+        cls,
+        wal_directory: Directory,
+        objects: Objects,
+        quarantine: Callable[[], Directory] | None = None,
+        reserve_size: int = 0,
     ) -> Surroundings:
         return cls(
             wal_directory=wal_directory,
             objects=objects,
             quarantine=quarantine,
+            reserve_size=reserve_size,
             clock=SystemClock(),
             chance=SystemChance(),
             calls=ThreadCalls(),
@@ -88,6 +94,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         background=around.threaded,
         resume_deletes=False,
         quarantine=around.quarantine,
+        reserve_size=around.reserve_size,
     )
     try:
         identity = logs.identity

@@ -86,7 +86,12 @@ async def run(settings: config.Settings) -> None:
     here = Address(*bound.getsockname()[:2])
     told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
     objects = open_objects(settings.serve.store or str(data / "objects"))
-    around = Surroundings.real(RealDirectory(data / "wal"), objects, lambda: RealDirectory(data / "quarantine"))
+    around = Surroundings.real(
+        RealDirectory(data / "wal"),
+        objects,
+        lambda: RealDirectory(data / "quarantine"),
+        settings.serve.disk_reserve_size,
+    )
     everything = AllSettings(broker=settings.broker, log=settings.log, wal=settings.wal)
     async with opened(around, everything, *told) as broker, listening(broker, bound, around.clock):
         tell(f"holdfast: serving {data} with segments in {objects.url}, Kafka clients at {here}")

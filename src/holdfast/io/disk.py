@@ -44,6 +44,9 @@ class File(Protocol):
     def truncate(self, size: int) -> None:
         """Cut the file, or extend it with zeros."""
 
+    def allocate(self, size: int) -> None:
+        """Give the file blocks for `size` bytes, or raise OSError: no write below needs new ones."""
+
     def size(self) -> int:
         """The file's size in bytes."""
 
@@ -70,6 +73,9 @@ class Directory(Protocol):
 
     def sync_names(self) -> None:
         """Make all names made, changed and removed so far durable."""
+
+    def free_size(self) -> int:
+        """Bytes that can still be written on its disk."""
 
     def lock(self, purpose: str) -> Lock:
         """Take the directory for this process alone, or raise Locked naming the holder."""
@@ -124,6 +130,9 @@ class RealFile:
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
 
+    def allocate(self, size: int) -> None:
+        os.posix_fallocate(self._descriptor, 0, size)
+
     def size(self) -> int:
         return os.fstat(self._descriptor).st_size
 
@@ -161,6 +170,10 @@ class RealDirectory:
 
     def sync_names(self) -> None:
         _sync_names(self.path)
+
+    def free_size(self) -> int:
+        found = os.statvfs(self.path)
+        return found.f_bavail * found.f_frsize
 
     def lock(self, purpose: str) -> RealLock:
         return RealLock(self.path, purpose)
@@ -200,8 +213,9 @@ class RealLock:
             holder = _describe_holder(os.pread(self._descriptor, 4096, 0))
             os.close(self._descriptor)
             raise Locked(directory, holder) from None
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "purpose": purpose}).encode(), 0)
+        with contextlib.suppress(OSError):  # Who holds it is only told to people: a full disk is no reason to fail.
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "purpose": purpose}).encode(), 0)
 
     def release(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

@@ -95,6 +95,10 @@ class SimulatedDisk:
         self._durable = dict(self._visible)
         self._pending_names.clear()
 
+    def free_size(self) -> int:
+        used = sum(len(inode.visible) for inode in self._visible.values())
+        return (1 << 60) if self.capacity is None else max(self.capacity - used, 0)
+
     def lock(self, purpose: str) -> SimulatedLock:
         if self._locked:
             raise Locked(self.path, f"another process ({purpose})")
@@ -254,6 +258,10 @@ class SimulatedFile:
 
     def truncate(self, size: int) -> None:
         self._disk.truncate(self._inode, size, self._generation)
+
+    def allocate(self, size: int) -> None:
+        at = len(self._inode.visible)
+        self._disk.write(self._inode, at, bytes(max(size - at, 0)), self._generation)
 
     def size(self) -> int:
         return len(self._inode.visible)

@@ -37,6 +37,7 @@ from holdfast.log.quarantine import Quarantine
 from holdfast.log.replay import Replayed, continue_at, replay
 from holdfast.log.room import Room
 from holdfast.log.settings import LogSettings, PartitionSettings
+from holdfast.log.space import Space
 from holdfast.log.stat import LogsStat
 from holdfast.log.tail import Tail
 from holdfast.log.upkeep import Upkeep
@@ -46,6 +47,7 @@ from holdfast.segment.garbage import collect_topic
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
 from holdfast.wal import Wal, WalSettings
+from holdfast.wal.writer import give_up_when_full
 from holdfast.watermark import Watermark
 
 log = logging.getLogger(__name__)
@@ -94,6 +96,7 @@ class Logs:
         self._upkeep = Upkeep(self, self._ground)
         self._purged_below = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._space: Space | None = None
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
         journal.on_durable = self._room.update
@@ -114,10 +117,13 @@ class Logs:
         background: bool = True,
         resume_deletes: bool = True,
         quarantine: Callable[[], Directory] | None = None,
+        reserve_size: int = 0,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
 
         Tails of partitions that cannot be opened go to `quarantine`; without one they stay in the write-ahead log.
+        With a `reserve_size` so many bytes of the disk are kept for the way back when it is full; without one a full
+        disk stops the logs.
 
         Without `resume_deletes`, objects of deleted topics stay until `collect_deleted` is called: whoever keeps a list
         of topics elsewhere strikes them there first.
@@ -129,15 +135,27 @@ class Logs:
         # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
         wal_settings = replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False)
         run = parts.calls.run
+        space = Space(wal_directory, reserve_size, parts.calls, parts.clock) if reserve_size else None
         wal = await run(
-            Wal.open, wal_directory, wal_settings, clock=parts.clock, chance=parts.chance, threaded=threaded
+            Wal.open,
+            wal_directory,
+            wal_settings,
+            clock=parts.clock,
+            chance=parts.chance,
+            threaded=threaded,
+            on_full=space.make_room if space else give_up_when_full,
         )
         try:
+            if space is not None:
+                await space.begin(waits=threaded)
             journal = Journal(wal, await run(identify, wal, objects, parts.chance))
             replayed = await run(replay, wal, settings.tail_size_max // 2, parts.clock.now_ms())
             kept_aside = Quarantine(quarantine, parts.chance) if quarantine else None
             logs = cls(journal, parts, settings, replayed, kept_aside)
+            logs._space = space
         except BaseException:
+            if space is not None:
+                space.close()
             wal.close()
             raise
         if resume_deletes:
@@ -292,6 +310,15 @@ class Logs:
 
     # Space
 
+    def check_disk(self) -> None:
+        """Raise DiskFull when the disk has no room for what producers send."""
+        if self._space is not None:
+            self._space.check()
+
+    @property
+    def is_disk_low(self) -> bool:
+        return self._space is not None and self._space.is_low
+
     def _changed(self) -> None:
         """A tail has grown or shrunk: keep memory bounded, let the write-ahead log go where nothing needs it."""
         self._room.update()
@@ -348,6 +375,8 @@ class Logs:
             partition.fail(LogsStopped("closed"))
         self._failure = self._failure or LogsStopped("closed")
         self._tell_waiters(self._failure)
+        if self._space is not None:
+            self._space.close()
         self._ground.calls.close()
         self._ground.journal.close()
 

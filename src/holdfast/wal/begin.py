@@ -18,7 +18,7 @@ from holdfast.wal.replay import Player, Recovered, check_complete
 from holdfast.wal.round import Round
 from holdfast.wal.settings import WalSettings
 from holdfast.wal.state import State
-from holdfast.wal.writer import Writer
+from holdfast.wal.writer import OnFull, Writer, give_up_when_full
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,13 @@ class Begun:
     last_round: int
 
 
-def begin(directory: Directory, settings: WalSettings, chance: Chance, recovered: Recovered) -> Begun:
+def begin(
+    directory: Directory,
+    settings: WalSettings,
+    chance: Chance,
+    recovered: Recovered,
+    on_full: OnFull = give_up_when_full,
+) -> Begun:
     """Write the new chunk's head, with what is carried over; all of it is durable on return."""
     chain = recovered.chain
     name = ChunkName(chain.next_id, chance.bits(64))
@@ -48,7 +54,7 @@ def begin(directory: Directory, settings: WalSettings, chance: Chance, recovered
         player.apply(frame.kind, frame.body, chunk, offset)
     check_complete(player.state, recovered.index)
 
-    writer = Writer(directory, settings, chain.spares[: settings.spares_max])
+    writer = Writer(directory, settings, chain.spares[: settings.spares_max], on_full)
     try:
         writer.create(chunk)
         writer.write_first(head_buffers, round_.buffers)

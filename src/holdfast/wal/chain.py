@@ -12,6 +12,7 @@ import logging
 from dataclasses import dataclass, field
 
 from holdfast.io.disk import Directory
+from holdfast.io.reserve import NAME as RESERVE
 from holdfast.wal import record, scan
 from holdfast.wal.chunk import ChunkName, parse_chunk_name, parse_spare_name
 from holdfast.wal.errors import ChunkGap, Damaged, NewerFormat
@@ -62,7 +63,7 @@ def _sort_names(directory: Directory, chain: Chain) -> list[ChunkName]:
             names.append(chunk)
         elif spare is not None:
             chain.spares.append(name)
-        elif name != "LOCK":
+        elif name not in ("LOCK", RESERVE):
             chain.foreign.append(name)
         chain.next_id = max(chain.next_id, (chunk.id if chunk else spare or 0) + 1)
     return names

@@ -32,6 +32,7 @@ from holdfast.wal.settings import WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import Current, LogId, State, Vote
 from holdfast.wal.whole import Whole
+from holdfast.wal.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,14 @@ class Wal:
     """A write-ahead log in one directory. Use `Wal.open`. Safe to use from several threads."""
 
     def __init__(
-        self, directory: Directory, settings: WalSettings, clock: Clock, chance: Chance, *, threaded: bool
+        self,
+        directory: Directory,
+        settings: WalSettings,
+        clock: Clock,
+        chance: Chance,
+        on_full: OnFull,
+        *,
+        threaded: bool,
     ) -> None:
         self._directory = directory
         self._settings = settings
@@ -53,7 +61,7 @@ class Wal:
         self._file_lock = directory.lock("write-ahead log")
         try:
             recovered = recover(directory)
-            begun = begin(directory, settings, chance, recovered)
+            begun = begin(directory, settings, chance, recovered, on_full)
         except BaseException:
             self._file_lock.release()
             raise
@@ -80,10 +88,14 @@ class Wal:
         clock: Clock | None = None,
         chance: Chance | None = None,
         threaded: bool = True,
+        on_full: OnFull = give_up_when_full,
     ) -> Self:
-        """Lock the directory, replay it, and begin a new chunk. Without a thread, `flush` writes in the caller."""
+        """Lock the directory, replay it, and begin a new chunk. Without a thread, `flush` writes in the caller.
+
+        When a write finds the disk full, `on_full` is asked, in the thread that writes, whether to try it again.
+        """
         settings, clock, chance = settings or WalSettings(), clock or SystemClock(), chance or SystemChance()
-        return cls(directory, settings, clock, chance, threaded=threaded)
+        return cls(directory, settings, clock, chance, on_full, threaded=threaded)
 
     # Records
 

@@ -32,11 +32,14 @@ class Produce:
         self._logs = logs
 
     def start(self, request: Request, done: Done) -> bool:
-        """Append now and call back with the answer; False when there is no room and the producer has to wait."""
-        if not self._logs.has_room:
+        """Append now and call back with the answer; False when there is no room and the producer has to wait.
+
+        On a full disk it does not wait: it is refused, and tries again when it likes.
+        """
+        if not self._logs.has_room and not self._logs.is_disk_low:
             return False
         message = decode_request(request.version, request.body)
-        _Answering(self._topics, request, message, done).start()
+        _Answering(self._topics, self._logs, request, message, done).start()
         return True
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
@@ -55,10 +58,11 @@ class Produce:
 class _Answering:
     """One produce request, from its appends to its answer."""
 
-    __slots__ = ("_done", "_left", "_message", "_request", "_results", "_topics")
+    __slots__ = ("_done", "_left", "_logs", "_message", "_request", "_results", "_topics")
 
-    def __init__(self, topics: Topics, request: Request, message: ProduceRequest, done: Done) -> None:
+    def __init__(self, topics: Topics, logs: Logs, request: Request, message: ProduceRequest, done: Done) -> None:
         self._topics = topics
+        self._logs = logs
         self._request = request
         self._message = message
         self._done = done
@@ -77,6 +81,7 @@ class _Answering:
     def _append(self, topic: ProduceTopic, wanted: ProducePartition, results: list[Produced], number: int) -> None:
         try:
             partition = self._find(topic, wanted.partition)
+            self._logs.check_disk()
             place = self._append_to(partition, wanted)
         except HoldfastError as failure:
             results[number] = self._failed(topic, wanted.partition, failure)
