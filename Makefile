@@ -81,6 +81,7 @@ fmt: install
 docs: install
 	@$(BIN)/python docs/tools/reference.py
 	@$(BIN)/python docs/tools/kafka_apis.py
+	@$(BIN)/python docs/tools/metrics.py
 	@$(BIN)/python docs/tools/guarantees.py
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt

@@ -59,6 +59,7 @@ class ServeSettings:
     advertise: str = ""  # The address that clients are told; empty: the one that is listened on.
     store: str = ""  # Where segments go: a path, s3://bucket/prefix, gs://… or az://…; empty: objects in data_path.
     disk_reserve_size: int = 128 << 20  # Bytes of the disk kept for the way back when it is full; 0 keeps none.
+    metrics_listen: str = ""  # The address of the metrics for Prometheus; port 0 takes a free one; empty: none.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
     log_format: str = "text"  # How it is told: text for people, json for machines.
 

@@ -12,6 +12,7 @@ from holdfast.broker.broker import Broker, Parts
 from holdfast.broker.server import Limits, Server
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import OFFSETS_TOPIC, Topics
+from holdfast.broker.traffic import CountedWork
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.groups import GroupCoordinator
@@ -25,6 +26,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
+from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
 
 _STOP_S = 5.0  # For requests that were taken to be answered.
@@ -161,8 +163,10 @@ class _ProducerIdBlocks:
 
 
 @asynccontextmanager
-async def listening(opened_: Opened, bound: socket.socket, clock: Clock) -> AsyncIterator[Server]:
-    """The port. On the way out nothing more is accepted, and what was taken is answered."""
+async def listening(
+    opened_: Opened, bound: socket.socket, clock: Clock, traffic: Traffic | None = None
+) -> AsyncIterator[Server]:
+    """The port; requests are counted in `traffic`. On the way out nothing more is accepted, what was taken answered."""
     settings = opened_.parts.settings
     limits = Limits(
         frame_size_max=settings.socket_request_max_bytes,
@@ -170,7 +174,8 @@ async def listening(opened_: Opened, bound: socket.socket, clock: Clock) -> Asyn
         requests_size_max=settings.queued_max_request_bytes,
         idle_ms_max=settings.connections_max_idle_ms,
     )
-    server = Server(opened_.broker, limits, clock)
+    work = opened_.broker if traffic is None else CountedWork(opened_.broker, traffic, clock)
+    server = Server(work, limits, clock)
     await server.listen(bound)
     try:
         yield server

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import signal
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from holdfast.cli.talk import tell
 
 if TYPE_CHECKING:
     from holdfast import config
+    from holdfast.cli.serve_metrics import Metrics
     from holdfast.log.logs import Logs
 
 DataOption = Annotated[
@@ -36,6 +38,10 @@ StoreOption = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help="Where segments go, such as s3://bucket; short for serve.store."),
 ]
+MetricsOption = Annotated[
+    str | None,
+    typer.Option("--metrics", metavar="HOST:PORT", help="Metrics for Prometheus; short for serve.metrics_listen."),
+]
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a TOML file."),
@@ -51,6 +57,7 @@ def serve(
     listen: ListenOption = None,
     advertise: AdvertiseOption = None,
     store: StoreOption = None,
+    metrics: MetricsOption = None,
     config_file: ConfigOption = None,
     assignments: SetOption = None,
 ) -> None:
@@ -61,12 +68,13 @@ def serve(
       holdfast serve --data /var/lib/holdfast
       holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
+      holdfast serve --metrics 127.0.0.1:9095
       holdfast serve --config holdfast.toml --set serve.log_level=debug
     """
     from holdfast import config
 
     given = list(assignments or ())
-    short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store}
+    short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store, "metrics_listen": metrics}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
     settings = config.load(config_file, os.environ, given)
     logging.basicConfig(level=settings.serve.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
@@ -85,21 +93,36 @@ async def run(settings: config.Settings) -> None:
     bound = bind(parse_address(settings.serve.listen))
     here = Address(*bound.getsockname()[:2])
     told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
+    metrics = _metrics(settings.serve.metrics_listen)
     objects = open_objects(settings.serve.store or str(data / "objects"))
     around = Surroundings.real(
-        RealDirectory(data / "wal"),
-        objects,
+        metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
+        metrics.objects(objects) if metrics else objects,
         lambda: RealDirectory(data / "quarantine"),
         settings.serve.disk_reserve_size,
     )
     everything = AllSettings(broker=settings.broker, log=settings.log, wal=settings.wal)
-    async with opened(around, everything, *told) as broker, listening(broker, bound, around.clock):
+    async with AsyncExitStack() as stack:
+        broker = await stack.enter_async_context(opened(around, everything, *told))
+        counted = listening(broker, bound, around.clock, metrics.traffic if metrics else None)
+        server = await stack.enter_async_context(counted)
+        if metrics:
+            await stack.enter_async_context(metrics.served(broker, server))
+            tell(f"holdfast: metrics at http://{metrics.address}/metrics")
         tell(f"holdfast: serving {data} with segments in {objects.url}, Kafka clients at {here}")
         failure = await _stopped(stop, broker.parts.logs)
         tell("holdfast: stopping")
     if failure is not None:
         raise failure  # It had stopped by itself: not a clean stop.
     tell("holdfast: stopped")
+
+
+def _metrics(listen: str) -> Metrics | None:
+    if not listen:
+        return None
+    from holdfast.cli.serve_metrics import Metrics
+
+    return Metrics(listen)
 
 
 async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:

@@ -1,0 +1,99 @@
+"""Every metric. The page of metrics is written from this table, and a scrape must show these and no others."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["counter", "gauge", "histogram", "info"]
+
+PARTITION = ("topic", "partition")
+CLAIM = ("group", "topic", "partition")
+STORE = ("operation", "kind")
+
+
+class Metric(NamedTuple):
+    """One metric. A scrape adds `_total` to a counter's name, and `_bucket`, `_sum` and `_count` to a histogram's."""
+
+    name: str
+    kind: Kind
+    labels: tuple[str, ...]
+    meaning: str
+
+
+METRICS = (
+    Metric("holdfast", "info", ("version", "cluster"), "Which release runs, for which cluster."),
+    # Clients
+    Metric("holdfast_connections", "gauge", (), "Open connections of Kafka clients."),
+    Metric("holdfast_requests", "counter", ("api",), "Requests that arrived."),
+    Metric("holdfast_request_bytes", "counter", ("api",), "Bytes of requests."),
+    Metric("holdfast_response_bytes", "counter", ("api",), "Bytes of answers."),
+    Metric(
+        "holdfast_request_seconds",
+        "histogram",
+        ("api",),
+        "From a request's arrival to its answer. Of Produce it is the time to the ack; of Fetch and JoinGroup it "
+        "includes the wait that the client asked for.",
+    ),
+    # The write-ahead log
+    Metric("holdfast_fsync_seconds", "histogram", (), "How long the disk took to make bytes durable."),
+    Metric("holdfast_wal_rounds", "counter", (), "Rounds made durable: each one write and one fsync for all who wait."),
+    Metric("holdfast_wal_chunks", "gauge", (), "Chunks in use."),
+    Metric("holdfast_wal_disk_bytes", "gauge", (), "Bytes of the chunks in use."),
+    Metric("holdfast_wal_queued_bytes", "gauge", (), "Bytes that wait to be written."),
+    Metric("holdfast_wal_end_position", "gauge", (), "The position behind the last record."),
+    Metric("holdfast_wal_durable_position", "gauge", (), "The position behind the last durable record."),
+    # Memory and reads
+    Metric("holdfast_tail_memory_bytes", "gauge", (), "Bytes of batches in memory that are in no segment yet."),
+    Metric("holdfast_producers_held_back", "gauge", (), "1 while producers wait for room, else 0."),
+    Metric(
+        "holdfast_read_seconds",
+        "histogram",
+        ("place",),
+        "Reads of one partition by the place they were served from: buffer, in-flight, spilled, cache or store.",
+    ),
+    Metric("holdfast_cache_bytes", "gauge", (), "Bytes of segment blocks in memory."),
+    Metric("holdfast_cache_hits", "counter", (), "Blocks that were there."),
+    Metric("holdfast_cache_misses", "counter", (), "Blocks that were loaded for the one who asked."),
+    Metric("holdfast_cache_coalesced", "counter", (), "Blocks that were being loaded for somebody else."),
+    Metric("holdfast_cache_read_ahead", "counter", (), "Blocks that were loaded before anybody asked."),
+    Metric("holdfast_cache_evicted", "counter", (), "Blocks that were let go to make room."),
+    Metric("holdfast_cache_failures", "counter", (), "Loads of blocks that failed."),
+    # The store
+    Metric(
+        "holdfast_store_seconds",
+        "histogram",
+        STORE,
+        "Calls of the store: put, get, list, delete or size, by the first part of the object's name. A flush is a put "
+        "of segments and one of manifests.",
+    ),
+    Metric("holdfast_store_failures", "counter", STORE, "Those that failed. Flushes are tried again."),
+    Metric("holdfast_store_bytes", "counter", ("operation",), "Bytes that were put and got."),
+    # Partitions
+    Metric("holdfast_partition_log_start", "gauge", PARTITION, "The first offset."),
+    Metric("holdfast_partition_flushed", "gauge", PARTITION, "Offsets below this are in segments."),
+    Metric("holdfast_partition_last_stable", "gauge", PARTITION, "Transactions below this offset are decided."),
+    Metric("holdfast_partition_high_watermark", "gauge", PARTITION, "Offsets below this can be read."),
+    Metric("holdfast_partition_log_end", "gauge", PARTITION, "The next offset. Its rate is records per second."),
+    Metric("holdfast_partition_tail_bytes", "gauge", PARTITION, "Bytes that are in no segment yet."),
+    Metric("holdfast_partition_segments", "gauge", PARTITION, "Segments."),
+    Metric("holdfast_partition_open_transactions", "gauge", PARTITION, "Transactions that are not decided."),
+    Metric("holdfast_partition_failed", "gauge", PARTITION, "1 when the partition cannot be served, else 0."),
+    # Groups
+    Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),
+    Metric("holdfast_group_committed_offset", "gauge", CLAIM, "How far the group has read, as it committed."),
+    Metric("holdfast_group_lag_records", "gauge", CLAIM, "Offsets from there to the high watermark."),
+    # The process, as Prometheus' own library says it
+    Metric("process_resident_memory_bytes", "gauge", (), "Memory in use."),
+    Metric("process_virtual_memory_bytes", "gauge", (), "Address space in use."),
+    Metric("process_open_fds", "gauge", (), "Open files and connections."),
+    Metric("process_max_fds", "gauge", (), "How many there may be."),
+    Metric("process_cpu_seconds", "counter", (), "Processor time used."),
+    Metric("process_start_time_seconds", "gauge", (), "When the process started, in seconds since 1970."),
+)
+
+
+def exposed(metric: Metric) -> list[str]:
+    """The names under which a scrape shows a metric."""
+    if metric.kind == "histogram":
+        return [f"{metric.name}_{part}" for part in ("bucket", "sum", "count")]
+    return [metric.name + {"counter": "_total", "info": "_info", "gauge": ""}[metric.kind]]

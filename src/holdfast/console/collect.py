@@ -1,0 +1,160 @@
+"""What a running broker says now, as samples of the metrics in the catalog.
+
+Everything is read from what the parts know anyway, when somebody asks. State belongs to the event loop, so it is read
+there; with very many partitions a little at a time, so that nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.coordinator.answers import CommittedOffset
+from holdfast.coordinator.groups import GroupCoordinator
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.io.timed_objects import StoreTimes
+from holdfast.log.logs import Logs
+from holdfast.log.partition import PartitionLog
+from holdfast.measure import Histogram, Traffic
+
+_AT_A_TIME = 100  # Partitions or groups, then others have their turn.
+
+
+class Sample(NamedTuple):
+    """One value of a metric."""
+
+    metric: str
+    labels: tuple[str, ...]
+    value: float | Histogram
+
+
+class WatchedTopic(NamedTuple):
+    """A topic, and its partitions; one that could not be opened is there as the reason why."""
+
+    name: str
+    logs: Sequence[PartitionLog | Corrupt]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The parts of a broker that have something to say."""
+
+    version: str
+    logs: Logs
+    groups: GroupCoordinator
+    topics: Callable[[], Sequence[WatchedTopic]]
+    connections: Callable[[], int]
+    traffic: Traffic
+    syncs: Histogram
+    store: StoreTimes
+
+
+async def samples(watched: Watched) -> AsyncIterator[Sample]:
+    """Everything, as it is now."""
+    yield Sample("holdfast", (watched.version, watched.logs.identity.cluster), 1)
+    for source in (_clients(watched), _logs(watched), _store(watched.store)):
+        for sample in source:
+            yield sample
+    ends: dict[tuple[str, int], int] = {}
+    for number, (topic, index, log) in enumerate(_partitions(watched)):
+        for sample in _partition(topic, index, log):
+            yield sample
+        if isinstance(log, PartitionLog):
+            ends[topic, index] = log.marks.high_watermark
+        if number % _AT_A_TIME == _AT_A_TIME - 1:
+            await asyncio.sleep(0)
+    async for sample in _groups(watched.groups, ends):
+        yield sample
+
+
+def _clients(watched: Watched) -> Iterator[Sample]:
+    yield Sample("holdfast_connections", (), watched.connections())
+    for api, counts in sorted(watched.traffic.items()):
+        yield Sample("holdfast_requests", (api,), counts.requests)
+        yield Sample("holdfast_request_bytes", (api,), counts.received_size)
+        yield Sample("holdfast_response_bytes", (api,), counts.sent_size)
+        yield Sample("holdfast_request_seconds", (api,), counts.time)
+
+
+def _logs(watched: Watched) -> Iterator[Sample]:
+    stat = watched.logs.stat()
+    wal, cache = stat.wal, stat.cache
+    yield Sample("holdfast_fsync_seconds", (), watched.syncs)
+    figures = {
+        "holdfast_wal_rounds": wal.sync_count,
+        "holdfast_wal_chunks": wal.chunks,
+        "holdfast_wal_disk_bytes": wal.on_disk_size,
+        "holdfast_wal_queued_bytes": wal.queued_size,
+        "holdfast_wal_end_position": wal.end,
+        "holdfast_wal_durable_position": wal.durable,
+        "holdfast_tail_memory_bytes": stat.tail_memory_size,
+        "holdfast_producers_held_back": int(not stat.has_room),
+        "holdfast_cache_bytes": cache.size,
+        "holdfast_cache_hits": cache.hits,
+        "holdfast_cache_misses": cache.misses,
+        "holdfast_cache_coalesced": cache.coalesced,
+        "holdfast_cache_read_ahead": cache.ahead,
+        "holdfast_cache_evicted": cache.evicted,
+        "holdfast_cache_failures": cache.failed,
+    }
+    for name, value in figures.items():
+        yield Sample(name, (), value)
+    for place, time in sorted(stat.reads.items()):
+        yield Sample("holdfast_read_seconds", (place,), time)
+
+
+def _store(store: StoreTimes) -> Iterator[Sample]:
+    for asked, time in sorted(store.times.items()):
+        yield Sample("holdfast_store_seconds", asked, time)
+        yield Sample("holdfast_store_failures", asked, store.failures[asked])
+    for operation, size in sorted(store.sizes.items()):
+        yield Sample("holdfast_store_bytes", (operation,), size)
+
+
+def _partitions(watched: Watched) -> Iterator[tuple[str, int, PartitionLog | Corrupt]]:
+    for topic in watched.topics():
+        for index, log in enumerate(topic.logs):
+            yield topic.name, index, log
+
+
+def _partition(topic: str, index: int, log: PartitionLog | Corrupt) -> Iterator[Sample]:
+    labels = topic, str(index)
+    served = isinstance(log, PartitionLog) and log.is_alive
+    yield Sample("holdfast_partition_failed", labels, int(not served))
+    if not isinstance(log, PartitionLog):
+        return
+    figures = {
+        "log_start": log.marks.log_start,
+        "flushed": log.marks.flushed,
+        "last_stable": log.last_stable,
+        "high_watermark": log.marks.high_watermark,
+        "log_end": log.marks.log_end,
+        "tail_bytes": log.tail.size,
+        "segments": len(log.manifest.segments),
+        "open_transactions": len(log.producers.open_transactions()),
+    }
+    for name, value in figures.items():
+        yield Sample(f"holdfast_partition_{name}", labels, value)
+
+
+async def _groups(groups: GroupCoordinator, ends: dict[tuple[str, int], int]) -> AsyncIterator[Sample]:
+    try:
+        listed = groups.list_groups()
+    except HoldfastError:
+        return  # Not loaded yet: nothing is known, and nothing is said.
+    states: dict[str, int] = {}
+    for number, group in enumerate(listed):
+        states[group.state.value] = states.get(group.state.value, 0) + 1
+        for partition, found in (await groups.fetch_offsets(group.group_id)).items():
+            if isinstance(found, CommittedOffset):
+                labels = group.group_id, partition.topic, str(partition.partition)
+                yield Sample("holdfast_group_committed_offset", labels, found.offset)
+                end = ends.get((partition.topic, partition.partition))
+                if end is not None:
+                    yield Sample("holdfast_group_lag_records", labels, max(end - found.offset, 0))
+        if number % _AT_A_TIME == _AT_A_TIME - 1:
+            await asyncio.sleep(0)
+    for state, count in sorted(states.items()):
+        yield Sample("holdfast_groups", (state,), count)

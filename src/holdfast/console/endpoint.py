@@ -1,0 +1,98 @@
+"""The port that a Prometheus server scrapes: `GET /metrics`, and nothing else.
+
+It runs on the broker's own event loop, where the state is; only the text is written elsewhere. A request has a few
+seconds and a few kilobytes, and few may be there at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from holdfast.console.collect import Watched, samples
+from holdfast.console.families import gather, text_of
+
+log = logging.getLogger(__name__)
+
+_REQUEST_SIZE_MAX = 8192
+_REQUEST_S_MAX = 10.0
+_SCRAPES_MAX = 8  # At the same time; one more is told to come back.
+
+
+class Endpoint:
+    """Answers scrapes."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection: one request, one answer."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            async with asyncio.timeout(_REQUEST_S_MAX):
+                request = await reader.readuntil(b"\r\n\r\n")
+                writer.write(await self._answer(request.decode("latin-1")))
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as failure:
+            log.debug("a scrape was given up: %r", failure)
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _answer(self, request: str) -> bytes:
+        first, *headers = request.split("\r\n")
+        method, _, rest = first.partition(" ")
+        path = rest.partition(" ")[0].partition("?")[0]
+        if path != "/metrics":
+            return _response("404 Not Found", "the metrics are at /metrics\n")
+        if method != "GET":
+            return _response("405 Method Not Allowed", "the metrics are there to be read: GET /metrics\n")
+        if len(self._tasks) > _SCRAPES_MAX:
+            return _response("503 Service Unavailable", f"{_SCRAPES_MAX} scrapes are under way: try again later\n")
+        families = await gather(samples(self._watched))
+        text, content_type = await asyncio.to_thread(text_of, families, _accepted(headers))
+        return _head("200 OK", content_type, len(text)) + text
+
+    async def stop(self) -> None:
+        """Give up what is under way."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _accepted(headers: list[str]) -> str:
+    for header in headers:
+        name, _, value = header.partition(":")
+        if name.strip().lower() == "accept":
+            return value.strip()
+    return ""
+
+
+def _response(status: str, text: str) -> bytes:
+    return _head(status, "text/plain; charset=utf-8", len(text)) + text.encode()
+
+
+def _head(status: str, content_type: str, size: int) -> bytes:
+    lines = (f"HTTP/1.1 {status}", f"Content-Type: {content_type}", f"Content-Length: {size}", "Connection: close")
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+@asynccontextmanager
+async def scraped(watched: Watched, bound: socket.socket) -> AsyncIterator[None]:
+    """Metrics on a socket that is bound already, for as long as the block lasts."""
+    endpoint = Endpoint(watched)
+    server = await asyncio.start_server(endpoint.serve, sock=bound, limit=_REQUEST_SIZE_MAX)
+    try:
+        yield
+    finally:
+        server.close()
+        await endpoint.stop()
+        with contextlib.suppress(OSError):
+            await server.wait_closed()
