@@ -68,7 +68,9 @@ class Client:
         self, counts: Mapping[str, int], configs: Mapping[str, str] | None = None, replication_factor: int = -1
     ) -> dict[str, UUID | None]:
         """Make topics with so many partitions, -1 for the broker's default; their ids."""
-        return self._try(lambda: topics.create_topics(self._nodes, counts, configs, replication_factor))
+        made = self._try(lambda: topics.create_topics(self._nodes, counts, configs, replication_factor))
+        self._try(lambda: topics.check_known(self._nodes, counts))
+        return made
 
     def describe_configs(self, topic: str, keys: Iterable[str] | None = None) -> dict[str, str | None]:
         """The settings of a topic: these, or all."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from holdfast.client.codes import Code, check
+from holdfast.client.codes import Code, check, failure_of
 from holdfast.client.connection import Address, Connection
 from holdfast.client.errors import TopicNotFound
 from holdfast.protocol.api import Key
@@ -95,6 +95,14 @@ def create_topics(
     for each in answer.topics:
         check(f"topic {each.name}", each.error_code, each.error_message)
     return {each.name: getattr(each, "topic_id", None) for each in answer.topics}
+
+
+def check_known(nodes: Nodes, names: Iterable[str]) -> None:
+    """Whether brokers know topics that were just made: word of them may take a moment."""
+    try:
+        nodes.metadata(names)
+    except TopicNotFound as failure:
+        raise failure_of(f"topic {failure.topic}", Code.LEADER_NOT_AVAILABLE) from failure
 
 
 def describe_configs(nodes: Nodes, kind: int, name: str, keys: Iterable[str] | None) -> dict[str, str | None]:

@@ -15,13 +15,16 @@ Numbers: TypeAlias = NDArray[np.int64]
 NO_KEY: Final = -1
 
 
-def partitions_of(keys: Binary, count: int) -> Numbers:
-    """For each key its partition among `count`, or NO_KEY where there is none. An empty key is a key."""
+def partitions_of(keys: Binary, count: int | Numbers) -> Numbers:
+    """For each key its partition among `count` (of all, or of each), or NO_KEY where there is none.
+
+    An empty key is a key.
+    """
     from holdfast.record.hash_loops import hash_keys  # Here, because numba takes half a second to import.
 
     at, sizes = locate(keys, np.arange(len(keys)))
     hashed: NDArray[Any] = np.empty(len(keys), np.uint32)
     hash_keys(at, sizes, hashed)
-    found = ((hashed & np.uint32(0x7FFFFFFF)) % np.uint32(count)).astype(np.int64)
+    found = (hashed & np.uint32(0x7FFFFFFF)).astype(np.int64) % count
     found[sizes < 0] = NO_KEY
     return found
