@@ -79,12 +79,12 @@ async def test_records_of_an_unknown_kind_are_skipped_with_one_line(caplog: pyte
     """K3: they belong to another release; what is known is served."""
     house = House(partitions=1)
     await house.open()
-    await append(house, Record(b"\x00\x05\x00\x01x", b"?"), Record(b"\x00\x05\x00\x01y", b"?"))
+    await append(house, Record(b"\x00\x0a\x00\x01x", b"?"), Record(b"\x00\x0a\x00\x01y", b"?"))
     await house.commit(5)
     with caplog.at_level(logging.WARNING):
         await house.restart()
     assert [each.getMessage() for each in caplog.records if "kind" in each.getMessage()] == [
-        "internal partition 0: records of kind 5 are not understood, and skipped"
+        "internal partition 0: records of kind 10 are not understood, and skipped"
     ]
     assert await house.fetched() == 5
 

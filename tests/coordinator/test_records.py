@@ -117,7 +117,7 @@ def test_groups_are_written_as_kafka_writes_them() -> None:
 
 def test_a_key_of_an_unknown_kind_is_known_as_such() -> None:
     """K3: whatever follows the kind."""
-    assert decode_key(b"\x00\x03anything") == UnknownKey(3)
+    assert decode_key(b"\x00\x0aanything") == UnknownKey(10)
     assert decode_key(b"\xff\xff") == UnknownKey(-1)
 
 

@@ -77,8 +77,14 @@ class Code(enum.IntEnum):
     UNKNOWN_TOPIC_ID = 100
     INCONSISTENT_TOPIC_ID = 103
     FETCH_SESSION_TOPIC_ID_ERROR = 106
+    FENCED_MEMBER_EPOCH = 110
+    UNRELEASED_INSTANCE_ID = 111
+    UNSUPPORTED_ASSIGNOR = 112
+    STALE_MEMBER_EPOCH = 113
     MISMATCHED_ENDPOINT_TYPE = 114
     UNSUPPORTED_ENDPOINT_TYPE = 115
+    INVALID_REGULAR_EXPRESSION = 128
+    INVALID_REGULAR_EXPRESSION = 128
 
 
 _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
@@ -113,6 +119,12 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (group_errors.SessionTimeoutOutOfRange, Code.INVALID_SESSION_TIMEOUT),
     (group_errors.AssignmentTooLarge, Code.MESSAGE_TOO_LARGE),
     (group_errors.TopicSubscribed, Code.GROUP_SUBSCRIBED_TO_TOPIC),
+    (group_errors.FencedMemberEpoch, Code.FENCED_MEMBER_EPOCH),
+    (group_errors.StaleMemberEpoch, Code.STALE_MEMBER_EPOCH),
+    (group_errors.UnreleasedInstance, Code.UNRELEASED_INSTANCE_ID),
+    (group_errors.UnsupportedAssignor, Code.UNSUPPORTED_ASSIGNOR),
+    (group_errors.InvalidPattern, Code.INVALID_REGULAR_EXPRESSION),
+    (group_errors.GroupUnsettled, Code.COORDINATOR_LOAD_IN_PROGRESS),  # What clients know to wait for.
     (group_errors.OffsetMetadataTooLarge, Code.OFFSET_METADATA_TOO_LARGE),
     (group_errors.RebalanceInProgress, Code.REBALANCE_IN_PROGRESS),
     (group_errors.OffsetUndecided, Code.UNSTABLE_OFFSET_COMMIT),

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from holdfast.broker.broker import Broker, Parts
 from holdfast.broker.server import Limits, Server
 from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.topic_view import GroupTopics
 from holdfast.broker.topics import OFFSETS_TOPIC, Topics
 from holdfast.broker.traffic import CountedWork
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
-from holdfast.coordinator.settings import GroupSettings
+from holdfast.coordinator.settings import GroupSettings, Migration
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -137,11 +138,17 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
         session_timeout_ms_max=settings.group_max_session_timeout_ms,
         initial_rebalance_delay_ms=settings.group_initial_rebalance_delay_ms,
         members_max=settings.group_max_size,
+        consumer_session_timeout_ms=settings.group_consumer_session_timeout_ms,
+        consumer_heartbeat_interval_ms=settings.group_consumer_heartbeat_interval_ms,
+        consumer_members_max=settings.group_consumer_max_size,
+        migration=Migration(settings.group_consumer_migration_policy),
         offset_metadata_size_max=settings.offset_metadata_max_bytes,
         offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
     )
     logs = [offsets.partition(number) for number in range(offsets.topic.partitions)]
-    groups = GroupCoordinator(logs, group_settings, clock=around.clock, chance=around.chance)
+    groups = GroupCoordinator(
+        logs, group_settings, clock=around.clock, chance=around.chance, topics=GroupTopics(topics)
+    )
     await groups.load()
     await groups.forget_topics(lambda name: topics.find(name) is None)
     return groups

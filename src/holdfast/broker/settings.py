@@ -30,6 +30,10 @@ class BrokerSettings:
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
     group_max_size: int = 2_147_483_647
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_size: int = 2_147_483_647
+    group_consumer_migration_policy: str = "bidirectional"  # Which way groups with members may change their protocol.
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_minutes: int = 10_080
     offsets_topic_num_partitions: int = 4
@@ -39,6 +43,12 @@ class BrokerSettings:
             raise ValueError("num.partitions and offsets.topic.num.partitions must be at least 1")
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
+        if not 0 < self.group_consumer_heartbeat_interval_ms < self.group_consumer_session_timeout_ms:
+            raise ValueError(
+                "group.consumer.heartbeat.interval.ms must be above 0 and below group.consumer.session.timeout.ms"
+            )
+        if self.group_consumer_migration_policy not in ("bidirectional", "upgrade", "downgrade", "disabled"):
+            raise ValueError("group.consumer.migration.policy must be bidirectional, upgrade, downgrade or disabled")
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""

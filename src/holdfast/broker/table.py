@@ -12,6 +12,8 @@ from holdfast.broker.api import (
     api_versions,
     client_quotas,
     config_resources,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     delete_groups,
     delete_records,
@@ -98,6 +100,8 @@ HANDLERS: dict[Key, MessageHandler] = {
     Key.UPDATE_FEATURES: features.update,
     Key.DESCRIBE_CLUSTER: describe_cluster.handle,
     Key.DESCRIBE_PRODUCERS: describe_producers.handle,
+    Key.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat.handle,
+    Key.CONSUMER_GROUP_DESCRIBE: consumer_group_describe.handle,
     Key.LIST_CONFIG_RESOURCES: config_resources.list_resources,
     Key.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
 }

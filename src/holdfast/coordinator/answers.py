@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 
 class GroupState(Enum):
-    """Where a classic group is in its cycle; the values are the names that clients know."""
+    """Where a group is in its cycle; the values are the names that clients know."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"  # Members are to join.
     COMPLETING = "CompletingRebalance"  # Members have joined; the leader's assignment is awaited.
+    ASSIGNING = "Assigning"  # Of a consumer group: a new target is to be found.
+    RECONCILING = "Reconciling"  # Of a consumer group: members have yet to reach the target.
     STABLE = "Stable"
     DEAD = "Dead"
 
@@ -21,6 +23,7 @@ class GroupType(Enum):
     """Which protocol a group follows; the values are the names that clients know."""
 
     CLASSIC = "classic"
+    CONSUMER = "consumer"
 
 
 class JoinedMember(NamedTuple):

@@ -210,6 +210,7 @@ class Cycle:
             ticket = self.roster.take_join(member)
             if ticket is not None:
                 member.is_new = False
+                member.told_epoch = None
                 member.must_sync = True
                 self.touch(member, now)
                 self.answer(ticket, self.joined(member))

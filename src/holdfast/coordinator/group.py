@@ -29,6 +29,7 @@ from holdfast.coordinator.errors import (
 from holdfast.coordinator.image import GroupImage
 from holdfast.coordinator.joining import Joining
 from holdfast.coordinator.member import Answer, Member, Ticket
+from holdfast.coordinator.records import encode_group, group_key
 from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.settings import GroupSettings
 from holdfast.coordinator.subscription import CONSUMER
@@ -55,6 +56,10 @@ class ClassicGroup:
         """Become the group of an image. Members have a whole session to be heard of again."""
         self._cycle.restore(image, now)
         return self
+
+    def remember_epoch(self, member_id: str, epoch: int) -> None:
+        """The group comes from the new protocol: until it joins again, the member goes by the epoch it knows."""
+        self._roster[member_id].told_epoch = epoch
 
     # What members ask
 
@@ -135,7 +140,7 @@ class ClassicGroup:
 
     def _check(self, caller: Caller) -> Member:
         member = self._roster.check(caller.member_id, caller.instance_id)
-        if caller.generation != self._cycle.generation:
+        if caller.generation not in (self._cycle.generation, member.told_epoch):
             raise WrongGeneration(self.id, caller.generation, self._cycle.generation)
         if member.is_new:
             raise RebalanceInProgress(self.id)  # It guesses: nobody has told it a generation yet.
@@ -212,6 +217,15 @@ class ClassicGroup:
     def protocol_type(self) -> str:
         return self._roster.protocol_type or ""
 
+    @property
+    def is_vacant(self) -> bool:
+        """Nobody is here; somebody may be about to come."""
+        return self.state is GroupState.EMPTY
+
+    @property
+    def members(self) -> list[Member]:
+        return list(self._roster)
+
     def check_delete(self) -> None:
         """Raise if the group must not be deleted."""
         if self.state is not GroupState.EMPTY:
@@ -236,6 +250,10 @@ class ClassicGroup:
             since_ms,
             tuple(member.image(cycle.protocol_name, assigned=is_stable) for member in told),
         )
+
+    def changes(self, since_ms: int) -> dict[bytes, bytes | None]:
+        """Key and value of the group's record."""
+        return {group_key(self.id): encode_group(self.image(since_ms))}
 
     def describe(self) -> GroupDescription:
         is_stable = self.state is GroupState.STABLE

@@ -26,10 +26,15 @@ from holdfast.coordinator.answers import (
     Joined,
     Synced,
 )
+from holdfast.coordinator.consumer_group import ConsumerGroup, check_request
+from holdfast.coordinator.consumer_group_member import JOINS
+from holdfast.coordinator.consumer_group_requests import Beaten, ConsumerGroupDescription, HeartbeatRequest
 from holdfast.coordinator.errors import (
     GroupNotEmpty,
     GroupNotFound,
     InvalidGroupId,
+    NotAClassicGroup,
+    NotAConsumerGroup,
     OffsetMetadataTooLarge,
     OffsetUndecided,
     TooManyGroups,
@@ -37,6 +42,7 @@ from holdfast.coordinator.errors import (
     UnknownMember,
     WrongGeneration,
 )
+from holdfast.coordinator.group import ClassicGroup
 from holdfast.coordinator.hosted import HostedGroup
 from holdfast.coordinator.joining import check_text
 from holdfast.coordinator.placement import partition_of
@@ -44,6 +50,7 @@ from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, OffsetTo
 from holdfast.coordinator.settings import GroupSettings
 from holdfast.coordinator.shard import Shard, Surroundings
 from holdfast.coordinator.timers import Alarm, LoopAlarm, Timers
+from holdfast.coordinator.topic_view import NoTopics, TopicView
 from holdfast.coordinator.transaction import Producer
 from holdfast.coordinator.transaction_offsets import append_end, append_offsets
 from holdfast.errors import HoldfastError, Rejected
@@ -66,12 +73,13 @@ class GroupCoordinator:
         clock: Clock,
         chance: Chance,
         alarm: Alarm | None = None,
+        topics: TopicView | None = None,
     ) -> None:
         """`logs` are the partitions of the internal topic, in order; their number must never change."""
         self._settings = settings or GroupSettings()
         self._clock = clock
         self.timers = Timers(clock, alarm or LoopAlarm())
-        around = Surroundings(self._settings, clock, chance, self.timers)
+        around = Surroundings(self._settings, clock, chance, self.timers, topics or NoTopics())
         self._shards = [Shard(number, partition, around) for number, partition in enumerate(logs)]
 
     # Life
@@ -123,6 +131,7 @@ class GroupCoordinator:
         hosted = await (self._find(group_id) if request.member_id else self._find_or_create(group_id))
         if hosted is None:
             raise UnknownMember(group_id, request.member_id)
+        self._shard(group_id).move_if_empty(hosted)
         return cast(Joined, await hosted.ask(lambda ticket, now: hosted.group.join(request, ticket, now)))
 
     async def sync(self, group_id: str, request: SyncRequest) -> Synced:
@@ -142,6 +151,23 @@ class GroupCoordinator:
             return [UnknownMember(group_id, each.member_id) for each in members]
         answer = await hosted.ask(lambda ticket, now: hosted.group.leave(members, ticket, now))
         return cast(list[Rejected | None], answer)
+
+    async def beat(self, group_id: str, request: HeartbeatRequest) -> Beaten:
+        """A member of the new protocol comes, stays or goes."""
+        if not group_id:
+            raise InvalidGroupId(group_id)
+        check_request(request)
+        joins = request.epoch == JOINS
+        hosted = await (self._find_or_create(group_id) if joins else self._find(group_id))
+        if hosted is None:
+            raise UnknownMember(group_id, request.member_id)
+        if joins:
+            group = self._shard(group_id).move_to_consumer(hosted)
+        elif isinstance(hosted.group, ClassicGroup):
+            raise UnknownMember(group_id, request.member_id)
+        else:
+            group = hosted.group
+        return cast(Beaten, await hosted.ask(lambda ticket, now: group.beat(request, ticket, now)))
 
     async def _find_member(self, group_id: str, caller: Caller) -> HostedGroup:
         hosted = await self._find(group_id)
@@ -245,12 +271,22 @@ class GroupCoordinator:
         append_end(self._shards[partition], marker)
 
     async def fetch_offsets(
-        self, group_id: str, partitions: Collection[TopicPartition] | None = None, *, require_stable: bool = False
+        self,
+        group_id: str,
+        partitions: Collection[TopicPartition] | None = None,
+        *,
+        require_stable: bool = False,
+        caller: Caller = Caller(),  # noqa: B008 (it cannot change)
     ) -> dict[TopicPartition, CommittedOffset | OffsetUndecided | None]:
-        """What is committed and durable; None: nothing. Without partitions: all that is committed."""
+        """What is committed and durable; None: nothing. Without partitions: all that is committed.
+
+        Of who says to be a member of a consumer group it is held that it is, at its epoch.
+        """
         hosted = await self._find(group_id)
         if hosted is None:
             return dict.fromkeys(partitions or ())
+        if isinstance(hosted.group, ConsumerGroup) and (caller.member_id or caller.generation >= 0):
+            hosted.group.check_member(caller.member_id, caller.generation)
         table = hosted.offsets
         wanted = table.partitions if partitions is None else partitions
         found: dict[TopicPartition, CommittedOffset | OffsetUndecided | None] = {}
@@ -297,10 +333,21 @@ class GroupCoordinator:
     # Operators
 
     async def describe(self, group_id: str) -> GroupDescription:
-        """One group; GroupNotFound if there is none."""
+        """One classic group; GroupNotFound if there is none."""
         hosted = await self._find(group_id)
         if hosted is None:
             raise GroupNotFound(group_id)
+        if isinstance(hosted.group, ConsumerGroup):
+            raise NotAClassicGroup(group_id)
+        return hosted.group.describe()
+
+    async def describe_consumer(self, group_id: str) -> ConsumerGroupDescription:
+        """One consumer group; GroupNotFound if there is none."""
+        hosted = await self._find(group_id)
+        if hosted is None:
+            raise GroupNotFound(group_id)
+        if isinstance(hosted.group, ClassicGroup):
+            raise NotAConsumerGroup(group_id)
         return hosted.group.describe()
 
     def list_groups(self, states: Collection[GroupState] = (), types: Collection[GroupType] = ()) -> list[GroupListing]:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from holdfast.coordinator.answers import GroupState
-from holdfast.coordinator.errors import CoordinatorStopped
-from holdfast.coordinator.group import ClassicGroup
+from holdfast.coordinator.consumer_group_moving import Group
+from holdfast.coordinator.errors import CoordinatorStopped, RebalanceInProgress
 from holdfast.coordinator.member import Answer, Result, Ticket
 from holdfast.coordinator.offsets import Changes, OffsetTable
-from holdfast.coordinator.records import group_record, offset_record
+from holdfast.coordinator.records import group_key, offset_record
 from holdfast.coordinator.timers import Timers
 from holdfast.coordinator.writer import Writer
 from holdfast.errors import HoldfastError
 from holdfast.io.clock import Clock
+from holdfast.record.records import Record
 
 Ask = Callable[[Ticket, int], list[Answer]]
 
@@ -29,19 +30,25 @@ class HostedGroup:
 
     def __init__(
         self,
-        group: ClassicGroup,
+        group: Group,
         offsets: OffsetTable,
         writer: Writer,
         timers: Timers,
         clock: Clock,
         *,
         since_ms: int | None = None,
+        keys: Iterable[bytes] = (),
     ) -> None:
+        """`keys` are those of the records that the group has."""
         self.group = group
         self.offsets = offsets
         self.is_stored = since_ms is not None  # The log may have a record of it.
         self.since_ms = clock.now_ms() if since_ms is None else since_ms  # When it came into its state.
         self.on_change: Callable[[HostedGroup], None] = lambda _: None
+        self.successor: Callable[[Group, int], Group | None] = lambda *_: None  # Who goes on in a group's place.
+        self._keys = set(keys)
+        self._leftover: set[bytes] = set()  # Keys of a group whose place another kind has taken.
+        self._revisions_before = 0  # Of groups that were here before this one.
         self._writer = writer
         self._timers = timers
         self._clock = clock
@@ -74,11 +81,14 @@ class HostedGroup:
         self._run(lambda _: self.group.end(failure))
 
     def _run(self, step: Callable[[int], list[Answer]]) -> None:
-        before = self.group.state
-        answers = step(self._timers.now())
+        before, now = self.group.state, self._timers.now()
+        answers = step(now)
+        successor = self.successor(self.group, now)
+        if successor is not None:
+            self._replace(successor)
         if self.group.state is not before:
             self.since_ms = self._clock.now_ms()
-        self._held.extend((self.group.revision, answer) for answer in answers)
+        self._held.extend((self._revision, answer) for answer in answers)
         self._write()
         self._release()
         if self.group.state is GroupState.DEAD:
@@ -86,20 +96,43 @@ class HostedGroup:
         self._timers.call_at(self.group.deadline, self.tick)
         self.on_change(self)
 
+    def move(self, successor: Group) -> None:
+        """Let a group of the other kind take this one's place. It is written with what is asked of it next."""
+        answers = self._replace(successor)
+        self._held.extend((self._revision, answer) for answer in answers)
+
+    def _replace(self, successor: Group) -> list[Answer]:
+        """All that is stored of the group before is taken back in the same write as the first of its successor."""
+        answers = self.group.end(RebalanceInProgress(self.group.id))
+        self._revisions_before = self._revision + 1 - successor.revision
+        self._leftover |= self._keys
+        self.group = successor
+        return answers
+
+    @property
+    def _revision(self) -> int:
+        return self._revisions_before + self.group.revision
+
     # The group's record
 
     def _write(self) -> None:
-        revision = self.group.revision
+        revision = self._revision
         is_on_the_way = self._written > self._durable
         if self._ending or is_on_the_way or revision == self._written:
             return
-        record = group_record(self.group.id, self.group.image(self.since_ms), self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        changes = self.group.changes(self.since_ms)
+        changes = {**dict.fromkeys(sorted(self._leftover - changes.keys())), **changes}
+        records = [Record(key, value, now_ms) for key, value in changes.items()]
         try:
-            self._writer.append([record], lambda _, failure: self._note_durable(revision, failure))
+            self._writer.append(records, lambda _, failure: self._note_durable(revision, failure))
         except HoldfastError as failure:
             self._fail(failure)
             return
         self._written = revision
+        self._leftover.clear()
+        for key, value in changes.items():
+            (self._keys.discard if value is None else self._keys.add)(key)
         self.is_stored = True
 
     def _note_durable(self, revision: int, failure: BaseException | None) -> None:
@@ -122,7 +155,7 @@ class HostedGroup:
         self._ending = True
         self._failure = failure
         answers = self.group.end(CoordinatorStopped())
-        self._held.extend((self.group.revision, answer) for answer in answers)
+        self._held.extend((self._revision, answer) for answer in answers)
         self._timers.forget(self.tick)
         self._release()
 
@@ -159,11 +192,12 @@ class HostedGroup:
                 self._fail(failure)
             else:
                 self.offsets.finish(changes, at)
-                self._durable = self.group.revision
+                self._durable = self._revision
                 self._release()
             _send(deleted, failure)
 
-        self._writer.append([*records, group_record(self.group.id, None, now_ms)], done)
+        keys = sorted({group_key(self.group.id), *self._keys})
+        self._writer.append([*records, *(Record(key, None, now_ms) for key in keys)], done)
         self.offsets.begin(changes)
         self._ending = True
         self._timers.forget(self.tick)

@@ -20,6 +20,7 @@ from holdfast.coordinator.errors import (
 )
 from holdfast.coordinator.member import Member, Ticket
 from holdfast.coordinator.requests import JoinRequest
+from holdfast.coordinator.settings import GroupSettings
 from holdfast.io.chance import Chance
 
 TEXT_SIZE_MAX = 32_767  # Bytes of a text in a record.
@@ -51,11 +52,8 @@ class Joining:
     # Rules
 
     def _check(self, request: JoinRequest, member_id: str) -> None:
-        settings, group_id = self._cycle.settings, self._cycle.group_id
-        low, high = settings.session_timeout_ms_min, settings.session_timeout_ms_max
-        if not low <= request.session_timeout_ms <= high:
-            raise SessionTimeoutOutOfRange(request.session_timeout_ms, low, high)
-        _check_texts(request)
+        group_id = self._cycle.group_id
+        check_join(request, self._cycle.settings)
         if not self._roster.can_agree(member_id, request.protocol_type, request.protocols):
             found = (request.protocol_type, [each.name for each in request.protocols])
             raise ProtocolMismatch(group_id, found, (self._roster.protocol_type, self._cycle.protocol_name))
@@ -83,8 +81,7 @@ class Joining:
         raise MemberIdRequired(self._cycle.group_id, member_id)
 
     def _new_id(self, request: JoinRequest) -> str:
-        prefix = (request.instance_id or request.client_id)[:_ID_PREFIX_COUNT_MAX]
-        return f"{prefix}-{UUID(int=self._chance.bits(128), version=4)}"
+        return new_member_id(request.instance_id or request.client_id, self._chance)
 
     def _add(self, member_id: str, request: JoinRequest, ticket: Ticket, now: int) -> None:
         member = Member.of(member_id, request)
@@ -141,7 +138,16 @@ class Joining:
         cycle.answer(ticket, answer)
 
 
-def _check_texts(request: JoinRequest) -> None:
+def new_member_id(prefix: str, chance: Chance) -> str:
+    """An id that nobody else has; people know by its prefix whose it is."""
+    return f"{prefix[:_ID_PREFIX_COUNT_MAX]}-{UUID(int=chance.bits(128), version=4)}"
+
+
+def check_join(request: JoinRequest, settings: GroupSettings) -> None:
+    """Raise for what every group would refuse."""
+    low, high = settings.session_timeout_ms_min, settings.session_timeout_ms_max
+    if not low <= request.session_timeout_ms <= high:
+        raise SessionTimeoutOutOfRange(request.session_timeout_ms, low, high)
     texts = [
         ("member id", request.member_id),
         ("instance id", request.instance_id or ""),

@@ -5,9 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from holdfast.coordinator.consumer_group_image import ConsumerImage
 from holdfast.coordinator.image import GroupImage
 from holdfast.coordinator.offsets import OffsetTable
-from holdfast.coordinator.records import GroupKey, OffsetKey, UnknownKey, decode_group, decode_key, decode_offset
+from holdfast.coordinator.records import (
+    ConsumerKey,
+    GroupKey,
+    OffsetKey,
+    UnknownKey,
+    apply_consumer_record,
+    decode_group,
+    decode_key,
+    decode_offset,
+)
 from holdfast.log.partition import PartitionLog
 from holdfast.record.batch import BatchHeader, split
 from holdfast.record.errors import stored
@@ -44,12 +54,15 @@ class Loaded:
         self._skipped: dict[int, int] = {}  # Kinds of keys that are not understood, and how many of each.
         self.undecided: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
         self.images: dict[str, GroupImage] = {}
+        self.consumer_images: dict[str, ConsumerImage] = {}
+        self.keys: dict[str, set[bytes]] = {}  # Of all records that groups have, those of offsets left out.
         self.offsets: dict[str, OffsetTable] = {}
 
     @property
     def group_ids(self) -> set[str]:
         """All groups of which anything is left."""
-        return {*self.images, *(group_id for group_id, table in self.offsets.items() if not table.is_unused)}
+        consumer = (group_id for group_id, image in self.consumer_images.items() if image.epoch is not None)
+        return {*self.images, *consumer, *(group_id for group_id, table in self.offsets.items() if not table.is_unused)}
 
     def add(self, buffers: Sequence[memoryview]) -> None:
         """Go through more batches."""
@@ -70,8 +83,20 @@ class Loaded:
             self._add_offset(header, key, record)
         elif isinstance(key, GroupKey):
             self._add_group(key, record)
+            self._note(key.group_id, record)
+        elif isinstance(key, ConsumerKey):
+            image = self.consumer_images.setdefault(key.group_id, ConsumerImage())
+            apply_consumer_record(image, key, record.value)
+            self._note(key.group_id, record)
         else:
             self._skip(key)
+
+    def _note(self, group_id: str, record: Record) -> None:
+        keys, key = self.keys.setdefault(group_id, set()), record.key or b""
+        if record.value is None:
+            keys.discard(key)
+        else:
+            keys.add(key)
 
     def _add_group(self, key: GroupKey, record: Record) -> None:
         if record.value is None:

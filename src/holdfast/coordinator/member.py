@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from holdfast.coordinator.answers import Joined, Synced
 from holdfast.coordinator.image import MemberImage
@@ -12,8 +12,11 @@ from holdfast.coordinator.requests import JoinRequest, Protocol
 from holdfast.coordinator.subscription import topics_of
 from holdfast.errors import HoldfastError, Rejected
 
+if TYPE_CHECKING:
+    from holdfast.coordinator.consumer_group_requests import Beaten
+
 Ticket = Hashable  # Stands for a request that waits; the group only gives it back.
-Result = Joined | Synced | HoldfastError | list[Rejected | None] | None
+Result: TypeAlias = "Joined | Synced | Beaten | HoldfastError | list[Rejected | None] | None"
 
 
 class Answer(NamedTuple):
@@ -36,6 +39,7 @@ class Member:
     protocols: tuple[Protocol, ...]
     assignment: bytes = b""
     is_new: bool = True  # It has not been told a generation yet.
+    told_epoch: int | None = None  # What it was told before the group came from the new protocol; until it joins again.
     must_sync: bool = False  # It was told a generation, and has not asked for its assignment yet.
     deadline: int = 0  # It is gone if nothing is heard of it until then.
     join: Ticket | None = None

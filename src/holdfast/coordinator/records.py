@@ -2,6 +2,7 @@
 
     key of an offset   | kind i16: 0 or 1 | group string | topic string | partition i32 |
     key of a group     | kind i16: 2 | group string |
+    keys of a consumer group: see `consumer_group_records`
 
     value of an offset, version 3
     | version i16 | offset i64 | leader epoch i32 | metadata string | committed at, ms i64 |
@@ -21,6 +22,8 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from holdfast.coordinator.answers import CommittedOffset
+from holdfast.coordinator.consumer_group_image import ConsumerImage
+from holdfast.coordinator.consumer_group_records import Kind
 from holdfast.coordinator.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.fields import Malformed, Reader, bytes_field, string
 from holdfast.coordinator.image import GroupImage, MemberImage
@@ -50,13 +53,21 @@ class GroupKey(NamedTuple):
     group_id: str
 
 
+class ConsumerKey(NamedTuple):
+    """Names a part of a consumer group: the group itself, or a member or pattern of it."""
+
+    group_id: str
+    kind: Kind
+    name: str
+
+
 class UnknownKey(NamedTuple):
     """Names something that only another release, or another broker, understands."""
 
     kind: int
 
 
-Key = OffsetKey | GroupKey | UnknownKey
+Key = OffsetKey | GroupKey | ConsumerKey | UnknownKey
 
 
 def offset_record(group_id: str, partition: TopicPartition, value: CommittedOffset | None, now_ms: int) -> Record:
@@ -67,8 +78,12 @@ def offset_record(group_id: str, partition: TopicPartition, value: CommittedOffs
 
 def group_record(group_id: str, image: GroupImage | None, now_ms: int) -> Record:
     """The record of a group, or of one that is taken back."""
-    key = struct.pack(">h", _GROUP_KIND) + string(group_id)
-    return Record(key, None if image is None else _encode_group(image), now_ms)
+    return Record(group_key(group_id), None if image is None else encode_group(image), now_ms)
+
+
+def group_key(group_id: str) -> bytes:
+    """The key of a group's record."""
+    return struct.pack(">h", _GROUP_KIND) + string(group_id)
 
 
 def decode_key(key: bytes | None) -> Key:
@@ -84,6 +99,24 @@ def decode_offset(value: bytes) -> CommittedOffset:
 def decode_group(value: bytes) -> GroupImage:
     """The value of a group's record."""
     return _read("group", lambda: _decode_group(*_versioned("group", value)))
+
+
+def apply_consumer_record(image: ConsumerImage, key: ConsumerKey, value: bytes | None) -> None:
+    """Let an image of a consumer group have one record more."""
+    what = f"consumer group's {key.kind.name.lower()}"
+
+    def apply() -> None:
+        if value is None or key.kind is Kind.PARTITIONS:
+            image.apply(key.kind, key.name, None)
+            return
+        reader, version = _versioned(what, value)
+        if version > 0:
+            raise NewerRecord(what, version, 0)
+        reader.flexible = True
+        image.apply(key.kind, key.name, reader)
+        _check_end(reader)
+
+    _read(what, apply)
 
 
 def _read(kind: str, decode: Callable[[], T]) -> T:
@@ -111,6 +144,9 @@ def _decode_key(reader: Reader) -> Key:
         key = OffsetKey(reader.string(), TopicPartition(reader.string(), reader.i32()))
     elif kind == _GROUP_KIND:
         key = GroupKey(reader.string())
+    elif kind in list(Kind):
+        group_id = reader.string()
+        key = ConsumerKey(group_id, Kind(kind), reader.string() if Kind(kind).is_named else "")
     else:
         return UnknownKey(kind)
     _check_end(reader)
@@ -142,7 +178,8 @@ def _decode_offset(reader: Reader, version: int) -> CommittedOffset:
     return CommittedOffset(offset, leader_epoch, metadata, committed_at_ms, expires_at_ms)
 
 
-def _encode_group(image: GroupImage) -> bytes:
+def encode_group(image: GroupImage) -> bytes:
+    """The value of a group's record."""
     parts = [
         struct.pack(">h", _VERSION),
         string(image.protocol_type),

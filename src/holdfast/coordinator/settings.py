@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
+
+
+class Migration(enum.Enum):
+    """Whether groups with members may move between the protocols; the values are the words of Kafka's setting."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def upgrades(self) -> bool:
+        return self in (Migration.BIDIRECTIONAL, Migration.UPGRADE)
+
+    @property
+    def downgrades(self) -> bool:
+        return self in (Migration.BIDIRECTIONAL, Migration.DOWNGRADE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +34,11 @@ class GroupSettings:
     session_timeout_ms_max: int = 30 * MINUTE_MS
     initial_rebalance_delay_ms: int = 3_000  # An empty group waits so long for more members than the first.
     new_member_timeout_ms: int = 5 * MINUTE_MS  # A parked join of an unknown member is given up after this.
-    members_max: int = 10_000  # Of one group.
+    members_max: int = 10_000  # Of one classic group.
+    consumer_session_timeout_ms: int = 45_000  # A member of a consumer group is gone after so long without a sign.
+    consumer_heartbeat_interval_ms: int = 5_000  # What members are told.
+    consumer_members_max: int = 10_000  # Of one consumer group.
+    migration: Migration = Migration.BIDIRECTIONAL
     groups_max: int = 100_000
     offset_metadata_size_max: int = 4096  # Bytes of text beside an offset.
     offsets_retention_ms: int = 7 * DAY_MS  # Offsets of a group without members are kept so long.
@@ -29,3 +51,7 @@ class GroupSettings:
             raise ValueError("initial_rebalance_delay_ms must not be negative")
         if min(self.members_max, self.groups_max, self.new_member_timeout_ms, self.offsets_check_ms) < 1:
             raise ValueError("limits and periods must be at least 1")
+        if not 0 < self.consumer_heartbeat_interval_ms < self.consumer_session_timeout_ms:
+            raise ValueError("consumer_heartbeat_interval_ms must be above 0 and below consumer_session_timeout_ms")
+        if self.consumer_members_max < 1:
+            raise ValueError("consumer_members_max must be at least 1")

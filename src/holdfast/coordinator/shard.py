@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holdfast.coordinator.answers import GroupState
+from holdfast.coordinator.consumer_group import ConsumerGroup
+from holdfast.coordinator.consumer_group_core import ConsumerCore
+from holdfast.coordinator.consumer_group_moving import Group, check_upgrade, downgraded, must_downgrade, upgrade
 from holdfast.coordinator.errors import CoordinatorLoading, CoordinatorStopped
 from holdfast.coordinator.group import ClassicGroup
 from holdfast.coordinator.hosted import HostedGroup
-from holdfast.coordinator.loader import load
+from holdfast.coordinator.loader import Loaded, load
 from holdfast.coordinator.offsets import OffsetTable
 from holdfast.coordinator.requests import TopicPartition
 from holdfast.coordinator.settings import GroupSettings
 from holdfast.coordinator.timers import Timers
+from holdfast.coordinator.topic_view import TopicView
 from holdfast.coordinator.writer import Writer
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
@@ -31,6 +36,7 @@ class Surroundings:
     clock: Clock
     chance: Chance
     timers: Timers
+    topics: TopicView
 
 
 class Shard:
@@ -55,16 +61,23 @@ class Shard:
             return
         loaded = await load(self.partition, f"internal partition {self.number}")
         for group_id in sorted(loaded.group_ids):
-            group = self._new_group(group_id)
-            image = loaded.images.get(group_id)
-            if image is not None:
-                group.restore(image, self._around.timers.now())
-            since_ms = max(image.since_ms, 0) if image is not None else 0
-            self._host(group, loaded.offsets.get(group_id), since_ms)
+            group, since_ms = self._restored(group_id, loaded)
+            self._host(group, loaded.offsets.get(group_id), since_ms, loaded.keys.get(group_id, set()))
         self.undecided = loaded.undecided
         self.is_loaded = True
         if self.groups:
             log.info("internal partition %d is loaded: %d groups", self.number, len(self.groups))
+
+    def _restored(self, group_id: str, loaded: Loaded) -> tuple[Group, int]:
+        """A group as its records have it, and since when it is in its state."""
+        now = self._around.timers.now()
+        consumer_image = loaded.consumer_images.get(group_id)
+        if consumer_image is not None and consumer_image.epoch is not None:
+            return self._new_consumer_group(group_id).restore(consumer_image, now), self._around.clock.now_ms()
+        group, image = self._new_group(group_id), loaded.images.get(group_id)
+        if image is None:
+            return group, 0
+        return group.restore(image, now), max(image.since_ms, 0)
 
     async def close(self) -> None:
         """Answer whoever waits, and wait until what was written is durable."""
@@ -97,14 +110,55 @@ class Shard:
         around = self._around
         return ClassicGroup(group_id, around.settings, around.chance, self.writer.record_size_max)
 
-    def _host(self, group: ClassicGroup, offsets: OffsetTable | None, since_ms: int | None) -> HostedGroup:
+    def _new_consumer_group(self, group_id: str, epoch: int = 0) -> ConsumerGroup:
+        around = self._around
+        core = ConsumerCore(group_id, around.settings, around.topics, self.writer.record_size_max, epoch)
+        return ConsumerGroup(core, around.chance)
+
+    def _host(
+        self, group: Group, offsets: OffsetTable | None, since_ms: int | None, keys: Iterable[bytes] = ()
+    ) -> HostedGroup:
         around = self._around
         hosted = HostedGroup(
-            group, offsets or OffsetTable(), self.writer, around.timers, around.clock, since_ms=since_ms
+            group, offsets or OffsetTable(), self.writer, around.timers, around.clock, since_ms=since_ms, keys=keys
         )
         hosted.on_change = self.drop_if_unused
+        hosted.successor = self._successor
         self.groups[group.id] = hosted
         return hosted
+
+    # Moving between the protocols
+
+    def move_to_consumer(self, hosted: HostedGroup) -> ConsumerGroup:
+        """Make sure that a group follows the new protocol; raises if it cannot."""
+        group = hosted.group
+        if isinstance(group, ConsumerGroup):
+            return group
+        check_upgrade(group, self._around.settings.migration)
+        moved = self._new_consumer_group(group.id, group.generation)
+        upgrade(group, moved.core)
+        moved.expect_all(self._around.timers.now())
+        if group.members:
+            log.info("group %s moves to the consumer protocol with %d classic members", group.id, len(group.members))
+        hosted.move(moved)
+        return moved
+
+    def move_if_empty(self, hosted: HostedGroup) -> None:
+        """Let an empty consumer group be a classic one again: somebody comes who speaks that."""
+        if isinstance(hosted.group, ConsumerGroup) and hosted.group.is_unused:
+            hosted.move(self._downgraded(hosted.group, self._around.timers.now()))
+
+    def _successor(self, group: Group, now: int) -> Group | None:
+        if isinstance(group, ConsumerGroup) and must_downgrade(group, self._around.settings.migration):
+            log.info("group %s moves back to the classic protocol: no member of the other is left", group.id)
+            return self._downgraded(group, now)
+        return None
+
+    def _downgraded(self, group: ConsumerGroup, now: int) -> ClassicGroup:
+        classic = self._new_group(group.id).restore(downgraded(group), now)
+        for member in group.members:
+            classic.remember_epoch(member.id, member.epoch)
+        return classic
 
     def drop_if_unused(self, hosted: HostedGroup) -> None:
         """Forget a group that nobody uses and of which nothing was ever stored."""

@@ -26,7 +26,7 @@ class Feature(NamedTuple):
 
 
 FEATURES: Mapping[str, Feature] = {
-    "group.version": Feature(0, 0, 0),  # Groups whose coordinator assigns partitions.
+    "group.version": Feature(0, 1, 1),  # Groups whose coordinator assigns partitions.
     "transaction.version": Feature(0, 0, 0),
 }
 

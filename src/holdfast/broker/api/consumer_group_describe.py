@@ -1,0 +1,88 @@
+"""ConsumerGroupDescribe: consumer groups and their members, as operators see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.broker.api.operations import ON_GROUP, if_asked
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.consumer_group_member import Partitions
+from holdfast.coordinator.consumer_group_requests import ConsumerGroupDescription, ConsumerMemberDescription
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.CONSUMER_GROUP_DESCRIBE)
+_Group = _Answer.DescribedGroup
+_Member = _Group.Member
+_CLASSIC, _CONSUMER = 0, 1
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    groups = []
+    for group_id in message.group_ids:
+        try:
+            group = _described(parts, await parts.groups.describe_consumer(group_id))
+        except HoldfastError as failure:
+            group = _Group(
+                error_code=group_code_of(failure),
+                error_message=str(failure),
+                group_id=group_id,
+                group_state="",
+                group_epoch=0,
+                assignment_epoch=0,
+                assignor_name="",
+                members=[],
+            )
+        group.authorized_operations = if_asked(ON_GROUP, asked=bool(message.include_authorized_operations))
+        groups.append(group)
+    return _Answer(groups=groups)
+
+
+def _described(parts: Parts, found: ConsumerGroupDescription) -> Message:
+    return _Group(
+        error_code=Code.NONE,
+        group_id=found.group_id,
+        group_state=found.state.value,
+        group_epoch=found.epoch,
+        assignment_epoch=found.assignment_epoch,
+        assignor_name=found.assignor,
+        members=[_member(parts, each) for each in found.members],
+    )
+
+
+def _member(parts: Parts, found: ConsumerMemberDescription) -> Message:
+    member = found.member
+    return _Member(
+        member_id=member.id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.topics),
+        subscribed_topic_regex=member.regex or None,
+        assignment=_assignment(parts, _Member.Assignment, member.assigned),
+        target_assignment=_assignment(parts, _Member.Assignment, found.target),
+        member_type=_CONSUMER if member.classic is None else _CLASSIC,
+    )
+
+
+def _assignment(parts: Parts, answer: Any, partitions: Partitions) -> Message:
+    """By topic; one that was deleted meanwhile has no name, and is left out."""
+    numbers: dict[str, list[int]] = {}
+    for topic_id, number in sorted(partitions):
+        opened = parts.topics.find_id(topic_id)
+        if opened is not None:
+            numbers.setdefault(opened.topic.name, []).append(number)
+    return answer(
+        topic_partitions=[
+            answer.TopicPartitions(topic_id=parts.topics.get(name).topic.topic_id, topic_name=name, partitions=found)
+            for name, found in numbers.items()
+        ]
+    )

@@ -1,0 +1,73 @@
+"""ConsumerGroupHeartbeat: a member of a consumer group comes, stays or goes, and hears what it shall read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.consumer_group_member import Partitions
+from holdfast.coordinator.consumer_group_requests import HeartbeatRequest
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+from holdfast.segment.names import PartitionId
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.CONSUMER_GROUP_HEARTBEAT)
+_OWN_ID_FROM = 1  # From this version on clients make their ids themselves.
+_NO_ID = UUID(int=0)
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    member_id = message.member_id
+    if not member_id and message.member_epoch == 0 and request.version < _OWN_ID_FROM:
+        member_id = str(UUID(int=parts.chance.bits(128), version=4))
+    try:
+        beaten = await parts.groups.beat(message.group_id, _wanted(message, member_id, request))
+    except HoldfastError as failure:
+        return _Answer(
+            error_code=group_code_of(failure), error_message=str(failure), member_id=member_id or None, member_epoch=0
+        )
+    assignment = None
+    if beaten.assignment is not None:
+        assignment = _Answer.Assignment(topic_partitions=_by_topic(beaten.assignment))
+    return _Answer(
+        error_code=Code.NONE,
+        member_id=beaten.member_id,
+        member_epoch=beaten.epoch,
+        heartbeat_interval_ms=beaten.interval_ms,
+        assignment=assignment,
+    )
+
+
+def _wanted(message: Message, member_id: str, request: Request) -> HeartbeatRequest:
+    names, owned = message.subscribed_topic_names, message.topic_partitions
+    return HeartbeatRequest(
+        member_id=member_id,
+        epoch=message.member_epoch,
+        instance_id=message.instance_id,
+        rack_id=message.rack_id,
+        rebalance_timeout_ms=message.rebalance_timeout_ms,
+        topics=None if names is None else frozenset(names),
+        regex=message.subscribed_topic_regex,
+        assignor=message.server_assignor,
+        owned=None if owned is None else _partitions(owned),
+        client_id=request.header.client_id or "",
+        client_host=f"/{request.client_host}",
+    )
+
+
+def _partitions(topics: list[Message]) -> Partitions:
+    return frozenset(PartitionId(topic.topic_id or _NO_ID, number) for topic in topics for number in topic.partitions)
+
+
+def _by_topic(partitions: Partitions) -> list[Message]:
+    numbers: dict[UUID, list[int]] = {}
+    for topic_id, number in sorted(partitions):
+        numbers.setdefault(topic_id, []).append(number)
+    row = _Answer.Assignment.TopicPartitions
+    return [row(topic_id=topic_id, partitions=found) for topic_id, found in numbers.items()]

@@ -1,0 +1,314 @@
+"""One consumer group, whose coordinator assigns. Its rules, and nothing else: no I/O, no clock.
+
+Members speak the new protocol (`beat`) or, while a group moves, the classic one (`join`, `sync`, `heartbeat`, `leave`).
+Every request is answered at once. Where `revision` has grown after a call, `changes` have to be durable before any of
+its answers is sent.
+
+What holds, call by call and across a restart from what was written:
+- a partition has one holder: from the answer that gives it to a member until that member has said that it owns it no
+  more, has left, or was given up for its silence or its slowness;
+- epochs of the group and of its members never go back, and a member that speaks of another epoch than its own is told;
+- when all members are settled, every partition that anybody wants has a holder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Self
+
+from holdfast.coordinator.answers import GroupListing, GroupState, GroupType
+from holdfast.coordinator.assignor import ASSIGNORS
+from holdfast.coordinator.consumer_group_classic import ClassicSpeakers
+from holdfast.coordinator.consumer_group_core import ConsumerCore
+from holdfast.coordinator.consumer_group_deadlines import Wait
+from holdfast.coordinator.consumer_group_image import ConsumerImage
+from holdfast.coordinator.consumer_group_member import JOINS, LEAVES, NONE, PAUSES, ConsumerMember, MemberState
+from holdfast.coordinator.consumer_group_patterns import compiled
+from holdfast.coordinator.consumer_group_requests import (
+    Beaten,
+    ConsumerGroupDescription,
+    ConsumerMemberDescription,
+    HeartbeatRequest,
+)
+from holdfast.coordinator.errors import (
+    CoordinatorStopped,
+    FencedMemberEpoch,
+    GroupNotEmpty,
+    InstanceFenced,
+    StaleMemberEpoch,
+    UnknownMember,
+    UnreleasedInstance,
+    UnsupportedAssignor,
+    WrongGeneration,
+)
+from holdfast.coordinator.member import Answer, Result, Ticket
+from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, SyncRequest
+from holdfast.coordinator.subscription import CONSUMER
+from holdfast.errors import HoldfastError
+from holdfast.io.chance import Chance
+
+
+def check_request(request: HeartbeatRequest) -> None:
+    """Raise for what would be refused by every group."""
+    request.check()
+    if request.assignor is not None and request.assignor not in ASSIGNORS:
+        raise UnsupportedAssignor(request.assignor, tuple(ASSIGNORS))
+    if request.regex:
+        compiled(request.regex)
+
+
+class ConsumerGroup:
+    """One group. Times are milliseconds of a clock that never goes back."""
+
+    def __init__(self, core: ConsumerCore, chance: Chance) -> None:
+        self.id = core.group_id
+        self.core = core
+        self._roster = core.roster
+        self._classic = ClassicSpeakers(core, chance)
+        self._is_dead = False
+        self._known_state: tuple[int, GroupState] | None = None
+
+    def restore(self, image: ConsumerImage, now: int) -> Self:
+        """Become the group of an image. Members have a whole session to be heard of again."""
+        self._roster.restore(image)
+        self.expect_all(now)
+        return self
+
+    def expect_all(self, now: int) -> None:
+        """Give every member its time from now on."""
+        for member in self._roster:
+            self.core.touch(member, now)
+            if member.state is MemberState.UNREVOKED:
+                self.core.deadlines.set(member.id, Wait.REVOCATION, now + max(member.rebalance_timeout_ms, 0))
+
+    # What members ask
+
+    def beat(self, request: HeartbeatRequest, ticket: Ticket, now: int) -> list[Answer]:
+        """A member of the new protocol comes, stays or goes. The request has been checked."""
+        return self._run(ticket, now, lambda: self._leave(request) if request.leaves else self._beat(request, now))
+
+    def join(self, request: JoinRequest, ticket: Ticket, now: int) -> list[Answer]:
+        """A member of the classic protocol comes, or goes on."""
+        return self._run(ticket, now, lambda: self._classic.join(request, now))
+
+    def sync(self, request: SyncRequest, ticket: Ticket, now: int) -> list[Answer]:
+        """A member of the classic protocol asks for its assignment."""
+        return self._run(ticket, now, lambda: self._classic.sync(request, now))
+
+    def heartbeat(self, caller: Caller, ticket: Ticket, now: int) -> list[Answer]:
+        """A member of the classic protocol stays."""
+        return self._run(ticket, now, lambda: self._classic.heartbeat(caller, now))
+
+    def leave(self, members: Sequence[Leaving], ticket: Ticket, now: int) -> list[Answer]:
+        """Remove members, whatever they speak. One answer: a result for each, in order."""
+        return self._run(ticket, now, lambda: self._classic.leave(members))
+
+    def tick(self, now: int) -> list[Answer]:
+        """Give up those whose time is over."""
+        late = self.core.deadlines.due(now)
+        members = [self._roster.get(member_id) for member_id, _ in late]
+        self.core.fence([member for member in members if member is not None])
+        self._classic.tick(now)
+        self.core.deadlines.refresh()
+        return []
+
+    def end(self, failure: HoldfastError) -> list[Answer]:
+        """The group is no more. Nobody waits."""
+        del failure
+        self._is_dead = True
+        return []
+
+    def _run(self, ticket: Ticket, now: int, step: Callable[[], Result]) -> list[Answer]:
+        result: Result
+        try:
+            if self._is_dead:
+                raise CoordinatorStopped
+            result = step()
+        except HoldfastError as refusal:
+            result = refusal
+        self.tick(now)
+        return [Answer(ticket, result)]
+
+    # The new protocol
+
+    def _beat(self, request: HeartbeatRequest, now: int) -> Beaten:
+        member = self._find(request)
+        before = member or ConsumerMember(id=request.member_id)
+        after = request.update(before)
+        self.core.check_size(after)
+        if member is None:
+            self.core.check_room()
+        self._roster.put(after)
+        self.core.touch(after, now)
+        changed = member is None or (before.topics, before.regex) != (after.topics, after.regex)
+        self.core.refresh(changed=changed)
+        self.core.retarget()
+        after = self.core.reconcile(after, request.owned, now)
+        tell = request.is_full or request.epoch != before.epoch or after.assigned != before.assigned
+        interval_ms = self.core.settings.consumer_heartbeat_interval_ms
+        return Beaten(after.id, after.epoch, interval_ms, after.assigned if tell else None)
+
+    def _find(self, request: HeartbeatRequest) -> ConsumerMember | None:
+        """The member that a request comes from; None if it is new."""
+        if request.instance_id is not None:
+            return self._find_instance(request, request.instance_id)
+        member = self._roster.get(request.member_id)
+        if member is not None:
+            self._check_epoch(member, request)
+        elif request.epoch != JOINS:
+            raise UnknownMember(self.id, request.member_id)
+        return member
+
+    def _find_instance(self, request: HeartbeatRequest, instance_id: str) -> ConsumerMember | None:
+        holder = self._roster.instance(instance_id)
+        if request.epoch != JOINS:
+            self._check_instance(holder, request.member_id, instance_id)
+        elif holder is None:
+            return None
+        elif holder.is_away:
+            return self._come_back(holder, request.member_id)
+        elif holder.id != request.member_id:
+            raise UnreleasedInstance(self.id, instance_id, holder.id)
+        assert holder is not None
+        self._check_epoch(holder, request)
+        return holder
+
+    def _check_instance(self, holder: ConsumerMember | None, member_id: str, instance_id: str) -> None:
+        if holder is None:
+            raise UnknownMember(self.id, member_id)
+        if holder.id != member_id:
+            raise InstanceFenced(self.id, instance_id, member_id)
+
+    def _come_back(self, member: ConsumerMember, member_id: str) -> ConsumerMember:
+        """An instance that was away takes its place again, under a new id, with what was kept for it."""
+        self.core.deadlines.forget(member.id)
+        if member.id != member_id:
+            member = self._roster.rename(member, member_id)
+        back = replace(member, epoch=JOINS, previous_epoch=-1)
+        self._roster.put(back)
+        return back
+
+    def _check_epoch(self, member: ConsumerMember, request: HeartbeatRequest) -> None:
+        if request.epoch == member.epoch:
+            return
+        # The answer that told its epoch may have been lost; it cannot own what it was never told of.
+        knows_no_more = request.owned is not None and request.owned <= member.assigned
+        if request.epoch != member.previous_epoch or member.is_away or not knows_no_more:
+            raise FencedMemberEpoch(self.id, member.id, request.epoch, member.epoch)
+
+    def _leave(self, request: HeartbeatRequest) -> Beaten:
+        if request.instance_id is None:
+            member = self._roster.get(request.member_id)
+        else:
+            member = self._roster.instance(request.instance_id)
+            self._check_instance(member, request.member_id, request.instance_id)
+        if member is None:
+            raise UnknownMember(self.id, request.member_id)
+        if request.epoch == LEAVES:
+            self.core.fence([member])
+        else:
+            self.core.deadlines.drop(member.id, Wait.REVOCATION)
+            self._roster.put(replace(member, epoch=PAUSES, state=MemberState.STABLE, revoking=NONE))
+        return Beaten(request.member_id, request.epoch, 0)
+
+    # Offsets
+
+    def check_commit(self, caller: Caller, now: int, *, in_transaction: bool = False) -> None:
+        """Raise if these offsets must not be committed."""
+        del now, in_transaction
+        if self._is_dead:
+            raise CoordinatorStopped
+        if caller.generation < 0 and not len(self._roster):
+            return  # Somebody who keeps offsets here, and assigns partitions without us.
+        self.check_member(caller.member_id, caller.generation, caller.instance_id)
+
+    def check_member(self, member_id: str, epoch: int, instance_id: str | None = None) -> None:
+        """Raise unless this is a member, at its epoch."""
+        if instance_id is not None:
+            self._check_instance(self._roster.instance(instance_id), member_id, instance_id)
+        member = self._roster.get(member_id)
+        if member is None:
+            raise UnknownMember(self.id, member_id)
+        if epoch == member.epoch:
+            return
+        if member.classic is not None:
+            raise WrongGeneration(self.id, epoch, member.epoch)
+        raise StaleMemberEpoch(self.id, member_id, epoch, member.epoch)
+
+    # What others see
+
+    @property
+    def state(self) -> GroupState:
+        if self._is_dead:
+            return GroupState.DEAD
+        if self._known_state is None or self._known_state[0] != self.revision:
+            self._known_state = (self.revision, self._find_state())
+        return self._known_state[1]
+
+    def _find_state(self) -> GroupState:
+        roster = self._roster
+        if not len(roster):
+            return GroupState.EMPTY
+        if roster.epoch.epoch > roster.target_epoch:
+            return GroupState.ASSIGNING
+        return GroupState.RECONCILING if roster.count_unsettled() else GroupState.STABLE
+
+    @property
+    def epoch(self) -> int:
+        return self._roster.epoch.epoch
+
+    @property
+    def revision(self) -> int:
+        """How many changes there have been that have to survive."""
+        return self._roster.revision
+
+    @property
+    def deadline(self) -> int | None:
+        """When `tick` is to be called, at the latest."""
+        ends = [end for end in (self.core.deadlines.earliest, self._classic.deadline) if end is not None]
+        return None if self._is_dead else min(ends, default=None)
+
+    @property
+    def is_unused(self) -> bool:
+        return not len(self._roster) and not self._classic.pending
+
+    @property
+    def protocol_type(self) -> str:
+        return CONSUMER
+
+    @property
+    def members(self) -> list[ConsumerMember]:
+        return list(self._roster)
+
+    def common_protocols(self) -> set[str] | None:
+        """What all members of the classic protocol know; None if there are none."""
+        return self._classic.common_protocols()
+
+    def check_delete(self) -> None:
+        """Raise if the group must not be deleted."""
+        if len(self._roster):
+            raise GroupNotEmpty(self.id)
+
+    def topics(self) -> frozenset[str]:
+        """The topics that members read."""
+        return self.core.topic_names()
+
+    def changes(self, since_ms: int) -> dict[bytes, bytes | None]:
+        """Keys and values of the records of all that has changed since this was last asked."""
+        del since_ms
+        return self._roster.take_changes()
+
+    def describe(self) -> ConsumerGroupDescription:
+        roster = self._roster
+        return ConsumerGroupDescription(
+            self.id,
+            self.state,
+            roster.epoch.epoch,
+            roster.target_epoch,
+            self.core.assignor,
+            tuple(ConsumerMemberDescription(member, roster.target(member.id)) for member in roster),
+        )
+
+    def listing(self) -> GroupListing:
+        return GroupListing(self.id, CONSUMER, self.state, GroupType.CONSUMER)
