@@ -122,12 +122,12 @@ def pack(pieces: list[Piece], min_partitions: int = 0, split_size: int = SPLIT_S
 
 
 def _cut(whole: Piece, rest: Piece | None, share: float, part_size_min: int) -> tuple[Piece | None, Piece | None]:
-    """What is left of a piece, cut where that share of the whole ends. No part is smaller than the least size."""
+    """What is left of a piece, cut where that share of it ends; at an end where a part would be small."""
     if rest is None:
         return None, None
     middle = whole.start + round((whole.end - whole.start) * share)
-    if middle <= rest.start or replace(rest, end=middle).size < part_size_min:
-        return None, rest
-    if middle >= rest.end or replace(rest, start=middle).size < part_size_min:
-        return rest, None
-    return replace(rest, end=middle), replace(rest, start=middle)
+    if rest.start < middle < rest.end:
+        parts = replace(rest, end=middle), replace(rest, start=middle)
+        if min(each.size for each in parts) >= part_size_min:
+            return parts
+    return (rest, None) if middle - rest.start > rest.end - middle else (None, rest)

@@ -1,0 +1,200 @@
+"""The source in a real Spark, row by row beside Spark's own Kafka connector on the same broker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from tests.java.serving import Serving
+from tests.support.spark_session import missing, spark_session
+from tests.support.spark_store import T0, StoredCluster
+
+from holdfast.io.local_objects import LocalObjects
+from holdfast.spark.plan import OPEN_SIZE
+
+PARTITIONS = 2
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    reason = missing()
+    if reason and reason.endswith("is missing"):
+        pytest.skip(reason)
+    if reason:
+        pytest.fail(reason)
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("broker")
+
+
+@pytest.fixture(scope="module")
+def broker(data: Path) -> Iterator[Serving]:
+    """A broker with some topics that are half in segments, half in the tail."""
+    with Serving(data, f"num.partitions={PARTITIONS}") as serving:
+        fill(serving, "plain", 0, 300, "none")
+        for codec in CODECS:
+            fill(serving, f"codec-{codec}", 0, 200, codec)
+        assert serving.stop() == 0
+        serving.start()
+        fill(serving, "plain", 300, 400, "lz4")
+        yield serving
+
+
+def fill(broker: Serving, topic: str, start: int, end: int, codec: str) -> None:
+    """Every kind of record: null and empty keys and values, no headers, headers without a value, times that go back."""
+    producer = Producer({"bootstrap.servers": broker.address, "compression.type": codec, "linger.ms": 20})
+    for number in range(start, end):
+        key = (b"k%d" % number, None, b"")[number % 3]
+        value = (b"v%d" % number * 20, b"", None, b"x")[number % 4]
+        headers = [("n", b"%d" % number), ("empty", b""), ("none", None), ("n", b"twice")][: number % 5]
+        when = T0 + 1000 * (number - 40 * (number % 7 == 0))
+        producer.produce(topic, value, key, partition=number % PARTITIONS, timestamp=when, headers=headers)
+    assert producer.flush(30) == 0
+
+
+def kafka(spark: Any, broker: Serving, topic: str, **options: str) -> Any:
+    given = {"kafka.bootstrap.servers": broker.address, "includeHeaders": "true", "subscribe": topic}
+    return spark.read.format("kafka").options(**{**given, **options}).load()
+
+
+def ours(spark: Any, path: Any, topic: str, **options: str) -> Any:
+    given = {"includeHeaders": "true", "subscribe": topic}
+    return spark.read.format("holdfast").options(**{**given, **options}).load(str(path))
+
+
+def rows(frame: Any) -> list[Any]:
+    return sorted(frame.collect(), key=lambda row: (row.topic, row.partition, row.offset))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_rows_are_those_of_sparks_own_connector(spark: Any, broker: Serving, data: Path, codec: str) -> None:
+    """P1: the same rows and the same schema as Spark's Kafka source gives, whatever the codec."""
+    mine, theirs = ours(spark, data, f"codec-{codec}"), kafka(spark, broker, f"codec-{codec}")
+    assert mine.schema == theirs.schema
+    found = rows(mine)
+    assert len(found) == 200
+    assert found == rows(theirs)
+
+
+def test_the_tail_is_read_from_the_broker(spark: Any, broker: Serving, data: Path) -> None:
+    """P1: with a broker's address what is not flushed yet is there too, without a gap and without a double."""
+    assert ours(spark, data, "plain").count() == 300
+    mine = ours(spark, data, "plain", **{"kafka.bootstrap.servers": broker.address})
+    found = rows(mine)
+    assert len(found) == 400
+    assert found == rows(kafka(spark, broker, "plain"))
+
+
+def test_ranges_are_those_of_sparks_own_connector(spark: Any, broker: Serving, data: Path) -> None:
+    """P1: starts and ends by offset and by time, for all partitions or each, mean the same as in Spark's own source."""
+    topic = "codec-lz4"
+    given = [
+        {"startingOffsets": {topic: {"0": 20, "1": -2}}, "endingOffsets": {topic: {"0": -1, "1": 30}}},
+        {"startingTimestamp": T0 + 50_000, "endingTimestamp": T0 + 90_500},
+        {
+            "startingOffsetsByTimestamp": {topic: {"0": T0 + 10_000, "1": T0 + 60_000}},
+            "endingOffsetsByTimestamp": {topic: {"0": T0 + 20_000, "1": T0 + 999_000_000}},
+        },
+    ]
+    for each in given:
+        options = {name: json.dumps(value) for name, value in each.items()}
+        found = rows(ours(spark, data, topic, **options))
+        assert found
+        assert found == rows(kafka(spark, broker, topic, **options))
+
+
+def test_last_so_many(spark: Any, broker: Serving, data: Path) -> None:
+    """P1: a start may be so many offsets before the end, or so long before now."""
+    found = rows(ours(spark, data, "codec-gzip", startingOffsets="-3"))
+    assert [(row.partition, row.offset) for row in found] == [(p, o) for p in (0, 1) for o in (97, 98, 99)]
+    assert ours(spark, data, "codec-gzip", startingTimestamp="-10 minutes").count() == 0
+    assert ours(spark, data, "codec-gzip", startingTimestamp="-5200 weeks").count() == 200
+
+
+def test_narrow_schemas(spark: Any, broker: Serving, data: Path) -> None:
+    """P1: a schema of some columns, in any order, reads those."""
+    reader = spark.read.format("holdfast").option("subscribe", "codec-zstd")
+    frame = reader.schema("timestamp timestamp, value binary").load(str(data))
+    whole = ours(spark, data, "codec-zstd").select("timestamp", "value")
+    assert sorted(frame.collect(), key=str) == sorted(whole.collect(), key=str)
+    with pytest.raises(Exception, match="there is no column valeu, did you mean value"):
+        reader.schema("valeu binary").load(str(data)).count()
+    with pytest.raises(Exception, match="column value is binary, not string"):
+        reader.schema("value string").load(str(data)).count()
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three partitions of two topics with four segments of 50 records each, a second between two records."""
+    path = tmp_path_factory.mktemp("counted")
+    cluster = StoredCluster(LocalObjects(path))
+    for partition in cluster.topic("a", 2) + cluster.topic("b", 1):
+        for _ in range(4):
+            partition.count(50)
+            partition.flush()
+    return path
+
+
+def counted_frame(spark: Any, path: Path, **options: str) -> Any:
+    given = {"subscribePattern": "[ab]", "splitSize": str(OPEN_SIZE + 1000), **options}  # A task for each segment.
+    return spark.read.format("holdfast").options(**given).load(str(path)).drop("key", "value")
+
+
+def test_filters_leave_out_segments_and_rows(spark: Any, counted: Path) -> None:
+    """P1: filters on topic, partition, offset and time change what is read, and never what is found."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    everything = rows(counted_frame(spark, counted))
+    assert len(everything) == 600
+    first = "timestamp'2023-11-14 22:13:20'"  # T0
+    conditions = {
+        "topic = 'a' and partition = 1": 4,
+        "topic like 'b%' and offset >= 149": 2,
+        "partition in (1, 7) and offset < 51": 2,
+        "topic in ('b', 'c') and offset > 120 and offset <= 140": 1,
+        f"timestamp >= {first} + interval 100 seconds and timestamp < {first} + interval 150 seconds": 6,
+        "offset = 120 or partition = 1": 12,
+    }
+    for condition, tasks in conditions.items():
+        kept = counted_frame(spark, counted, pushFilters="true").where(condition)
+        assert rows(kept) == rows(spark.createDataFrame(everything, kept.schema).where(condition)), condition
+        assert kept.rdd.getNumPartitions() == tasks, condition
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_one_frame_serves_many_queries(spark: Any, counted: Path, enabled: str) -> None:
+    """P1: a frame that was filtered one way has all its rows for the next query, also when Spark pushes filters."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", enabled)
+    frame = counted_frame(spark, counted).where("topic = 'a'")
+    assert frame.where("partition = 1 and offset < 10").count() == 10
+    assert frame.count() == 400
+    early, late = frame.where("offset < 20"), frame.where("offset >= 190")
+    assert early.union(late).count() == 60
+
+
+def test_wrong_options_are_told(spark: Any, tmp_path: Path) -> None:
+    """P1: an option that nobody knows, or a value it cannot have, is an error that names the nearest."""
+    StoredCluster(LocalObjects(tmp_path)).topic("t")
+    wrong = {
+        "there is no option startingoffset, did you mean startingOffsets": {"startingOffset": "earliest"},
+        "startingOffsets is 'first', but it must be earliest": {"startingOffsets": "first"},
+        "give one of subscribe": {"assign": '{"t":[0]}'},
+        "reads nothing in a batch": {"startingOffsets": "latest"},
+        "t-0: offsets .0, 5. were asked for, but .0, 0. can be read": {"endingOffsets": '{"t":{"0":5}}'},
+        "t-1 not read": {"endingOffsets": '{"t":{"0":0,"1":5}}'},
+    }
+    for said, options in wrong.items():
+        with pytest.raises(Exception, match=said):
+            ours(spark, tmp_path, "t", **options).count()
+    with pytest.raises(Exception, match="there is no topic absent"):
+        ours(spark, tmp_path, "absent").count()
+    with pytest.raises(Exception, match="is not a directory: name a broker's data directory"):
+        ours(spark, tmp_path / "absent", "t").count()
