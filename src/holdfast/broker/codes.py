@@ -84,7 +84,6 @@ class Code(enum.IntEnum):
     MISMATCHED_ENDPOINT_TYPE = 114
     UNSUPPORTED_ENDPOINT_TYPE = 115
     INVALID_REGULAR_EXPRESSION = 128
-    INVALID_REGULAR_EXPRESSION = 128
 
 
 _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.

@@ -10,7 +10,7 @@ from holdfast.broker.codes import Code, group_code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.answers import CommittedOffset
 from holdfast.coordinator.errors import OffsetUndecided
-from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.requests import Caller, TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, response_class
@@ -49,11 +49,23 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 async def _answer_group(parts: Parts, wanted: Message, *, stable: bool, by_id: bool) -> Message:
     try:
         topics = await _find(
-            parts, wanted.group_id, wanted.topics, _GroupTopic, _new_partition, stable=stable, by_id=by_id
+            parts,
+            wanted.group_id,
+            wanted.topics,
+            _GroupTopic,
+            _new_partition,
+            _caller(wanted),
+            stable=stable,
+            by_id=by_id,
         )
     except HoldfastError as failure:
         return _Group(group_id=wanted.group_id, topics=[], error_code=group_code_of(failure))
     return _Group(group_id=wanted.group_id, topics=topics, error_code=Code.NONE)
+
+
+def _caller(wanted: Message) -> Caller:
+    """Who says to be a member. Before version 9 nobody does, and the fields have these values."""
+    return Caller(wanted.member_id or "", wanted.member_epoch)
 
 
 async def _find(
@@ -62,12 +74,13 @@ async def _find(
     wanted: Sequence[Message] | None,
     answer: Any,
     make: Make,
+    caller: Caller = Caller(),  # noqa: B008 (it cannot change)
     *,
     stable: bool,
     by_id: bool = False,
 ) -> list[Message]:
     if wanted is None:
-        everything = await parts.groups.fetch_offsets(group_id, None, require_stable=stable)
+        everything = await parts.groups.fetch_offsets(group_id, None, require_stable=stable, caller=caller)
         return _all_topics(parts, everything, answer, make, by_id=by_id)
     names = [name_of(parts, topic, by_id=by_id) for topic in wanted]
     places = [
@@ -76,7 +89,7 @@ async def _find(
         if name is not None
         for number in topic.partition_indexes
     ]
-    found = await parts.groups.fetch_offsets(group_id, places, require_stable=stable)
+    found = await parts.groups.fetch_offsets(group_id, places, require_stable=stable, caller=caller)
     topics = []
     for name, topic in zip(names, wanted, strict=True):
         unknown = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE
