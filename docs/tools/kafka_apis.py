@@ -20,7 +20,6 @@ NOTICE = "<!-- Written by docs/tools/kafka_apis.py from the code. Do not edit: c
 
 REMARKS = {
     Key.PRODUCE: "versions below {min_version} are listed, since some clients look for them, and refused when used",
-    Key.INIT_PRODUCER_ID: "without a transactional id",
     Key.DESCRIBE_ACLS: "answered: security is disabled",
     Key.CREATE_ACLS: "answered: security is disabled",
     Key.DELETE_ACLS: "answered: security is disabled",

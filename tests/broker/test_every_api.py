@@ -75,6 +75,32 @@ def content(key: Key, version: int, topic_id: Any) -> dict[str, Any]:
             "timeout_ms": 5000,
         },
         Key.INIT_PRODUCER_ID: {"transactional_id": None, "transaction_timeout_ms": 1000},
+        Key.ADD_PARTITIONS_TO_TXN: {
+            "v3_and_below_transactional_id": "absent",
+            "v3_and_below_topics": [{"name": TOPIC, "partitions": [0]}],
+            "transactions": [
+                {"transactional_id": "absent", "verify_only": False, "topics": [{"name": TOPIC, "partitions": [0]}]},
+                {"transactional_id": "absent", "verify_only": True, "topics": [{"name": TOPIC, "partitions": [0]}]},
+            ],
+        },
+        Key.ADD_OFFSETS_TO_TXN: {"transactional_id": "absent", "group_id": "every"},
+        Key.END_TXN: {"transactional_id": "absent", "committed": True},
+        Key.WRITE_TXN_MARKERS: {
+            "markers": [
+                {
+                    "producer_id": 7,
+                    "transaction_result": False,
+                    "topics": [{"name": TOPIC, "partition_indexes": [0, 1]}],
+                }
+            ]
+        },
+        Key.TXN_OFFSET_COMMIT: {
+            "transactional_id": "absent",
+            "group_id": "every",
+            "topics": [{"name": TOPIC, "partitions": [offset]}],
+        },
+        Key.DESCRIBE_TRANSACTIONS: {"transactional_ids": ["absent"]},
+        Key.LIST_TRANSACTIONS: {"state_filters": ["Ongoing", "Odd"], "producer_id_filters": [7], "duration_filter": 1},
         Key.OFFSET_FOR_LEADER_EPOCH: {
             "topics": [{"topic": TOPIC, "partitions": [{"partition": 0, "leader_epoch": 1}]}]
         },
@@ -144,6 +170,12 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
     Key.SYNC_GROUP: {ErrorCode.unknown_member_id, ErrorCode.inconsistent_group_protocol},
     Key.DESCRIBE_GROUPS: {ErrorCode.none, ErrorCode.group_id_not_found},
     Key.DELETE_TOPICS: {ErrorCode.unknown_topic_or_partition},
+    Key.ADD_PARTITIONS_TO_TXN: {ErrorCode.none, ErrorCode.invalid_producer_id_mapping},
+    Key.ADD_OFFSETS_TO_TXN: {ErrorCode.invalid_producer_id_mapping},
+    Key.END_TXN: {ErrorCode.invalid_producer_id_mapping},
+    Key.WRITE_TXN_MARKERS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
+    Key.TXN_OFFSET_COMMIT: {ErrorCode.invalid_producer_id_mapping},
+    Key.DESCRIBE_TRANSACTIONS: {ErrorCode.transactional_id_not_found},
     Key.DESCRIBE_ACLS: {ErrorCode.security_disabled},
     Key.CREATE_ACLS: {ErrorCode.security_disabled},
     Key.DELETE_ACLS: {ErrorCode.security_disabled},

@@ -156,7 +156,7 @@ def test_nothing_is_ever_reassigned(wire: Wire, topic: str) -> None:
 def test_levels_of_features_come_with_the_release(wire: Wire) -> None:
     """K1: the level there is can be asked for, every other is refused; per feature before version 2."""
     rows = [
-        {"feature": "transaction.version", "max_version_level": 0},
+        {"feature": "transaction.version", "max_version_level": 2},
         {"feature": "transaction.version.2", "max_version_level": 1},
         {"feature": "group.version", "max_version_level": 1},
     ]

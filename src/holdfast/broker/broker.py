@@ -9,12 +9,14 @@ from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
 from holdfast.broker.codes import Code
 from holdfast.broker.fetch_sessions import FetchSessions
+from holdfast.broker.markers import Markers
 from holdfast.broker.request import Body, Done, Request
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import HANDLERS, advertised
 from holdfast.broker.topics import Topics
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
+from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
@@ -37,6 +39,8 @@ class Parts:
     topics: Topics
     groups: GroupCoordinator
     producer_ids: ProducerIds
+    transactions: TransactionCoordinator
+    markers: Markers
     clock: Clock
     chance: Chance
 
@@ -47,7 +51,7 @@ class Broker:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         sessions = FetchSessions(parts.settings.max_incremental_fetch_session_cache_slots, parts.chance)
-        self._produce = Produce(parts.topics, parts.logs)
+        self._produce = Produce(parts.topics, parts.logs, parts.transactions)
         self._fetch = Fetch(parts.topics, sessions, parts.clock, parts.settings.fetch_max_bytes)
 
     def start_produce(self, request: Request, done: Done) -> bool:

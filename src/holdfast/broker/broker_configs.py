@@ -31,6 +31,9 @@ MEANINGS: Mapping[str, str] = {
     "offset.metadata.max.bytes": "bytes of text beside a committed offset",
     "offsets.retention.minutes": "how long offsets of a group without members are kept",
     "offsets.topic.num.partitions": "of the topic that holds groups and their offsets; fixed when it is made",
+    "transaction.state.log.num.partitions": "of the topic that holds transactions; fixed when it is made",
+    "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
+    "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
 }
 _KINDS = {bool: Kind.BOOLEAN, str: Kind.STRING}
 

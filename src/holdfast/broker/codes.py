@@ -8,6 +8,7 @@ from holdfast.broker.configs import ConfigInvalid
 from holdfast.broker.topics import PartitionCountInvalid, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.coordinator import errors as group_errors
+from holdfast.coordinator import transaction_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
 from holdfast.log import errors as log_errors
 from holdfast.record import errors as record_errors
@@ -51,8 +52,13 @@ class Code(enum.IntEnum):
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
     INVALID_TXN_STATE = 48
+    INVALID_PRODUCER_ID_MAPPING = 49
+    INVALID_TRANSACTION_TIMEOUT = 50
+    CONCURRENT_TRANSACTIONS = 51
     TRANSACTION_COORDINATOR_FENCED = 52
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     SECURITY_DISABLED = 54
+    OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
     LOG_DIR_NOT_FOUND = 57
     UNKNOWN_PRODUCER_ID = 59
@@ -76,6 +82,7 @@ class Code(enum.IntEnum):
     INVALID_UPDATE_VERSION = 95
     UNKNOWN_TOPIC_ID = 100
     INCONSISTENT_TOPIC_ID = 103
+    TRANSACTIONAL_ID_NOT_FOUND = 105
     FETCH_SESSION_TOPIC_ID_ERROR = 106
     FENCED_MEMBER_EPOCH = 110
     UNRELEASED_INSTANCE_ID = 111
@@ -83,6 +90,7 @@ class Code(enum.IntEnum):
     STALE_MEMBER_EPOCH = 113
     MISMATCHED_ENDPOINT_TYPE = 114
     UNSUPPORTED_ENDPOINT_TYPE = 115
+    TRANSACTION_ABORTABLE = 120
     INVALID_REGULAR_EXPRESSION = 128
 
 
@@ -131,6 +139,14 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (group_errors.NotCoordinator, Code.NOT_COORDINATOR),
     (group_errors.TooManyGroups, Code.COORDINATOR_NOT_AVAILABLE),
     (group_errors.CoordinatorStopped, Code.COORDINATOR_NOT_AVAILABLE),
+    (transaction_errors.TransactionalIdUnknown, Code.TRANSACTIONAL_ID_NOT_FOUND),
+    (transaction_errors.TransactionTimeoutInvalid, Code.INVALID_TRANSACTION_TIMEOUT),
+    (transaction_errors.ProducerIdMismatch, Code.INVALID_PRODUCER_ID_MAPPING),
+    (transaction_errors.ProducerFenced, Code.PRODUCER_FENCED),
+    (transaction_errors.NotInTransaction, Code.TRANSACTION_ABORTABLE),
+    (transaction_errors.TransactionStateInvalid, Code.INVALID_TXN_STATE),
+    (transaction_errors.TransactionEnding, Code.CONCURRENT_TRANSACTIONS),
+    (transaction_errors.TooManyTransactionalIds, Code.COORDINATOR_NOT_AVAILABLE),
     (Fenced, Code.NOT_LEADER_OR_FOLLOWER),
     (Stopped, Code.KAFKA_STORAGE_ERROR),
     (Unavailable, Code.KAFKA_STORAGE_ERROR),
@@ -153,3 +169,13 @@ def group_code_of(failure: BaseException) -> Code:
     code = code_of(failure)
     lost = code in (Code.KAFKA_STORAGE_ERROR, Code.NOT_LEADER_OR_FOLLOWER)
     return Code.COORDINATOR_NOT_AVAILABLE if lost else code
+
+
+def transaction_code_of(failure: BaseException, *, knows_fenced: bool = True, knows_abortable: bool = True) -> Code:
+    """The same for requests about transactions; older clients know fewer codes, and get those that say the same."""
+    code = group_code_of(failure)
+    if code == Code.PRODUCER_FENCED and not knows_fenced:
+        return Code.INVALID_PRODUCER_EPOCH
+    if code == Code.TRANSACTION_ABORTABLE and not knows_abortable:
+        return Code.INVALID_TXN_STATE
+    return code

@@ -9,16 +9,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.markers import Markers
 from holdfast.broker.server import Limits, Server
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topic_view import GroupTopics
-from holdfast.broker.topics import OFFSETS_TOPIC, Topics
+from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topics
 from holdfast.broker.traffic import CountedWork
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
 from holdfast.coordinator.settings import GroupSettings, Migration
+from holdfast.coordinator.transaction_settings import TransactionSettings
+from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -108,6 +111,8 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         groups = await _open_groups(topics, settings.broker, around)
         try:
             producer_ids = ProducerIds(_ProducerIdBlocks(metadata, around.calls))
+            markers = Markers(topics, groups)
+            transactions = await _open_transactions(topics, settings.broker, markers, producer_ids, around)
             parts = Parts(
                 settings.broker,
                 identity.cluster,
@@ -117,10 +122,15 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
                 topics,
                 groups,
                 producer_ids,
+                transactions,
+                markers,
                 around.clock,
                 around.chance,
             )
-            yield Opened(parts, Broker(parts))
+            try:
+                yield Opened(parts, Broker(parts))
+            finally:
+                await transactions.close()
         finally:
             await groups.close()
     finally:
@@ -152,6 +162,24 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
     await groups.load()
     await groups.forget_topics(lambda name: topics.find(name) is None)
     return groups
+
+
+async def _open_transactions(
+    topics: Topics, settings: BrokerSettings, markers: Markers, producer_ids: ProducerIds, around: Surroundings
+) -> TransactionCoordinator:
+    """The internal topic of transactions, and the coordinator that lives on it."""
+    found = topics.find(TRANSACTIONS_TOPIC)
+    if found is None:
+        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
+        found = await topics.create(TRANSACTIONS_TOPIC, settings.transaction_state_log_num_partitions, configs)
+    logs = [found.partition(number) for number in range(found.topic.partitions)]
+    transaction_settings = TransactionSettings(
+        timeout_ms_max=settings.transaction_max_timeout_ms,
+        id_expiration_ms=settings.transactional_id_expiration_ms,
+    )
+    transactions = TransactionCoordinator(logs, markers, producer_ids, transaction_settings, clock=around.clock)
+    await transactions.load()
+    return transactions
 
 
 class _ProducerIdBlocks:

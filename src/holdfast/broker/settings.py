@@ -37,10 +37,17 @@ class BrokerSettings:
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_minutes: int = 10_080
     offsets_topic_num_partitions: int = 4
+    transaction_state_log_num_partitions: int = 4
+    transaction_max_timeout_ms: int = 900_000
+    transactional_id_expiration_ms: int = 7 * DAY_MS
 
     def __post_init__(self) -> None:
         if self.num_partitions < 1 or self.offsets_topic_num_partitions < 1:
             raise ValueError("num.partitions and offsets.topic.num.partitions must be at least 1")
+        if self.transaction_state_log_num_partitions < 1:
+            raise ValueError("transaction.state.log.num.partitions must be at least 1")
+        if min(self.transaction_max_timeout_ms, self.transactional_id_expiration_ms) < 1:
+            raise ValueError("transaction.max.timeout.ms and transactional.id.expiration.ms must be at least 1")
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
         if not 0 < self.group_consumer_heartbeat_interval_ms < self.group_consumer_session_timeout_ms:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.broker.api import (
     acls,
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     api_versions,
     client_quotas,
@@ -22,6 +24,8 @@ from holdfast.broker.api import (
     describe_groups,
     describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     features,
     find_coordinator,
     heartbeat,
@@ -31,6 +35,7 @@ from holdfast.broker.api import (
     leave_group,
     list_groups,
     list_offsets,
+    list_transactions,
     log_dirs,
     metadata,
     offset_commit,
@@ -39,6 +44,8 @@ from holdfast.broker.api import (
     placement,
     sync_group,
     topics,
+    txn_offset_commit,
+    write_txn_markers,
 )
 from holdfast.broker.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
@@ -81,6 +88,11 @@ HANDLERS: dict[Key, MessageHandler] = {
     Key.DELETE_RECORDS: _whole(delete_records.handle),
     Key.INIT_PRODUCER_ID: init_producer_id.handle,
     Key.OFFSET_FOR_LEADER_EPOCH: leader_epochs.handle,
+    Key.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn.handle,
+    Key.ADD_OFFSETS_TO_TXN: add_offsets_to_txn.handle,
+    Key.END_TXN: end_txn.handle,
+    Key.WRITE_TXN_MARKERS: write_txn_markers.handle,
+    Key.TXN_OFFSET_COMMIT: txn_offset_commit.handle,
     Key.DESCRIBE_ACLS: acls.describe,
     Key.CREATE_ACLS: acls.create,
     Key.DELETE_ACLS: acls.delete,
@@ -100,6 +112,8 @@ HANDLERS: dict[Key, MessageHandler] = {
     Key.UPDATE_FEATURES: features.update,
     Key.DESCRIBE_CLUSTER: describe_cluster.handle,
     Key.DESCRIBE_PRODUCERS: describe_producers.handle,
+    Key.DESCRIBE_TRANSACTIONS: describe_transactions.handle,
+    Key.LIST_TRANSACTIONS: list_transactions.handle,
     Key.CONSUMER_GROUP_HEARTBEAT: consumer_group_heartbeat.handle,
     Key.CONSUMER_GROUP_DESCRIBE: consumer_group_describe.handle,
     Key.LIST_CONFIG_RESOURCES: config_resources.list_resources,

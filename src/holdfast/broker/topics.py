@@ -38,7 +38,8 @@ log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 OFFSETS_TOPIC = "__consumer_offsets"
-INTERNAL = frozenset({OFFSETS_TOPIC, "__transaction_state"})
+TRANSACTIONS_TOPIC = "__transaction_state"
+INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 PARTITIONS_MAX = 10_000  # Of one topic.
 OPENS_AT_A_TIME = 32
 
@@ -121,7 +122,8 @@ class Topics:
             try:
                 return await self._logs.partition(PartitionId(topic.topic_id, number), settings)
             except Corrupt as failure:  # One corrupt partition does not stop the others.
-                log.error("%s-%d is set aside: %s", topic.name, number, failure)
+                facts = {"event": "partition_set_aside", "topic": topic.name, "partition": number}
+                log.error("%s-%d is set aside: %s", topic.name, number, failure, extra={"facts": facts})
                 return failure
 
     def _add(self, opened: OpenTopic) -> None:
@@ -180,7 +182,8 @@ class Topics:
             await self._calls.run(self._metadata.commit, create_topic(topic))
             opened = await self._open_topic(topic)
             self._add(opened)
-            log.info("topic %s made: %d partitions, id %s", name, partitions, topic.topic_id)
+            facts = {"event": "topic_created", "topic": name, "partitions": partitions, "topic_id": str(topic.topic_id)}
+            log.info("topic %s made: %d partitions, id %s", name, partitions, topic.topic_id, extra={"facts": facts})
             return opened
 
     async def delete(self, opened: OpenTopic) -> None:
@@ -192,7 +195,8 @@ class Topics:
             self._remove(self._by_id[opened.topic.topic_id])
             await self._calls.run(self._metadata.commit, delete_topic(opened.topic.topic_id))
             self._logs.collect_deleted(opened.topic.topic_id)
-            log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id)
+            facts = {"event": "topic_deleted", "topic": opened.topic.name, "topic_id": str(opened.topic.topic_id)}
+            log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id, extra={"facts": facts})
 
     async def add_partitions(self, name: str, count: int) -> None:
         """Let a topic have `count` partitions, more than it has now."""

@@ -7,8 +7,7 @@ Rejected
 ├── ProducerIdMismatch          the transactional id has another producer id
 ├── ProducerFenced              a producer with a higher epoch has taken over, or the transaction timed out
 ├── NotInTransaction            abort: this partition is not part of the open transaction
-├── TransactionStateInvalid     the transaction cannot do this from where it is
-└── TransactionPatternInvalid   this is no regular expression
+└── TransactionStateInvalid     the transaction cannot do this from where it is
 Unavailable
 ├── TransactionEnding           the last transaction is still being carried out
 └── TooManyTransactionalIds     there are as many transactional ids as are allowed
@@ -89,14 +88,6 @@ class TransactionStateInvalid(Rejected):
         self.transactional_id = transactional_id
         self.state = state
         self.wanted = wanted
-
-
-class TransactionPatternInvalid(Rejected):
-    """This is no regular expression."""
-
-    def __init__(self, pattern: str, reason: str) -> None:
-        super().__init__(f"{pattern!r} is no regular expression: {reason}")
-        self.pattern = pattern
 
 
 class TransactionEnding(Unavailable):

@@ -1,11 +1,12 @@
-"""InitProducerId: an id that no producer ever had. Transactions have their own part, which is to come."""
+"""InitProducerId: an id that no producer ever had, or, for a transactional id, its producer's next epoch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import Code, transaction_code_of
 from holdfast.broker.request import Request
+from holdfast.coordinator.transaction import EPOCH_LAST, Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, response_class
@@ -14,17 +15,30 @@ if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.INIT_PRODUCER_ID)
-_EPOCH_MAX = 2**15 - 1
+_EXPECTED_FROM = 3  # From this version on a producer may say who it is.
+_FENCED_FROM = 4
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    if message.transactional_id is not None:
-        return _Answer(error_code=Code.COORDINATOR_NOT_AVAILABLE, producer_id=-1, producer_epoch=-1)
-    known = message.producer_id if request.version >= 3 else -1
-    if known >= 0 and message.producer_epoch < _EPOCH_MAX - 1:
-        # An idempotent producer that lost its place goes on under its id, in the next epoch.
-        return _Answer(error_code=Code.NONE, producer_id=known, producer_epoch=message.producer_epoch + 1)
+    expected = Producer(message.producer_id, message.producer_epoch) if request.version >= _EXPECTED_FROM else None
+    if expected is not None and (expected.producer_id < 0) != (expected.epoch < 0):
+        return _Answer(error_code=Code.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
+    if expected is not None and expected.producer_id < 0:
+        expected = None
     try:
-        return _Answer(error_code=Code.NONE, producer_id=await parts.producer_ids.next(), producer_epoch=0)
+        producer = await _next(parts, message, expected)
     except HoldfastError as failure:
-        return _Answer(error_code=code_of(failure), producer_id=-1, producer_epoch=-1)
+        code = transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM)
+        return _Answer(error_code=code, producer_id=-1, producer_epoch=-1)
+    return _Answer(error_code=Code.NONE, producer_id=producer.producer_id, producer_epoch=producer.epoch)
+
+
+async def _next(parts: Parts, message: Message, expected: Producer | None) -> Producer:
+    if message.transactional_id is not None:
+        await parts.logs.room()
+        timeout_ms = message.transaction_timeout_ms
+        return await parts.transactions.initialize(message.transactional_id, timeout_ms, expected)
+    if expected is not None and expected.epoch < EPOCH_LAST:
+        # An idempotent producer that lost its place goes on under its id, in the next epoch.
+        return Producer(expected.producer_id, expected.epoch + 1)
+    return Producer(await parts.producer_ids.next(), 0)

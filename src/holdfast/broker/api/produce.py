@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from holdfast.broker.codes import Code, code_of
 from holdfast.broker.request import Done, Request
 from holdfast.broker.topics import INTERNAL, Topics
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.transaction import Producer
+from holdfast.coordinator.transaction_errors import NotInTransaction, ProducerFenced
+from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.logs import Logs
 from holdfast.log.partition import Appended, PartitionLog
@@ -15,9 +19,12 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.header import frame_response
 from holdfast.protocol.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
 from holdfast.protocol.produce_response import Produced, ProducedTopic, encode_response, frame_one
+from holdfast.record.batch import BatchHeader
 from holdfast.types import Buffer
 
 _ACKS = (-1, 0, 1)
+_ABORTABLE_FROM = 11  # From this version on clients know that a transaction can be aborted, and tried again.
+_IMPLICIT_FROM = 12  # From this version on a partition is part of a transaction by being produced to.
 
 
 class ProduceRefused(Rejected):
@@ -27,9 +34,10 @@ class ProduceRefused(Rejected):
 class Produce:
     """The produce path of all connections."""
 
-    def __init__(self, topics: Topics, logs: Logs) -> None:
+    def __init__(self, topics: Topics, logs: Logs, transactions: TransactionCoordinator) -> None:
         self._topics = topics
         self._logs = logs
+        self._transactions = transactions
 
     def start(self, request: Request, done: Done) -> bool:
         """Append now and call back with the answer; False when there is no room and the producer has to wait.
@@ -39,7 +47,7 @@ class Produce:
         if not self._logs.has_room and not self._logs.is_disk_low:
             return False
         message = decode_request(request.version, request.body)
-        _Answering(self._topics, self._logs, request, message, done).start()
+        _Answering(self._topics, self._logs, self._transactions, request, message, done).start()
         return True
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
@@ -58,11 +66,20 @@ class Produce:
 class _Answering:
     """One produce request, from its appends to its answer."""
 
-    __slots__ = ("_done", "_left", "_logs", "_message", "_request", "_results", "_topics")
+    __slots__ = ("_done", "_left", "_logs", "_message", "_request", "_results", "_topics", "_transactions")
 
-    def __init__(self, topics: Topics, logs: Logs, request: Request, message: ProduceRequest, done: Done) -> None:
+    def __init__(
+        self,
+        topics: Topics,
+        logs: Logs,
+        transactions: TransactionCoordinator,
+        request: Request,
+        message: ProduceRequest,
+        done: Done,
+    ) -> None:
         self._topics = topics
         self._logs = logs
+        self._transactions = transactions
         self._request = request
         self._message = message
         self._done = done
@@ -82,7 +99,7 @@ class _Answering:
         try:
             partition = self._find(topic, wanted.partition)
             self._logs.check_disk()
-            place = self._append_to(partition, wanted)
+            place = self._append_to(partition, topic, wanted)
         except HoldfastError as failure:
             results[number] = self._failed(topic, wanted.partition, failure)
             return
@@ -109,20 +126,39 @@ class _Answering:
             raise _Internal(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
 
-    @staticmethod
-    def _append_to(partition: PartitionLog, wanted: ProducePartition) -> Appended:
+    def _append_to(self, partition: PartitionLog, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
         if not wanted.records:
             raise _NoRecords("the request has no records")
-        places = [partition.append_one(header, batch) for header, batch in partition.check_batches(wanted.records)]
+        places = []
+        for header, batch in partition.check_batches(wanted.records):
+            if header.is_transactional and not partition.producers.is_open(header.producer_id, header.producer_epoch):
+                self._enlist(topic, wanted.partition, header)
+            places.append(partition.append_one(header, batch))
         if len(places) == 1:
             return places[0]
         end = max(place.end_offset for place in places)  # A repeat may come last, and lie far below.
         return Appended(places[0].base_offset, end, *places[0][2:])
 
+    def _enlist(self, topic: ProduceTopic, index: int, header: BatchHeader) -> None:
+        """The first batch of a transaction in a partition: the coordinator has to know of it, and to let it in."""
+        if self._message.transactional_id is None:
+            raise _NotTransactional("a transactional batch in a request without a transactional id")
+        opened = None if topic.topic_id is None else self._topics.find_raw_id(topic.topic_id)
+        name = topic.name or "" if opened is None else opened.topic.name
+        self._transactions.enlist(
+            self._message.transactional_id,
+            Producer(header.producer_id, header.producer_epoch),
+            TopicPartition(name, index),
+            implicit=self._request.version >= _IMPLICIT_FROM,
+        )
+
     def _failed(self, topic: ProduceTopic, index: int, failure: BaseException) -> Produced:
         if self._message.acks == 0:
             raise ProduceRefused(f"{topic.name or 'a topic'}-{index}: {failure}") from failure
-        return Produced(index, _OWN_CODES.get(type(failure)) or code_of(failure), error_message=str(failure))
+        code = _OWN_CODES.get(type(failure)) or code_of(failure)
+        if isinstance(failure, NotInTransaction) and self._request.version < _ABORTABLE_FROM:
+            code = Code.INVALID_TXN_STATE
+        return Produced(index, code, error_message=str(failure))
 
     def _durable(
         self, future: asyncio.Future[None], topic: ProduceTopic, index: int, results: list[Produced], number: int
@@ -167,9 +203,15 @@ class _Internal(Rejected):
     pass
 
 
+class _NotTransactional(Rejected):
+    pass
+
+
 _OWN_CODES: dict[type[BaseException], Code] = {
     _BadAcks: Code.INVALID_REQUIRED_ACKS,
     _UnknownId: Code.UNKNOWN_TOPIC_ID,
     _NoRecords: Code.INVALID_RECORD,
     _Internal: Code.INVALID_TOPIC_EXCEPTION,
+    _NotTransactional: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ProducerFenced: Code.INVALID_PRODUCER_EPOCH,  # What producers have always been told here.
 }

@@ -1,0 +1,31 @@
+"""AddOffsetsToTxn: a group's offsets become part of a transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, transaction_code_of
+from holdfast.broker.request import Request
+from holdfast.broker.topics import OFFSETS_TOPIC
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.transaction import Producer
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.ADD_OFFSETS_TO_TXN)
+_FENCED_FROM = 2
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    await parts.logs.room()
+    producer = Producer(message.producer_id, message.producer_epoch)
+    place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
+    try:
+        await parts.transactions.add(message.transactional_id, producer, [place])
+    except HoldfastError as failure:
+        return _Answer(error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM))
+    return _Answer(error_code=Code.NONE)

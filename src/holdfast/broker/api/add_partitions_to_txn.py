@@ -1,0 +1,93 @@
+"""AddPartitionsToTxn: partitions become part of a transaction. One before version 4; since then many, for brokers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.codes import Code, transaction_code_of
+from holdfast.broker.request import Request
+from holdfast.broker.topics import TRANSACTIONS_TOPIC
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.transaction import Producer
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.ADD_PARTITIONS_TO_TXN)
+_Transaction = _Answer.AddPartitionsToTxnResult
+_FENCED_FROM = 2
+_MANY_FROM = 4
+_ABORTABLE_FROM = 5
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    await parts.logs.room()
+    version = request.version
+    if version < _MANY_FROM:
+        producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
+        topics = message.v3_and_below_topics
+        codes = await _add(parts, message.v3_and_below_transactional_id, producer, _partitions(topics), version)
+        return _Answer(results_by_topic_v3_and_below=_topics(topics, codes, _Answer.AddPartitionsToTxnTopicResult))
+    results = []
+    for each in message.transactions:
+        producer = Producer(each.producer_id, each.producer_epoch)
+        act = _verify if each.verify_only else _add
+        codes = await act(parts, each.transactional_id, producer, _partitions(each.topics), version)
+        topics = _topics(each.topics, codes, _Transaction.AddPartitionsToTxnTopicResult)
+        results.append(_Transaction(transactional_id=each.transactional_id, topic_results=topics))
+    return _Answer(error_code=Code.NONE, results_by_transaction=results)
+
+
+async def _add(
+    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int
+) -> dict[TopicPartition, Code]:
+    """All, or none: where one partition is not there, no other is added."""
+    refused = {each: _refusal(parts, each) for each in partitions}
+    if any(refused.values()):
+        return {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
+    try:
+        await parts.transactions.add(transactional_id, producer, partitions)
+    except HoldfastError as failure:
+        return dict.fromkeys(partitions, transaction_code_of(failure, knows_fenced=version >= _FENCED_FROM))
+    return refused
+
+
+def _refusal(parts: Parts, partition: TopicPartition) -> Code:
+    if partition.topic == TRANSACTIONS_TOPIC:
+        return Code.INVALID_TOPIC_EXCEPTION
+    return check_partition(parts, *partition)
+
+
+async def _verify(
+    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int
+) -> dict[TopicPartition, Code]:
+    codes = {}
+    for partition in partitions:
+        try:
+            parts.transactions.verify(transactional_id, producer, partition)
+            codes[partition] = Code.NONE
+        except HoldfastError as failure:
+            codes[partition] = transaction_code_of(failure, knows_abortable=version >= _ABORTABLE_FROM)
+    return codes
+
+
+def _partitions(topics: list[Message]) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, number) for topic in topics for number in topic.partitions]
+
+
+def _topics(topics: list[Message], codes: dict[TopicPartition, Code], answer: Message) -> list[Message]:
+    result = answer.AddPartitionsToTxnPartitionResult
+    return [
+        answer(
+            name=topic.name,
+            results_by_partition=[
+                result(partition_index=number, partition_error_code=codes[TopicPartition(topic.name, number)])
+                for number in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]

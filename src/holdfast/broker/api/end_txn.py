@@ -1,0 +1,32 @@
+"""EndTxn: commit or abort. From version 5 on the producer gets another epoch with the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, transaction_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.transaction import Producer
+from holdfast.coordinator.transactions import EXPLICIT, IMPLICIT
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.END_TXN)
+_FENCED_FROM = 2
+_IMPLICIT_FROM = 5
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    client_version = IMPLICIT if request.version >= _IMPLICIT_FROM else EXPLICIT
+    producer = Producer(message.producer_id, message.producer_epoch)
+    try:
+        after = await parts.transactions.end(
+            message.transactional_id, producer, commit=message.committed, client_version=client_version
+        )
+    except HoldfastError as failure:
+        return _Answer(error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM))
+    return _Answer(error_code=Code.NONE, producer_id=after.producer_id, producer_epoch=after.epoch)

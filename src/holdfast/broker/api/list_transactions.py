@@ -1,0 +1,45 @@
+"""ListTransactions: which transactional ids there are, by state, producer, duration or name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, transaction_code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.transaction import TransactionState
+from holdfast.coordinator.transaction_filter import TransactionFilter
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.LIST_TRANSACTIONS)
+_STATES = {state.title: state for state in TransactionState}
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    unknown = [name for name in message.state_filters if name not in _STATES]
+    try:
+        wanted = TransactionFilter.make(
+            states=[_STATES[name] for name in message.state_filters if name in _STATES],
+            producer_ids=message.producer_id_filters,
+            longer_than_ms=message.duration_filter,
+            pattern=message.transactional_id_pattern or "",
+        )
+        found = wanted.select(parts.transactions.all(), parts.clock.now_ms())
+    except HoldfastError as failure:
+        return _Answer(error_code=transaction_code_of(failure), unknown_state_filters=unknown, transaction_states=[])
+    if message.state_filters and len(unknown) == len(message.state_filters):
+        found = []  # Only states that nobody can be in.
+    lines = [
+        _Answer.TransactionState(
+            transactional_id=each.transactional_id,
+            producer_id=each.producer_id,
+            transaction_state=each.state.title,
+        )
+        for each in found
+    ]
+    return _Answer(error_code=Code.NONE, unknown_state_filters=unknown, transaction_states=lines)

@@ -1,0 +1,80 @@
+"""TxnOffsetCommit: how far a group has read, as part of a transaction. Durable before it is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.codes import Code, transaction_code_of
+from holdfast.broker.request import Request
+from holdfast.broker.topics import OFFSETS_TOPIC
+from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.transaction import Producer
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.TXN_OFFSET_COMMIT)
+_Topic = _Answer.TxnOffsetCommitResponseTopic
+_Partition = _Topic.TxnOffsetCommitResponsePartition
+_ABORTABLE_FROM = 4
+_IMPLICIT_FROM = 5  # From this version on the offsets are part of the transaction by being committed.
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    codes: dict[TopicPartition, Code] = {}
+    offsets: dict[TopicPartition, OffsetToCommit] = {}
+    for topic in message.topics:
+        for each in topic.partitions:
+            place = TopicPartition(topic.name, each.partition_index)
+            codes[place] = check_partition(parts, *place)
+            if not codes[place]:
+                offsets[place] = OffsetToCommit(
+                    each.committed_offset, each.committed_leader_epoch, each.committed_metadata or ""
+                )
+    if offsets:
+        codes |= await _commit(parts, message, offsets, request.version)
+    topics = [
+        _Topic(
+            name=topic.name,
+            partitions=[
+                _Partition(
+                    partition_index=each.partition_index,
+                    error_code=codes[TopicPartition(topic.name, each.partition_index)],
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in message.topics
+    ]
+    return _Answer(topics=topics)
+
+
+async def _commit(
+    parts: Parts, message: Message, offsets: dict[TopicPartition, OffsetToCommit], version: int
+) -> dict[TopicPartition, Code]:
+    caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
+    producer = Producer(message.producer_id, message.producer_epoch)
+    place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
+    found = {each.topic: parts.topics.find(each.topic) for each in offsets}
+
+    def is_there(topic: str) -> bool:
+        """Still the same topic, not one made again under its name."""
+        before, now = found.get(topic), parts.topics.find(topic)
+        return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
+
+    def enlist() -> None:
+        parts.transactions.enlist(message.transactional_id, producer, place, implicit=version >= _IMPLICIT_FROM)
+
+    try:
+        results = await parts.groups.commit_in_transaction(
+            message.group_id, caller, producer, offsets, enlist=enlist, is_there=is_there
+        )
+    except HoldfastError as failure:
+        # Fenced producers have always been told so by the older of the two codes here.
+        code = transaction_code_of(failure, knows_fenced=False, knows_abortable=version >= _ABORTABLE_FROM)
+        return dict.fromkeys(offsets, code)
+    return {each: Code.NONE if result is None else transaction_code_of(result) for each, result in results.items()}

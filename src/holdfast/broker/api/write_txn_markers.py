@@ -1,0 +1,56 @@
+"""WriteTxnMarkers: an operator ends a transaction that nobody else will end, partition by partition."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import Code, code_of
+from holdfast.broker.request import Request
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import Message, response_class
+from holdfast.record.marker import Marker, MarkerKind
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.WRITE_TXN_MARKERS)
+_Marker = _Answer.WritableTxnMarkerResult
+_Topic = _Marker.WritableTxnMarkerTopicResult
+_Partition = _Topic.WritableTxnMarkerPartitionResult
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del request
+    return _Answer(markers=[await _write(parts, each) for each in message.markers])
+
+
+async def _write(parts: Parts, wanted: Message) -> Message:
+    kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
+    now_ms = parts.clock.now_ms()
+    marker = Marker(kind, wanted.producer_id, wanted.producer_epoch, wanted.coordinator_epoch, now_ms)
+    places = [TopicPartition(topic.name, number) for topic in wanted.topics for number in topic.partition_indexes]
+    codes = dict(zip(places, await asyncio.gather(*(_end(parts, each, marker) for each in places)), strict=True))
+    topics = [
+        _Topic(
+            name=topic.name,
+            partitions=[
+                _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
+                for number in topic.partition_indexes
+            ],
+        )
+        for topic in wanted.topics
+    ]
+    return _Marker(producer_id=wanted.producer_id, topics=topics)
+
+
+async def _end(parts: Parts, place: TopicPartition, marker: Marker) -> Code:
+    try:
+        partition = parts.topics.get(place.topic).partition(place.partition)
+        parts.markers.append(place, partition, marker)
+        await partition.durable.reached(partition.marks.log_end)
+    except HoldfastError as failure:
+        return code_of(failure)
+    return Code.NONE

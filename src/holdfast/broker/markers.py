@@ -1,0 +1,47 @@
+"""Where transactions end: markers in the partitions of topics, and in those of the groups' offsets."""
+
+from __future__ import annotations
+
+import logging
+
+from holdfast.broker.topics import OFFSETS_TOPIC, Topics
+from holdfast.cluster.errors import TopicUnknown
+from holdfast.coordinator.groups import GroupCoordinator
+from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.transaction_hosted import Reached
+from holdfast.errors import Corrupt
+from holdfast.log.errors import PartitionDeleted, ProducerEpochOld, TransactionMismatch
+from holdfast.log.partition import PartitionLog
+from holdfast.record.marker import Marker
+
+log = logging.getLogger(__name__)
+
+
+class Markers:
+    """Belongs to one event loop."""
+
+    def __init__(self, topics: Topics, groups: GroupCoordinator) -> None:
+        self._topics = topics
+        self._groups = groups
+
+    def end(self, partition: TopicPartition, marker: Marker) -> Reached:
+        """Append a marker where the producer's transaction is open. At once: it waits for nothing."""
+        try:
+            found = self._topics.get(partition.topic).partition(partition.partition)
+            state = found.producers.state(marker.producer_id)
+            if state is not None and state.transaction_start is not None:
+                self.append(partition, found, marker)
+        except (TopicUnknown, PartitionDeleted):
+            return Reached.GONE
+        except Corrupt:
+            return Reached.LATER
+        except (ProducerEpochOld, TransactionMismatch) as failure:
+            log.error("%s-%d: a transaction stays open: %s", *partition, failure)
+        return Reached.ENDED
+
+    def append(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
+        """Append a marker, whatever is open there."""
+        if partition.topic == OFFSETS_TOPIC:
+            self._groups.end_transaction(partition.partition, marker)
+        else:
+            found.append_marker(marker)
