@@ -44,14 +44,17 @@ class Message(WriterCommitMessage):
     staged: tuple[StagedObject, ...]
 
 
-def batch_writer(given: Mapping[str, str], schema: Any, overwrite: bool) -> BatchWriter:  # noqa: FBT001
+def batch_writer(given: Mapping[str, str], schema: Any, *, overwrite: bool) -> BatchWriter:
     """The writer of one batch job."""
     options = _checked(given, schema, overwrite=overwrite)
+    if options.topic is not None:
+        with Client(options.bootstrap, _CLIENT_ID) as client:
+            client.topic(options.topic)  # One clear error here is worth many from tasks.
     tag = f"{SystemChance().bits(64):016x}"
     return BatchWriter(options, Job(options.sink_id or f"job-{tag}", f"job-{tag}"))
 
 
-def stream_writer(given: Mapping[str, str], schema: Any, overwrite: bool) -> StreamWriter:  # noqa: FBT001
+def stream_writer(given: Mapping[str, str], schema: Any, *, overwrite: bool) -> StreamWriter:
     """The writer of a stream's batches."""
     options = _checked(given, schema, overwrite=overwrite)
     if options.job_id is not None:

@@ -34,7 +34,7 @@ class Part(InputPartition):
 
 
 class HoldfastSource(DataSource):
-    """Topics of a Holdfast cluster, read from its stored segments."""
+    """Topics of a Holdfast cluster, read from its stored segments; written in transactions (`sink`)."""
 
     @classmethod
     def name(cls) -> str:
@@ -53,6 +53,16 @@ class HoldfastSource(DataSource):
 
         check_schema(schema)
         return StreamReader(parse(dict(self.options), stream=True), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> Any:  # noqa: FBT001 - Spark calls it so.
+        from holdfast.spark.sink import batch_writer
+
+        return batch_writer(dict(self.options), schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802, FBT001
+        from holdfast.spark.sink import stream_writer
+
+        return stream_writer(dict(self.options), schema, overwrite=overwrite)
 
 
 class BatchReader(DataSourceReader):

@@ -1,6 +1,6 @@
 """Staging: executors encode rows into batches and put them into the store, where no reader looks.
 
-    staging/<sink>/<job>/<task>-<attempt>-<tag>-<number>.batches
+    staging/<sink>-<job>-<task>-<attempt>-<tag>-<number>.batches
 
 An object is batches one after the other, as they will be sent but for the producer's fields; which bytes are for which
 partition is in the message that the task sends to the driver. An object that no message names is garbage: see
@@ -63,8 +63,11 @@ class Job(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What the names of all its objects start with. Ids may have any character, so they are hashed."""
-        return f"{STAGING}{_digest(self.sink)}/{_digest(self.name)}/"
+        """What the names of all its objects start with. Ids may have any character, so they are hashed.
+
+        All lie in one folder: in a local directory folders stay when they are empty, and there would be one a batch.
+        """
+        return f"{STAGING}{_digest(self.sink)}-{_digest(self.name)}-"
 
 
 def _digest(text: str) -> str:
