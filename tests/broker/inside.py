@@ -10,6 +10,7 @@ from types import TracebackType
 
 from holdfast.broker.broker import Parts
 from holdfast.broker.running import AllSettings, Surroundings, listening, opened
+from holdfast.broker.server import Server
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
@@ -42,6 +43,7 @@ class InsideBroker:
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
         self.parts: Parts  # To be looked at, not touched: it belongs to another thread.
+        self.server: Server  # The same.
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -49,7 +51,7 @@ class InsideBroker:
         around = self._around
         async with (
             opened(around, self._settings, "127.0.0.1", self.port) as broker,
-            listening(broker, self._bound, around.clock),
+            listening(broker, self._bound, around.clock) as self.server,
         ):
             self.parts = broker.parts
             self._ready.set()
