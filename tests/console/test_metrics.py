@@ -32,7 +32,7 @@ class Scrape(NamedTuple):
 
 
 def url(broker: RunningBroker) -> str:
-    [said] = [line for line in broker.said if line.startswith("holdfast: metrics at ")]
+    [said] = [line for line in broker.said if "holdfast: metrics at " in line]
     return said.rpartition(" ")[2]
 
 

@@ -114,5 +114,5 @@ class Server:
                 each.abort()
             before = now - self.limits.idle_ms_max / 1000
             for each in [each for each in self._connections if each.is_idle and each.active_at < before]:
-                log.info("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
+                log.debug("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
                 each.close()

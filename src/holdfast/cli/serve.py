@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.talk import tell
+from holdfast.cli.serve_lines import begin_lines
+from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import config
     from holdfast.cli.serve_metrics import Metrics
     from holdfast.log.logs import Logs
+
+log = logging.getLogger("holdfast")
 
 DataOption = Annotated[
     str | None,
@@ -46,6 +49,14 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a TOML file."),
 ]
+LevelOption = Annotated[
+    str | None,
+    typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error; short for serve.log_level."),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--log-format", metavar="FORM", help="text or json; short for serve.log_format."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set one setting, such as wal.spares_max=4. May be repeated."),
@@ -60,6 +71,8 @@ def serve(
     metrics: MetricsOption = None,
     config_file: ConfigOption = None,
     assignments: SetOption = None,
+    log_level: LevelOption = None,
+    log_format: FormatOption = None,
 ) -> None:
     """Start the broker, and stop it cleanly on SIGTERM or SIGINT.
 
@@ -69,16 +82,23 @@ def serve(
       holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
       holdfast serve --metrics 127.0.0.1:9095
-      holdfast serve --config holdfast.toml --set serve.log_level=debug
+      holdfast serve --config holdfast.toml --log-level debug --log-format json
     """
     from holdfast import config
 
     given = list(assignments or ())
     short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store, "metrics_listen": metrics}
+    short |= {"log_level": log_level, "log_format": log_format}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
     settings = config.load(config_file, os.environ, given)
-    logging.basicConfig(level=settings.serve.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
-    asyncio.run(run(settings))
+    begin_lines(settings.serve.log_level, settings.serve.log_format)
+    try:
+        asyncio.run(run(settings))
+    except (HoldfastError, OSError) as failure:
+        if settings.serve.log_format != "json":
+            raise  # Said in one sentence, as every command does.
+        log.critical("%s", failure, extra={"facts": {"event": "failed"}})
+        raise typer.Exit(1) from None
 
 
 async def run(settings: config.Settings) -> None:
@@ -108,13 +128,15 @@ async def run(settings: config.Settings) -> None:
         server = await stack.enter_async_context(counted)
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
-            tell(f"holdfast: metrics at http://{metrics.address}/metrics")
-        tell(f"holdfast: serving {data} with segments in {objects.url}, Kafka clients at {here}")
+            log.info("metrics at http://%s/metrics", metrics.address, extra={"facts": {"event": "metrics"}})
+        facts = {"event": "serving", "data": str(data), "store": objects.url, "listen": str(here)}
+        facts |= {"cluster": broker.parts.cluster_id}
+        log.info("serving %s with segments in %s, Kafka clients at %s", data, objects.url, here, extra={"facts": facts})
         failure = await _stopped(stop, broker.parts.logs)
-        tell("holdfast: stopping")
+        log.info("stopping", extra={"facts": {"event": "stopping"}})
     if failure is not None:
         raise failure  # It had stopped by itself: not a clean stop.
-    tell("holdfast: stopped")
+    log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
 def _metrics(listen: str) -> Metrics | None:

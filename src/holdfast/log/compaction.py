@@ -34,7 +34,7 @@ async def compact(partition: PartitionLog, *, dirty_min: float = _DIRTY_MIN) -> 
         try:
             await partition.replace_segments(change)
         except CommitOvertaken as failure:
-            log.info("%s: compaction begins again next time: %s", partition.home.path, failure)
+            log.debug("%s: compaction begins again next time: %s", partition.home.path, failure)
             return replaced
         replaced += len(change.old)
     return replaced

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import Fenced, HoldfastError, Unavailable
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
+from holdfast.log.store_watch import StoreWatch
 
 if TYPE_CHECKING:
     from holdfast.log.logs import Logs
@@ -33,6 +34,7 @@ class Flusher:
         self._running: dict[PartitionLog, asyncio.Task[None]] = {}
         self._delays: dict[PartitionLog, tuple[float, float]] = {}  # After a failure: (not before, delay).
         self._woken = asyncio.Event()
+        self._store = StoreWatch(ground.objects.url)
 
     def start(self) -> None:
         self._task = asyncio.ensure_future(self._run())
@@ -120,15 +122,18 @@ class Flusher:
                 log.error("%s: not flushed: %s", partition.home.path, failure)
         else:
             if self._delays.pop(partition, None):
-                log.info("%s: flushed again", partition.home.path)
+                log.debug("%s: flushed again", partition.home.path)
+            if not self._delays:
+                self._store.note_success()
             self._logs.purge(chunks_only=True)
 
     def _delay(self, partition: PartitionLog, failure: Exception) -> None:
         settings = self._ground.settings
         before = self._delays.get(partition)
         delay = min(before[1] * 2, settings.flush_retry_ms_max / 1000) if before else settings.flush_retry_ms / 1000
-        if before is None:
-            log.warning("%s: not flushed, will be tried again: %s", partition.home.path, failure)
+        if before is None:  # One line for the store; those of its partitions, which may be thousands, only on wish.
+            log.debug("%s: not flushed, will be tried again: %s", partition.home.path, failure)
+        self._store.note_failure(failure)
         self._delays[partition] = (self._ground.clock.monotonic() + delay, delay)
 
     async def flush_all(self) -> None:

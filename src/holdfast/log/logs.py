@@ -134,7 +134,7 @@ class Logs:
         parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
         # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
         wal_settings = replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False)
-        run = parts.calls.run
+        run, began = parts.calls.run, parts.clock.monotonic()
         space = Space(wal_directory, reserve_size, parts.calls, parts.clock) if reserve_size else None
         wal = await run(
             Wal.open,
@@ -153,6 +153,7 @@ class Logs:
             kept_aside = Quarantine(quarantine, parts.chance) if quarantine else None
             logs = cls(journal, parts, settings, replayed, kept_aside)
             logs._space = space
+            logs._tell_recovered(wal, parts.clock.monotonic() - began)
         except BaseException:
             if space is not None:
                 space.close()
@@ -164,6 +165,25 @@ class Logs:
             logs._flusher.start()
             logs._upkeep.start()
         return logs
+
+    def _tell_recovered(self, wal: Wal, seconds: float) -> None:
+        facts = {
+            "event": "recovered",
+            "clean": wal.opened.clean,
+            "entries": wal.state.next_index - wal.state.first_index,
+            "wal_size": wal.on_disk_size(),
+            "partitions": len(self._replayed),
+            "seconds": round(seconds, 3),
+        }
+        log.info(
+            "recovered: %d entries of %d partitions are in the write-ahead log, %d bytes in %.3f s, after %s stop",
+            facts["entries"],
+            facts["partitions"],
+            facts["wal_size"],
+            seconds,
+            "a clean" if wal.opened.clean else "an unclean",
+            extra={"facts": facts},
+        )
 
     # Partitions
 
@@ -293,7 +313,8 @@ class Logs:
                 if not await calls.run(collect_topic, self._ground.objects, topic_id):
                     break
             except Unavailable as failure:
-                log.warning("topic %s is deleted, its objects not yet: %s", topic_id, failure)
+                if delay_ms == settings.flush_retry_ms:
+                    log.warning("topic %s is deleted, its objects not yet: %s", topic_id, failure)
                 await calls.pause(delay_ms / 1000)
                 delay_ms = min(delay_ms * 2, settings.flush_retry_ms_max)
         self._collecting.discard(topic_id)

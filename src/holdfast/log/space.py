@@ -84,6 +84,7 @@ class Space:
             self._directory.free_size(),
             self._directory.path,
             self._wanted(),
+            extra={"facts": {"event": "disk_low", "free_size": self._directory.free_size()}},
         )
         self._watching = asyncio.ensure_future(self._watch())
 
@@ -95,4 +96,8 @@ class Space:
         while self._directory.free_size() < self._wanted() or not await self._calls.run(self._reserve.hold):
             await self._calls.pause(_WATCH_EVERY_S)
         self.is_low = False
-        log.info("disk ok: %d bytes are free at %s, producers go on", self._directory.free_size(), self._directory.path)
+        free = self._directory.free_size()
+        facts = {"event": "disk_ok", "free_size": free}
+        log.info(
+            "disk ok: %d bytes are free at %s, producers go on", free, self._directory.path, extra={"facts": facts}
+        )

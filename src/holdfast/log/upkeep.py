@@ -50,11 +50,14 @@ class Upkeep:
 
     async def _each(self, what: str, work: Callable[[PartitionLog], Awaitable[object]]) -> None:
         """Do it for every partition; one that fails does not stop the others, and is tried again next time."""
+        late: list[tuple[str, HoldfastError]] = []
         for partition in self._logs.partitions:
             try:
                 await work(partition)
             except HoldfastError as failure:
-                log.warning("%s: %s is late: %s", partition.home.path, what, failure)
+                late += [(partition.home.path, failure)] if partition.is_alive else []
+        if late:  # One line a round, not one a partition.
+            log.warning("%s is late for %d partitions, such as %s: %s", what, len(late), *late[0])
 
     async def apply_retention(self) -> None:
         """Let every partition go of what is too old or too much, and forget silent producers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from typing import Self
 
 from holdfast.errors import Unavailable
 
-_READY = "Kafka clients at "  # The line in which a broker says where it listens; the address ends it.
+_READY = re.compile(
+    r"Kafka clients at [^\s\"]*:(\d+)"
+)  # In which line, of either form, a broker says where it listens.
 _START_S = 60.0  # A start takes half a second; a machine may be very busy.
 _STOP_S = 20.0
 _SAID_MAX = 1000  # Lines that are kept.
@@ -88,8 +91,8 @@ class RunningBroker:
             for line in lines:
                 self.said.append(line.rstrip())
                 del self.said[:-_SAID_MAX]
-                if not self._ready.is_set() and _READY in line:
-                    self.port = int(line.rstrip().rpartition(":")[2])
+                if not self._ready.is_set() and (found := _READY.search(line)):
+                    self.port = int(found[1])
                     self._ready.set()
         self._ready.set()  # It has ended: nobody needs to wait any longer.
 

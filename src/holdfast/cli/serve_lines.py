@@ -1,0 +1,65 @@
+"""The log lines of `holdfast serve`, all of them on stderr: one form for people, one for machines.
+
+    text   2026-11-15 23:47:09.123 INFO    holdfast: stopped
+    json   {"time":"2026-11-15T23:47:09.123Z","level":"info","logger":"holdfast","message":"stopped", …facts}
+
+A line that has facts of its own carries them in `extra={"facts": {…}}`: as fields of the JSON object, so that no
+machine has to take a sentence apart. Neither form ever shows what only the owner of a store may know.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+_CREDENTIALS = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s'\"]+@")
+_PARAMETERS = re.compile(
+    r"((?:[a-z0-9_-]*(?:secret|password|token|signature|credential|access_key)[a-z0-9_-]*|sig)\s*[=:]\s*)['\"]?[^&\s,;'\"}]+",
+    re.IGNORECASE,
+)
+
+
+def redacted(text: str) -> str:
+    """The text without user names, passwords, keys and signatures of URLs and options."""
+    return _PARAMETERS.sub(r"\1…", _CREDENTIALS.sub(r"\1…@", text))
+
+
+class TextLines(logging.Formatter):
+    """For people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = _time_of(record).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        line = f"{time} {record.levelname:<7} {record.name}: {record.getMessage()}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return redacted(line)
+
+
+class JsonLines(logging.Formatter):
+    """For machines: one object a line, whatever the message holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = _time_of(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        body = {"time": time, "level": record.levelname.lower(), "logger": record.name}
+        body["message"] = redacted(record.getMessage())
+        facts = {name: value for name, value in getattr(record, "facts", {}).items() if name not in body}
+        body |= {name: redacted(value) if isinstance(value, str) else value for name, value in facts.items()}
+        if record.exc_info:
+            body["traceback"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(body, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+def _time_of(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)
+
+
+def begin_lines(level: str, form: str, stream: TextIO | None = None) -> None:
+    """From here on everything that Holdfast has to say goes to stderr; of libraries only what is wrong."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("holdfast").setLevel(level.upper())
