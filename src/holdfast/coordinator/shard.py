@@ -66,7 +66,7 @@ class Shard:
         self.undecided = loaded.undecided
         self.is_loaded = True
         if self.groups:
-            log.info("internal partition %d is loaded: %d groups", self.number, len(self.groups))
+            log.debug("internal partition %d is loaded: %d groups", self.number, len(self.groups))
 
     def _restored(self, group_id: str, loaded: Loaded) -> tuple[Group, int]:
         """A group as its records have it, and since when it is in its state."""
@@ -139,7 +139,7 @@ class Shard:
         upgrade(group, moved.core)
         moved.expect_all(self._around.timers.now())
         if group.members:
-            log.info("group %s moves to the consumer protocol with %d classic members", group.id, len(group.members))
+            log.debug("group %s moves to the consumer protocol with %d classic members", group.id, len(group.members))
         hosted.move(moved)
         return moved
 
@@ -150,7 +150,7 @@ class Shard:
 
     def _successor(self, group: Group, now: int) -> Group | None:
         if isinstance(group, ConsumerGroup) and must_downgrade(group, self._around.settings.migration):
-            log.info("group %s moves back to the classic protocol: no member of the other is left", group.id)
+            log.debug("group %s moves back to the classic protocol: no member of the other is left", group.id)
             return self._downgraded(group, now)
         return None
 
@@ -193,10 +193,10 @@ class Shard:
                 continue
             expired = self._expired(hosted, now_ms)
             if hosted.group.is_unused and len(expired) == len(hosted.offsets.known()):
-                log.info("group %s is empty and its offsets have expired: it is deleted", hosted.group.id)
+                log.debug("group %s is empty and its offsets have expired: it is deleted", hosted.group.id)
                 self._start_delete(hosted)
             elif expired:
-                log.info("group %s: %d offsets have expired", hosted.group.id, len(expired))
+                log.debug("group %s: %d offsets have expired", hosted.group.id, len(expired))
                 hosted.change_offsets(dict.fromkeys(expired)).add_done_callback(lambda future: future.exception())
 
     def _expired(self, hosted: HostedGroup, now_ms: int) -> list[TopicPartition]:
