@@ -105,6 +105,7 @@ $(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
 	@$(BIN)/python -m compileall -q src # A start must not compile, also where Python may not write what it compiled.
 	@$(BIN)/python -m holdfast.record.warm
 	@$(BIN)/python -m holdfast.segment.warm
+	@$(BIN)/python -m holdfast.subscribe.warm
 	@touch $@
 
 $(STAMP)-dev: $(STAMP)-run requirements/dev.txt

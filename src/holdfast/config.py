@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, get_type_hints
 from holdfast.broker.settings import BrokerSettings, kafka_name
 from holdfast.errors import Rejected
 from holdfast.log.settings import LogSettings
+from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.wal.settings import WalSettings
 
 ENVIRONMENT_PREFIX = "HOLDFAST_"
@@ -80,6 +81,7 @@ class Settings:
     wal: WalSettings = field(default_factory=WalSettings)
     log: LogSettings = field(default_factory=LogSettings)
     broker: BrokerSettings = field(default_factory=BrokerSettings)
+    subscribe: SubscribeSettings = field(default_factory=SubscribeSettings)
 
 
 class Given(NamedTuple):

@@ -105,6 +105,7 @@ async def run(settings: config.Settings) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings, Surroundings, listening, opened
     from holdfast.cli.address import Address, bind, parse_address
+    from holdfast.cli.subscribe_port import subscriptions
     from holdfast.io.disk import RealDirectory
     from holdfast.io.open_objects import open_objects
 
@@ -132,6 +133,8 @@ async def run(settings: config.Settings) -> None:
         facts = {"event": "serving", "data": str(data), "store": objects.url, "listen": str(here)}
         facts |= {"cluster": broker.parts.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, objects.url, here, extra={"facts": facts})
+        served = subscriptions(settings.subscribe, broker.parts, around, here)
+        await stack.enter_async_context(served)
         failure = await _stopped(stop, broker.parts.logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
     if failure is not None:

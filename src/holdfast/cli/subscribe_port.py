@@ -1,0 +1,86 @@
+"""The gRPC port of subscriptions, beside the Kafka port in `holdfast serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.address import Address, parse_address
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+    from holdfast.broker.running import Surroundings
+    from holdfast.subscribe.settings import SubscribeSettings
+    from holdfast.subscribe.site import Site
+
+log = logging.getLogger(__name__)
+
+PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
+
+
+@asynccontextmanager
+async def subscriptions(
+    settings: SubscribeSettings, parts: Parts, around: Surroundings, kafka: Address
+) -> AsyncIterator[None]:
+    """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start."""
+    if settings.listen in ("", "none"):
+        yield
+        return
+    from holdfast.subscribe.site import Site
+
+    site = Site(parts.topics, parts.cluster_id, around.objects.url, around.calls, around.clock, settings)
+    port = _Port(site, kafka)
+    task = asyncio.ensure_future(port.serve())
+    try:
+        if settings.listen != "auto":
+            await port.started  # Whoever asks for a port by its number is told when it is taken.
+        yield
+    finally:
+        port.stop.set()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+class _Port:
+    """The service from its start to its end, in a task of its own."""
+
+    def __init__(self, site: Site, kafka: Address) -> None:
+        self._site = site
+        self._kafka = kafka
+        self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.stop = asyncio.Event()
+
+    async def serve(self) -> None:
+        service = await self._site.calls.run(_load)
+        address = _address(self._site.settings.listen, self._kafka)
+        try:
+            async with service.serving(self._site, str(address)) as port:
+                await self._serving(address, port)
+        except service.PortTaken as failure:
+            if self._site.settings.listen != "auto":
+                self.started.set_exception(failure)
+                return
+            free = Address(address.host, 0)
+            async with service.serving(self._site, str(free)) as port:
+                await self._serving(free, port)
+
+    async def _serving(self, address: Address, port: int) -> None:
+        here = Address(address.host, port)
+        log.info("subscribers at %s", here, extra={"facts": {"event": "subscribers", "listen": str(here)}})
+        self.started.set_result(None)
+        await self.stop.wait()
+
+
+def _address(listen: str, kafka: Address) -> Address:
+    if listen != "auto":
+        return parse_address(listen)
+    return Address(kafka.host, kafka.port + PORT_ABOVE)
+
+
+def _load() -> Any:
+    """In a thread: gRPC takes its time to load."""
+    from holdfast.subscribe import service
+
+    return service

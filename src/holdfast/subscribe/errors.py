@@ -1,0 +1,100 @@
+"""What can be wrong with a subscription.
+
+Rejected
+├── BadFilter           a filter that cannot mean anything, or could never match
+├── BadRequest          sources, bounds or a cursor that contradict each other
+├── NoSuchSource        no topic of that name, or none that matches the pattern
+├── BadCursor           not a cursor, or one of a newer release
+├── StoreOutOfReach     the store that the server names cannot be opened from here
+├── CursorDiverged      records that the cursor has seen were lost: choose where to go on
+└── SourceGone          a topic was deleted while it was followed
+Unavailable
+└── ServerGone          the server cannot be reached, or went away: go on from the cursor
+Stopped
+└── SubscriptionClosed  it was closed, or has failed for good
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import Rejected, Stopped, Unavailable
+
+
+class BadFilter(Rejected):
+    """A filter that cannot be meant."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"{text!r} is no filter: {reason}")
+        self.text = text
+        self.reason = reason
+
+
+class BadRequest(Rejected):
+    """What was asked for contradicts itself."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class NoSuchSource(Rejected):
+    """There is nothing to follow."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(f"{source} names no topic or partition that there is: check the name, or make it first")
+        self.source = source
+
+
+class BadCursor(Rejected):
+    """Not a cursor of this or an earlier release, or not one of these sources."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the cursor cannot be used: {reason}")
+        self.reason = reason
+
+
+class StoreOutOfReach(Rejected):
+    """Segments cannot be read from here."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"the store {url} cannot be opened from here: hand in one, or do without segment references")
+        self.url = url
+
+
+class CursorDiverged(Rejected):
+    """The log has another history than the one that the cursor has seen."""
+
+    def __init__(self, topic: str, partition: int, offset: int, epoch: int, end: int) -> None:
+        super().__init__(
+            f"{topic}-{partition}: the cursor is at offset {offset} in leader epoch {epoch}, which ended at {end}: "
+            f"records that were seen are lost; go on from another cursor, or from a time"
+        )
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.epoch = epoch
+        self.end = end
+
+
+class SourceGone(Rejected):
+    """A topic that was asked for by name is deleted."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"topic {topic} was deleted while it was followed: subscribe again without it")
+        self.topic = topic
+
+
+class ServerGone(Unavailable):
+    """The server did not answer, or stopped answering."""
+
+    def __init__(self, address: str, reason: object) -> None:
+        super().__init__(f"the server at {address} is gone: {reason}")
+        self.address = address
+        self.reason = reason
+
+
+class SubscriptionClosed(Stopped):
+    """Nothing more comes."""
+
+    def __init__(self, cause: object) -> None:
+        super().__init__(f"the subscription is closed: {cause}")
+        self.cause = cause

@@ -1,0 +1,48 @@
+"""Errors across the wire: what the server raised is raised again in the client, with its facts."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from holdfast.errors import Corrupt, HoldfastError, Rejected
+from holdfast.subscribe.errors import (
+    BadCursor,
+    BadFilter,
+    BadRequest,
+    CursorDiverged,
+    NoSuchSource,
+    ServerGone,
+    SourceGone,
+)
+
+FACTS = "holdfast-error"  # The name of the trailing metadata.
+_KINDS: dict[str, type[HoldfastError]] = {
+    kind.__name__: kind for kind in (BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone)
+}
+_REFUSED = ("INVALID_ARGUMENT", "NOT_FOUND", "OUT_OF_RANGE", "ABORTED", "FAILED_PRECONDITION", "UNIMPLEMENTED")
+
+
+def facts_of(failure: HoldfastError) -> tuple[tuple[str, str], ...]:
+    """The kind and the fields of an error, as trailing metadata."""
+    kind = type(failure)
+    if kind.__name__ not in _KINDS:
+        return ()
+    fields = {name: getattr(failure, name) for name in inspect.signature(kind).parameters}
+    return ((FACTS, json.dumps([kind.__name__, fields])),)
+
+
+def error_from(address: str, code: str, details: str, trailing: Iterable[tuple[str, Any]]) -> HoldfastError:
+    """The error that a call ended with. What is not the client's fault can be tried again."""
+    for name, value in trailing:
+        if name == FACTS:
+            kind, fields = json.loads(value)
+            if kind in _KINDS:
+                return _KINDS[kind](**fields)
+    if code == "DATA_LOSS":
+        return Corrupt(f"{address}: {details}")
+    if code in _REFUSED:
+        return Rejected(f"{address}: {details}")
+    return ServerGone(address, f"{code}: {details}" if details else code)

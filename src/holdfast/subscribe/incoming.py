@@ -1,0 +1,197 @@
+"""What one server sends: its lanes, references, rows and markers, put where they belong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+
+from holdfast.io.objects import Objects
+from holdfast.io.open_objects import open_objects
+from holdfast.segment.info import Aborted, SegmentInfo
+from holdfast.segment.names import PartitionId
+from holdfast.subscribe.errors import ServerGone, StoreOutOfReach
+from holdfast.subscribe.feed import messages
+from holdfast.subscribe.gather import SCHEMA, to_piece
+from holdfast.subscribe.merge import MergeLane, State
+from holdfast.subscribe.messages import positions_of
+from holdfast.subscribe.packing import event_batch
+from holdfast.subscribe.piece import Piece, Position, Range, decode_piece
+from holdfast.subscribe.references import from_segment, to_aborted
+from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.segment_lane import SegmentLane
+from holdfast.subscribe.segments import SegmentSource
+from holdfast.subscribe.standing import Lane
+
+if TYPE_CHECKING:
+    from holdfast.subscribe.session import Session
+
+_PIECES_MAX = 64  # Messages of rows that wait for the merge.
+
+
+class Incoming:
+    """One server's stream."""
+
+    def __init__(self, session: Session, source: str, address: str) -> None:
+        self._session = session
+        self._source = source
+        self._address = address
+        self._numbers = np.empty(0, np.int32)  # Of our lanes, by the server's numbers.
+        self._merging: MergeLane | None = None
+        self._referred: dict[int, tuple[list[SegmentInfo], list[Aborted]]] = {}
+        self._readers: dict[int, tuple[MergeLane, int]] = {}  # Lanes whose segments are being read, up to where.
+        self._held: dict[int, Position] = {}
+        self._ends: list[int] = []
+        self._store_url = ""
+        self._cluster_id = ""
+        self.is_opened = False
+        self.is_live = False
+
+    async def run(self) -> None:
+        async with aclosing(messages(self._address, self._session.asked)) as stream:
+            async for message in stream:
+                kind = message.WhichOneof("kind")
+                if kind is not None:  # A newer server may say what we do not know.
+                    await getattr(self, f"_on_{kind}")(getattr(message, kind))
+        if self._merging is None or self._merging.state is not State.ENDED:
+            raise ServerGone(self._address, "the stream ended early")
+
+    # Lanes
+
+    async def _on_opened(self, opened: wire.Opened) -> None:
+        self._store_url, self._cluster_id = opened.store_url, opened.cluster_id
+        self._add_lanes(opened.lanes, opened.starts)
+        if not self._session.asked.segment_refs:
+            self._begin_merging()
+
+    async def _on_added(self, added: wire.Added) -> None:
+        self._add_lanes(added.lanes, added.starts)
+
+    def _add_lanes(self, lanes: Any, starts: Any) -> None:
+        session, source = self._session, self._source or self._cluster_id
+        numbers = [
+            session.lanes.add(Lane(source, each.topic, each.partition, UUID(bytes=each.topic_id), self._cluster_id))
+            for each in lanes
+        ]
+        first = len(self._numbers)
+        self._numbers = np.concatenate((self._numbers, np.array(numbers, np.int32)))
+        for number, position in positions_of(starts).items():
+            assert number >= first
+            session.begin(int(self._numbers[number]), position)
+        session.rank()
+
+    def _begin_merging(self) -> None:
+        """The stream's own rows come behind those of all segments."""
+        self._merging = self._session.merge.add(-1)
+        self.is_opened = True
+
+    # Segments
+
+    async def _on_references(self, references: wire.References) -> None:
+        segments, aborted = self._referred.setdefault(references.lane, ([], []))
+        segments += [from_segment(each) for each in references.segments]
+        aborted += [to_aborted(each) for each in references.aborted]
+
+    async def _on_references_end(self, _: wire.ReferencesEnd) -> None:
+        session = self._session
+        objects = await session.means.calls.run(self._open_objects) if self._referred else None
+        ahead_size = session.means.read_ahead_size // max(len(self._referred), 1)
+        for lane, (segments, aborted) in self._referred.items():
+            assert objects is not None
+            number = int(self._numbers[lane])
+            row, start = session.lanes.rows[number], session.starts[number]
+            merging = session.merge.add(number, start.order_time)
+            self._readers[number] = merging, segments[-1].end
+            place = f"{row.topic}-{row.partition}"
+            wanted = Range(number, start.offset, segments[-1].end, tuple(set(aborted)), session.asked.filter, place)
+            source = SegmentSource(objects, PartitionId(row.topic_id, row.partition), wanted, self._note_skipped)
+            reader = SegmentLane(source, session.pump, merging, session.means.calls, start, ahead_size)
+            session.stats.segments += len(segments)
+            session.crew.start(reader.follow(tuple(segments)))
+        self._referred = {}
+        self._begin_merging()
+        session.pump.wake()
+
+    def _open_objects(self) -> Objects:
+        given = self._session.means.objects.get(self._source)
+        if given is not None:
+            return given
+        check_reachable(self._store_url)
+        return open_objects(self._store_url)
+
+    # Rows
+
+    async def _on_event(self, event: wire.Event) -> None:
+        await self._put(event_batch(event, SCHEMA))
+
+    async def _on_batch(self, batch: wire.EventBatch) -> None:
+        await self._put(pa.ipc.read_record_batch(pa.py_buffer(batch.arrow), SCHEMA))
+
+    async def _put(self, batch: Any) -> None:
+        piece = to_piece(batch, self._numbers)
+        assert self._merging is not None
+        await self._session.pump.put(self._merging, piece, _PIECES_MAX)
+
+    async def _on_marker(self, marker: wire.Marker) -> None:
+        if marker.ends:
+            self._ends = list(marker.ends)
+        positions = positions_of(marker.positions)
+        after = {int(self._numbers[lane]): position for lane, position in positions.items()}
+        assert self._merging is not None
+        if after:
+            await self._session.pump.put(self._merging, moved_piece(after), _PIECES_MAX)
+        self._session.note_lag()
+
+    def hold_back(self, after: dict[int, Position], found: dict[int, Position]) -> dict[int, Position]:
+        """Keep what concerns lanes whose segments are still being read; give back what was kept, once they are."""
+        for number, (merging, end) in list(self._readers.items()):
+            if merging.state is State.ENDED and not merging.pieces:
+                del self._readers[number]
+                if number in self._held:
+                    found[number] = self._held.pop(number)
+            elif number in after and after[number].offset > end:
+                self._held[number] = after.pop(number)
+        return after
+
+    async def _on_live(self, _: wire.Live) -> None:
+        assert self._merging is not None
+        self._session.pump.set_state(self._merging, State.IDLE)
+        self.is_live = True
+        self._session.note_lag()
+
+    async def _on_skipped(self, skipped: wire.Skipped) -> None:
+        self._note_skipped(int(self._numbers[skipped.lane]), skipped.start, skipped.end)
+
+    def _note_skipped(self, _: int, start: int, end: int) -> None:
+        self._session.stats.skipped += end - start
+
+    async def _on_gone(self, gone: wire.Gone) -> None:
+        pass  # Nothing more of this lane comes; a pattern may match others.
+
+    async def _on_ended(self, _: wire.Ended) -> None:
+        assert self._merging is not None
+        self._session.pump.set_state(self._merging, State.ENDED)
+
+    def lag_records(self) -> int:
+        """How far the application is behind what this server last said it has."""
+        return self._session.lag(self._numbers, self._ends)
+
+
+def moved_piece(after: Mapping[int, Position]) -> Piece:
+    """A piece without rows, which only says where lanes stand."""
+    number, position = next(iter(after.items()))
+    empty = decode_piece([], Range(number, position.offset, position.offset))
+    return Piece(empty.columns, empty.rows, empty.lanes, empty.times, empty.epochs, empty.types, after)
+
+
+def check_reachable(url: str) -> None:
+    """A local store of another machine cannot be read from here: better said now than found empty."""
+    scheme, _, _ = url.partition("://")
+    if scheme == "file" and not os.path.isdir(unquote(urlsplit(url).path)):
+        raise StoreOutOfReach(url)

@@ -1,0 +1,108 @@
+"""The first stage: reads one partition ahead, decodes it, and hands the pieces to the merge.
+
+It reads until the bound of the backlog, then waits there for the others; once live it follows the watermark. Only what
+is committed is read: up to the last stable offset, without aborted records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from holdfast.io.calls import Calls
+from holdfast.log.errors import OutOfRange, PartitionDeleted
+from holdfast.log.read import Read
+from holdfast.subscribe.catalogue import Found
+from holdfast.subscribe.filter import Filter
+from holdfast.subscribe.merge import MergeLane, State
+from holdfast.subscribe.piece import Piece, Position, Range, decode_piece
+from holdfast.subscribe.pump import Pump
+
+log = logging.getLogger(__name__)
+
+_SMALL_SIZE = 16 << 10  # Not worth the way to a thread and back.
+
+
+@dataclass(slots=True)
+class ServerLane:
+    """One partition of one subscription."""
+
+    number: int
+    found: Found
+    start: Position
+    bound: int  # The end of its backlog.
+    merging: MergeLane
+    is_over: bool = False  # Nothing of it is read any more.
+
+    @property
+    def name(self) -> str:
+        return f"{self.found.topic}-{self.found.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What all lanes of one subscription share."""
+
+    pump: Pump
+    calls: Calls
+    filter: Filter | None
+    read_size: int
+    live: asyncio.Event  # Set when the backlog of all lanes is through.
+    on_skipped: Callable[[ServerLane, int, int], Awaitable[None]]
+    on_gone: Callable[[ServerLane], Awaitable[None]]
+
+    async def follow(self, lane: ServerLane) -> None:
+        """Read the lane for as long as its topic is there."""
+        try:
+            await self._follow(lane)
+        except PartitionDeleted:
+            lane.is_over = True
+            self.pump.set_state(lane.merging, State.ENDED)
+            await self.on_gone(lane)
+
+    async def _follow(self, lane: ServerLane) -> None:
+        at = lane.start
+        watermark = lane.found.log.high_watermark
+        while True:
+            if not self.live.is_set() and at.offset >= lane.bound:
+                self.pump.set_state(lane.merging, State.ENDED)
+                await self.live.wait()
+            seen = watermark.value  # Before the read: what comes later moves it past this.
+            read = await self._read(lane, at.offset)
+            if read is None:
+                at = await self._skip(lane, at)
+                continue
+            if read.next_offset == at.offset:
+                self.pump.set_state(lane.merging, State.IDLE)
+                await watermark.reached(seen + 1)
+                continue
+            self.pump.set_state(lane.merging, State.BUSY)
+            piece = await self._decode(lane, at, read)
+            at = piece.after[lane.number]
+            await self.pump.put(lane.merging, piece)
+            if read.end_reached and self.live.is_set() and watermark.value == seen:
+                self.pump.set_state(lane.merging, State.IDLE)  # Now, not after one more empty read.
+
+    async def _read(self, lane: ServerLane, offset: int) -> Read | None:
+        """None if retention has overtaken us."""
+        try:
+            return await lane.found.log.read(offset, None, self.read_size, committed=True)
+        except OutOfRange:
+            return None
+
+    async def _skip(self, lane: ServerLane, at: Position) -> Position:
+        log_start = lane.found.log.marks.log_start
+        log.warning("%s: offsets %d to %d are deleted and skipped", lane.name, at.offset, log_start)
+        await self.on_skipped(lane, at.offset, log_start)
+        return at._replace(offset=log_start)
+
+    async def _decode(self, lane: ServerLane, at: Position, read: Read) -> Piece:
+        end = read.next_offset if self.live.is_set() else min(read.next_offset, lane.bound)
+        wanted = Range(lane.number, at.offset, end, read.aborted, self.filter, lane.name)
+        if sum(map(len, read.buffers)) <= _SMALL_SIZE:
+            piece = decode_piece(read.buffers, wanted)
+        else:
+            piece = await self.calls.run(decode_piece, read.buffers, wanted)
+        return piece.raised(at.order_time)

@@ -1,0 +1,57 @@
+"""Where each lane of a subscription starts, and up to where its backlog goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.subscribe.catalogue import Found
+from holdfast.subscribe.cursor import Cursor, Partition, Place
+from holdfast.subscribe.errors import BadCursor, BadRequest, CursorDiverged
+from holdfast.subscribe.piece import NO_EPOCH, Position
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """From when on: a time, a cursor, or neither, which is from now on."""
+
+    since_ms: int | None = None
+    cursor: Cursor | None = None
+
+    def __post_init__(self) -> None:
+        if self.since_ms is not None and self.cursor is not None:
+            raise BadRequest("a subscription starts at a time or at a cursor, not at both")
+
+    async def of(self, found: Found, cluster_id: str) -> Position:
+        """Where a partition starts."""
+        if self.cursor is not None:
+            return self._from_cursor(self.cursor, found, cluster_id)
+        if self.since_ms is None:
+            return Position(found.log.last_stable)
+        if self.since_ms <= 0:
+            return Position(found.log.marks.log_start)
+        place = await found.log.find_timestamp(self.since_ms)
+        return Position(found.log.last_stable if place is None else place[0])
+
+    def _from_cursor(self, cursor: Cursor, found: Found, cluster_id: str) -> Position:
+        place = cursor.places.get(Partition(cluster_id, found.topic_id, found.partition))
+        if place is None:
+            return self._not_in_cursor(cursor, found, cluster_id)
+        self._check_history(place, found)
+        return place.position
+
+    def _not_in_cursor(self, cursor: Cursor, found: Found, cluster_id: str) -> Position:
+        """A partition that came later is read from its beginning; a topic that was made again is another one."""
+        for key, place in cursor.places.items():
+            if key.cluster_id == cluster_id and place.topic == found.topic and key.topic_id != found.topic_id:
+                raise BadCursor(f"topic {found.topic} was deleted and made again since: start at a time instead")
+        return Position(found.log.marks.log_start)
+
+    def _check_history(self, place: Place, found: Found) -> None:
+        """What the cursor has seen must be what is there."""
+        position = place.position
+        end: int = found.log.marks.log_end
+        if position.epoch != NO_EPOCH:
+            known = found.log.end_of_epoch(position.epoch)
+            end = found.log.marks.log_end if known is None else known[1]
+        if position.offset > end:
+            raise CursorDiverged(found.topic, found.partition, position.offset, position.epoch, end)

@@ -1,0 +1,96 @@
+"""From rows in order to messages: events older than two minutes share one, recent ones go one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.record.arrow import TIMESTAMP
+from holdfast.subscribe.schema import subscribe_pb2 as wire
+
+EVENTS_MAX = 256  # In one message.
+SIZE_MAX = 1 << 20  # Of one message; a single event may be larger.
+OLD_MS = 120_000
+_FIXED_SIZE = 48  # About what one row takes besides its key, value and headers.
+_ENVELOPE_SIZE = 4096  # About what one message takes besides its rows.
+
+
+def pack(batch: Any, now_ms: int, *, batches: bool) -> Iterator[bytes]:
+    """Messages for all rows of a record batch."""
+    if not batches:
+        yield from one_by_one(batch)
+        return
+    old = batch.column("timestamp").cast("int64").to_numpy() < now_ms - OLD_MS
+    borders = np.flatnonzero(np.diff(old)) + 1
+    for start, end in zip([0, *borders], [*borders, len(old)], strict=True):
+        part = batch.slice(int(start), int(end - start))
+        yield from packed(part) if old[start] else one_by_one(part)
+
+
+def packed(batch: Any) -> Iterator[bytes]:
+    """As few messages as the two limits allow."""
+    if not batch.num_rows:
+        return
+    for start, end in _cuts(_sizes(batch)):
+        arrow = batch.slice(start, end - start).serialize()
+        yield wire.Message(batch=wire.EventBatch(arrow=memoryview(arrow).tobytes())).SerializeToString()
+
+
+def _cuts(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    total = np.cumsum(sizes)
+    start, sent = 0, 0
+    while start < len(total):
+        fits = int(np.searchsorted(total, sent + SIZE_MAX - _ENVELOPE_SIZE, side="right"))
+        end = min(max(fits, start + 1), start + EVENTS_MAX, len(total))
+        yield start, end
+        start, sent = end, int(total[end - 1])
+
+
+def _sizes(batch: Any) -> NDArray[np.int64]:
+    """About the bytes of each row."""
+    import pyarrow.compute as pc
+
+    sizes = np.full(batch.num_rows, _FIXED_SIZE, np.int64)
+    for name in ("key", "value"):
+        sizes += pc.binary_length(batch.column(name)).fill_null(0).to_numpy(zero_copy_only=False)
+    headers = batch.column("headers")
+    if len(headers.values):
+        ends = headers.offsets.to_numpy()
+        entries = headers.values
+        each = np.zeros(len(entries) + 1, np.int64)
+        for name in ("key", "value"):
+            each[1:] += 8 + pc.binary_length(entries.field(name)).fill_null(0).to_numpy(zero_copy_only=False)
+        total = np.cumsum(each)
+        sizes += total[ends[1:]] - total[ends[:-1]]
+    return sizes
+
+
+def one_by_one(batch: Any) -> Iterator[bytes]:
+    """One message for each row: for recent events, and for clients that ask for nothing else."""
+    plain = batch.set_column(2, "timestamp", batch.column("timestamp").view("int64"))
+    for row in plain.to_pylist():
+        headers = [wire.Header(key=each["key"], value=each["value"]) for each in row.pop("headers")]
+        yield wire.Message(event=wire.Event(headers=headers, **row)).SerializeToString()
+
+
+def event_batch(event: wire.Event, schema: Any) -> Any:
+    """One event as a record batch, as those that come packed."""
+    import pyarrow as pa
+
+    headers = [{"key": each.key, "value": each.value if each.HasField("value") else None} for each in event.headers]
+    row = {
+        "lane": event.lane,
+        "offset": event.offset,
+        "timestamp": pa.scalar(event.timestamp, TIMESTAMP),
+        "timestamp_type": event.timestamp_type,
+        "order_time": event.order_time,
+        "epoch": event.epoch,
+        "late": event.late,
+        "key": event.key if event.HasField("key") else None,
+        "value": event.value if event.HasField("value") else None,
+        "headers": headers,
+    }
+    return pa.RecordBatch.from_pylist([row], schema=schema)

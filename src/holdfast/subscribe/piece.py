@@ -1,0 +1,120 @@
+"""A piece: some records of one lane, decoded, the rows that are to be delivered, and where the lane stands after it.
+
+The order time of a record is the largest timestamp of its partition up to and with it. So it never falls from one
+record to the next, whatever the producers' clocks say. Markers and aborted records count, so that a segment's largest
+timestamp, which the manifest knows, says where the order time stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.record.batch import BatchHeader
+from holdfast.record.columns import Columns
+from holdfast.record.decode import Decoder
+from holdfast.segment.info import Aborted
+from holdfast.subscribe.filter import Filter
+from holdfast.types import Buffer
+
+NO_TIME = -1  # Before the first record of a partition.
+NO_EPOCH = -1
+
+
+class Position(NamedTuple):
+    """Where a lane stands."""
+
+    offset: int  # The next one.
+    epoch: int = NO_EPOCH  # Of the record before it.
+    order_time: int = NO_TIME  # Of the record before it.
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one lane, or of many that are merged already, in their order."""
+
+    columns: Columns
+    rows: NDArray[np.int64]  # Which rows of the columns are delivered; all arrays below have one item for each.
+    lanes: NDArray[np.int32]
+    times: NDArray[np.int64]  # Order times.
+    epochs: NDArray[np.int32]
+    types: NDArray[np.int32]  # `TimestampType`s.
+    after: Mapping[int, Position] = field(default_factory=dict)  # Where lanes stand once all rows are taken.
+    late: bool = False  # The sender says so: deliver at once.
+    arrived: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def raised(self, order_time: int) -> Piece:
+        """The piece behind others that reach this order time."""
+        times = np.maximum(self.times, order_time)
+        after = {lane: each._replace(order_time=max(each.order_time, order_time)) for lane, each in self.after.items()}
+        return replace(self, times=times, after=after)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What to take of the bytes that were read, and under which number."""
+
+    lane: int
+    start: int
+    end: int
+    aborted: Sequence[Aborted] = ()
+    filter: Filter | None = None
+    place: str = "batch"  # Errors name it.
+
+
+def decode_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
+    """Decode batches, whose crcs are held against their bytes, to a piece. For threads: the loops let others run."""
+    columns = Decoder(place=wanted.place, control=True).decode(buffers)
+    times, order_time = _order_times(columns)
+    rows = np.flatnonzero(_mask(columns, wanted))
+    counts = np.diff(columns.starts)
+    epochs = np.repeat(np.array([each.leader_epoch for each in columns.batches], np.int32), counts)
+    types = np.repeat(np.array([each.is_log_append_time for each in columns.batches], np.int32), counts)
+    epoch = columns.batches[-1].leader_epoch if columns.batches else NO_EPOCH
+    return Piece(
+        columns,
+        rows,
+        np.full(len(rows), wanted.lane, np.int32),
+        times[rows],
+        epochs[rows],
+        types[rows],
+        {wanted.lane: Position(wanted.end, epoch, order_time)},
+    )
+
+
+def _order_times(columns: Columns) -> tuple[NDArray[np.int64], int]:
+    """The order time of each row, and behind all of them. What a header says of its batch counts from its end on."""
+    if not columns.batches:
+        return columns.timestamp, NO_TIME
+    highest = np.maximum.accumulate([NO_TIME, *(each.max_timestamp for each in columns.batches)])
+    times = columns.timestamp.copy()
+    filled = np.flatnonzero(np.diff(columns.starts))
+    first = columns.starts[:-1][filled]
+    times[first] = np.maximum(times[first], highest[:-1][filled])
+    times = np.maximum.accumulate(times)
+    return times, max(int(highest[-1]), int(times[-1]) if len(times) else NO_TIME)
+
+
+def _mask(columns: Columns, wanted: Range) -> NDArray[np.bool_]:
+    mask: NDArray[Any] = (columns.offset >= wanted.start) & (columns.offset < wanted.end)
+    hidden = [each.is_control or _is_aborted(each, wanted.aborted) for each in columns.batches]
+    if any(hidden):
+        mask &= ~np.repeat(np.array(hidden, np.bool_), np.diff(columns.starts))
+    if wanted.filter is not None:
+        assert columns.key is not None
+        mask &= wanted.filter.mask(columns.key)
+    return mask
+
+
+def _is_aborted(header: BatchHeader, aborted: Sequence[Aborted]) -> bool:
+    return header.is_transactional and any(
+        each.producer_id == header.producer_id and each.first_offset <= header.base_offset <= each.last_offset
+        for each in aborted
+    )

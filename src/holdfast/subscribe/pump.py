@@ -1,0 +1,81 @@
+"""The merge with waiting added: those who bring pieces wait for room, the one who takes waits for rows.
+
+Belongs to one event loop. A failure of any part is raised at the next take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from holdfast.io.clock import Clock
+from holdfast.subscribe.merge import Merge, MergeLane, State, Taken
+from holdfast.subscribe.piece import Piece
+
+
+class Pump:
+    """Bounded inputs, one output."""
+
+    def __init__(self, merge: Merge, clock: Clock, pieces_max: int = 2) -> None:
+        self.merge = merge
+        self._clock = clock
+        self._pieces_max = pieces_max  # That each input may hold.
+        self._changed = asyncio.Event()
+        self._room: dict[int, asyncio.Event] = {}
+        self._failure: BaseException | None = None
+
+    async def put(self, lane: MergeLane, piece: Piece, pieces_max: int | None = None) -> None:
+        """Hand in the next piece of an input, once there is room for it."""
+        most = pieces_max or self._pieces_max
+        while len(lane.pieces) >= most:
+            room = self._room.setdefault(lane.number, asyncio.Event())
+            room.clear()
+            await room.wait()
+        self.merge.push(lane, replace(piece, arrived=self._clock.monotonic()))
+        self._changed.set()
+
+    def set_state(self, lane: MergeLane, state: State) -> None:
+        """Say what comes behind the pieces of an input."""
+        if lane.state is not state:
+            lane.state = state
+            self._changed.set()
+
+    def wake(self) -> None:
+        """Let the taker look again."""
+        self._changed.set()
+
+    def fail(self, failure: BaseException) -> None:
+        """Nothing more comes: the taker is told."""
+        self._failure = self._failure or failure
+        self._changed.set()
+
+    async def take(self, until: float, is_over: Callable[[], bool]) -> Taken | None:
+        """What comes next; None at the time `until`, or when `is_over` says so after a change."""
+        while True:
+            if self._failure is not None:
+                raise self._failure
+            self._changed.clear()
+            now = self._clock.monotonic()
+            taken = self.merge.take(now)
+            if taken is not None:
+                self._make_room()
+                return taken
+            if is_over() or now >= until:
+                return None
+            wake = self.merge.next_wake()
+            await self._wait(min(until, wake) - now if wake is not None else until - now)
+
+    async def _wait(self, seconds: float) -> None:
+        """Until something changes, or the time is over."""
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(max(seconds, 0), self._changed.set)
+        try:
+            await self._changed.wait()
+        finally:
+            timer.cancel()
+
+    def _make_room(self) -> None:
+        """Those who wait look for themselves whether it is theirs."""
+        for room in self._room.values():
+            room.set()

@@ -1,0 +1,67 @@
+"""Reads the referenced segments of one lane in order, several ahead at once, and hands the pieces to the merge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from holdfast.io.calls import Calls
+from holdfast.segment.info import SegmentInfo
+from holdfast.subscribe.merge import MergeLane, State
+from holdfast.subscribe.piece import Piece, Position
+from holdfast.subscribe.pump import Pump
+from holdfast.subscribe.segments import JOB_SIZE, SegmentSource
+
+READS_MAX = 4  # Under way for one lane.
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentLane:
+    """One lane's way through the store."""
+
+    source: SegmentSource
+    pump: Pump
+    merging: MergeLane
+    calls: Calls
+    start: Position
+    ahead_size: int  # Bytes of segments read at once.
+
+    async def follow(self, segments: tuple[SegmentInfo, ...]) -> None:
+        """All segments, then the lane has ended: the server goes on."""
+        order_time = self.start.order_time
+        under_way: deque[tuple[int, asyncio.Task[list[Piece]]]] = deque()
+        try:
+            async for size, read in self._reads(segments):
+                while under_way and (
+                    len(under_way) >= READS_MAX or sum(each for each, _ in under_way) + size > self.ahead_size
+                ):
+                    order_time = await self._hand_over(under_way, order_time)
+                under_way.append((size, asyncio.ensure_future(self.calls.run(read))))
+            while under_way:
+                order_time = await self._hand_over(under_way, order_time)
+        finally:
+            for _, task in under_way:
+                task.cancel()
+            await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
+        self.pump.set_state(self.merging, State.ENDED)
+
+    async def _reads(self, segments: tuple[SegmentInfo, ...]) -> AsyncIterator[tuple[int, Callable[[], list[Piece]]]]:
+        """What to read, with its size: small segments whole, large ones in parts."""
+        for info in segments:
+            if info.size <= JOB_SIZE:
+                yield info.size, partial(self.source.read, info)
+            else:
+                for part in await self.calls.run(self.source.open, info):
+                    yield JOB_SIZE, part
+
+    async def _hand_over(self, under_way: deque[tuple[int, asyncio.Task[list[Piece]]]], order_time: int) -> int:
+        pieces = await under_way[0][1]
+        under_way.popleft()
+        for piece in pieces:
+            raised = piece.raised(order_time)
+            order_time = raised.after[self.source.wanted.lane].order_time
+            await self.pump.put(self.merging, raised)
+        return order_time

@@ -1,0 +1,113 @@
+"""Reading referenced segments from the store, for the client: bytes to pieces, and what to do when one is gone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from crc32c import crc32c
+
+from holdfast.io.objects import NotFound, Objects
+from holdfast.segment.blocks import read_whole
+from holdfast.segment.errors import Damaged
+from holdfast.segment.info import SegmentInfo
+from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.names import PartitionId
+from holdfast.segment.read import Expired, after_not_found
+from holdfast.segment.reader import Segment, check_is, decode_tail
+from holdfast.segment.scan import open_segment
+from holdfast.subscribe.piece import Piece, Range, decode_piece
+
+log = logging.getLogger(__name__)
+
+JOB_SIZE = 8 << 20  # Bytes read and decoded at a time; a smaller segment is one read.
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSource:
+    """The segments of one lane. All calls block; threads make them."""
+
+    objects: Objects
+    home: PartitionId
+    wanted: Range  # What of the lane is wanted at all.
+    on_skipped: Callable[[int, int, int], None]  # Lane, start, end: retention took them.
+
+    def read(self, info: SegmentInfo) -> list[Piece]:
+        """A small segment, with one read; or the pieces of what stands in its place."""
+        try:
+            data = memoryview(read_whole(self.objects, info.name, 0, info.size))
+        except NotFound:
+            return list(self._instead_of(info))
+        segment = decode_tail(info.name, data[info.size - info.tail_size :], info.size)
+        check_is(segment, info)
+        return [self._piece(segment, data, 0, 0, len(segment.index), info)]
+
+    def open(self, info: SegmentInfo) -> list[Callable[[], list[Piece]]]:
+        """Reads of the parts of a large segment, to be made one by one or side by side."""
+        try:
+            segment = open_segment(self.objects, info)
+        except NotFound:
+            return [partial(self._read_instead, info)]
+        return [partial(self._read_part, segment, info, first, end) for first, end in self._parts(segment)]
+
+    def _read_instead(self, info: SegmentInfo) -> list[Piece]:
+        return list(self._instead_of(info))
+
+    def _parts(self, segment: Segment) -> Iterator[tuple[int, int]]:
+        """Intervals `[first, end)` of about JOB_SIZE bytes, from the one with the first wanted offset on."""
+        first = segment.interval_of_offset(self.wanted.start)
+        while first < len(segment.index):
+            start, end = segment.interval(first).start, first + 1
+            while end < len(segment.index) and segment.interval(end).end - start <= JOB_SIZE:
+                end += 1
+            yield first, end
+            first = end
+
+    def _read_part(self, segment: Segment, info: SegmentInfo, first: int, end: int) -> list[Piece]:
+        start, stop = segment.interval(first).start, segment.interval(end - 1).end
+        try:
+            data = memoryview(read_whole(self.objects, info.name, start, stop))
+        except NotFound:  # It went away between two reads: the rest is in what replaced it, or is gone.
+            missing = int(segment.index[first]["base_offset"])
+            last = info.end if end == len(segment.index) else int(segment.index[end]["base_offset"])
+            return list(self._instead_of(info, missing, last))
+        return [self._piece(segment, data, start, first, end, info)]
+
+    def _piece(self, segment: Segment, data: memoryview, at: int, first: int, end: int, info: SegmentInfo) -> Piece:
+        """The batches of intervals `[first, end)`; `data` starts at byte `at` of the segment."""
+        first = max(first, segment.interval_of_offset(self.wanted.start))
+        buffers = []
+        for number in range(first, end):
+            interval = segment.interval(number)
+            piece = data[interval.start - at : interval.end - at]
+            if crc32c(piece) != interval.crc:
+                raise Damaged(info.name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
+            buffers.append(piece)
+        last = info.end if end == len(segment.index) else int(segment.index[end]["base_offset"])
+        return decode_piece(buffers, self._range(info.base, last, info.name))
+
+    def _range(self, start: int, end: int, place: str) -> Range:
+        return replace(
+            self.wanted,
+            start=max(start, self.wanted.start),
+            end=min(end, self.wanted.end),
+            place=place,
+            aborted=[each for each in self.wanted.aborted if each.first_offset < end and each.last_offset >= start],
+        )
+
+    def _instead_of(self, missing: SegmentInfo, start: int | None = None, end: int | None = None) -> Iterator[Piece]:
+        """What the newest manifest says of a segment that is not in the store: the same rule as everywhere."""
+        start = max(missing.base if start is None else start, self.wanted.start)
+        end = missing.end if end is None else end
+        found = after_not_found(missing, load_manifest(self.objects, self.home))
+        if isinstance(found, Expired):
+            log.warning("%s: offsets %d to %d are deleted and skipped", self.wanted.place, start, end)
+            self.on_skipped(self.wanted.lane, start, end)
+            yield decode_piece([], self._range(start, end, self.wanted.place))
+            return
+        part = replace(self, wanted=self._range(start, end, self.wanted.place))
+        for info in found.segments:
+            if info.end > start and info.base < end:
+                yield from part.read(info)

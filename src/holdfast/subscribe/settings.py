@@ -1,0 +1,22 @@
+"""The settings of subscriptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscribeSettings:
+    """How the subscription service behaves."""
+
+    listen: str = "auto"  # The gRPC port; auto: beside the Kafka port, two numbers higher; none: no such port.
+    max_wait_ms: int = 5  # How long a source without news holds back the others.
+    heartbeat_ms: int = 5_000  # How long a stream is silent at most.
+    read_ahead_size: int = 32 << 20  # Bytes read ahead for one subscription, over all its partitions.
+    subscriptions_max: int = 1_000
+
+    def __post_init__(self) -> None:
+        if self.max_wait_ms < 0 or self.heartbeat_ms < 100:
+            raise ValueError("max_wait_ms must not be negative, and heartbeat_ms at least 100")
+        if self.read_ahead_size < 1 or self.subscriptions_max < 1:
+            raise ValueError("read_ahead_size and subscriptions_max must be at least 1")

@@ -1,0 +1,22 @@
+"""What all subscriptions of a server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.io.calls import Calls
+from holdfast.io.clock import Clock
+from holdfast.subscribe.catalogue import Catalogue
+from holdfast.subscribe.settings import SubscribeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all subscriptions of a server share."""
+
+    catalogue: Catalogue
+    cluster_id: str
+    store_url: str
+    calls: Calls
+    clock: Clock
+    settings: SubscribeSettings

@@ -1,0 +1,240 @@
+"""One subscription on the server: lanes that read ahead → merge and filter → a bounded queue with its own sender."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from holdfast.subscribe import messages
+from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.catalogue import Found, matching, resolve
+from holdfast.subscribe.crew import Crew
+from holdfast.subscribe.errors import SourceGone
+from holdfast.subscribe.gather import gather
+from holdfast.subscribe.lane import Reading, ServerLane
+from holdfast.subscribe.merge import Merge, Point, State, Taken
+from holdfast.subscribe.packing import pack
+from holdfast.subscribe.piece import Position
+from holdfast.subscribe.pump import Pump
+from holdfast.subscribe.references import refer, to_messages
+from holdfast.subscribe.sender import Sender
+from holdfast.subscribe.site import Site
+
+READ_SIZE_MIN, READ_SIZE_MAX = 64 << 10, 4 << 20
+ROWS_MAX = 16_384  # Made into messages at a time.
+_SMALL_COUNT = 64  # Rows that are not worth the way to a thread and back.
+MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
+
+
+class ServerStream:
+    """Runs until the bound is reached, the client goes away (then it is cancelled), or something fails."""
+
+    def __init__(self, site: Site, asked: Asked, write: Callable[[bytes], Awaitable[Any]]) -> None:
+        self._site = site
+        self._asked = asked
+        self._sender = Sender(write)
+        self._merge = Merge(site.settings.max_wait_ms / 1000)
+        self._pump = Pump(self._merge, site.clock)
+        self._crew = Crew(self._pump.fail)
+        self._lanes: list[ServerLane] = []
+        self._live = asyncio.Event()
+        self._topics_changed = False
+        self._moved: dict[int, Position] = {}  # Where lanes stand that no message has told yet.
+        self._quiet_since = site.clock.monotonic()
+        self._marked = self._quiet_since
+        self._reading: Reading
+
+    async def run(self) -> None:
+        """The whole life of the stream. On return all is sent."""
+        catalogue = self._site.catalogue
+        catalogue.on_change.append(self._note_change)
+        try:
+            self._crew.start(self._sender.run())
+            await self._open()
+            await self._deliver()
+            await self._send(*self._marker(), messages.ended())
+            await self._sender.close()
+        finally:
+            catalogue.on_change.remove(self._note_change)
+            await self._crew.stop()
+
+    # Opening
+
+    async def _open(self) -> None:
+        site, asked = self._site, self._asked
+        found = resolve(site.catalogue, asked.sources)
+        starts = {number: await asked.start.of(each, site.cluster_id) for number, each in enumerate(found)}
+        await self._send(messages.opened(site.cluster_id, site.store_url, found, starts, site.settings.heartbeat_ms))
+        share = site.settings.read_ahead_size // (2 * len(found))
+        read_size = max(READ_SIZE_MIN, min(READ_SIZE_MAX, share))
+        self._reading = Reading(
+            self._pump, site.calls, asked.filter, read_size, self._live, self._tell_skipped, self._tell_gone
+        )
+        rest = await self._refer(found, starts) if asked.segment_refs else starts
+        for number, each in enumerate(found):
+            self._add(each, rest.get(number, starts[number]), bound=each.log.last_stable, ended=number not in rest)
+        self._rank()
+        self._set_point()
+        for lane in self._lanes:
+            if lane.number in rest:
+                self._crew.start(self._reading.follow(lane))
+
+    async def _refer(self, found: list[Found], starts: dict[int, Position]) -> dict[int, Position]:
+        """Send all references; where the server goes on itself."""
+        until = self._asked.until_ms
+        rest = {}
+        for number, each in enumerate(found):
+            referred = refer(each, starts[number], until)
+            for message in to_messages(number, referred):
+                await self._send(messages.references(message))
+            if until is None or referred.rest.order_time < until:
+                rest[number] = referred.rest
+        await self._send(messages.references_end(rest))
+        return rest
+
+    def _add(self, found: Found, start: Position, bound: int, *, ended: bool = False) -> ServerLane:
+        merging = self._merge.add(len(self._lanes), start.order_time)
+        merging.state = State.ENDED if ended else State.BUSY
+        lane = ServerLane(len(self._lanes), found, start, bound, merging)
+        lane.is_over = ended
+        self._lanes.append(lane)
+        return lane
+
+    def _rank(self) -> None:
+        """Ranks follow the order of names, also when lanes come later."""
+        names = [(lane.found.topic, lane.found.partition) for lane in self._lanes]
+        ranks = np.empty(len(names), np.int32)
+        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names), dtype=np.int32)
+        self._merge.set_ranks(ranks)
+
+    def _set_point(self) -> None:
+        cursor = self._asked.start.cursor
+        if cursor is not None and cursor.point is not None:
+            point = cursor.point
+            lanes = {(lane.found.topic, lane.found.partition): lane.number for lane in self._lanes}
+            own = point.cluster_id == self._site.cluster_id
+            self._merge.point = Point(point.order_time, lanes.get((point.topic, point.partition), -1) if own else -1)
+
+    # Delivering
+
+    async def _deliver(self) -> None:
+        while True:
+            taken = await self._pump.take(self._next_beat(), self._is_to_act)
+            if taken is not None:
+                if await self._send_rows(taken):
+                    return
+            elif self._is_through():
+                if self._asked.until_now or self._is_past_until():
+                    return
+                await self._go_live()
+            elif self._live.is_set() and self._is_past_until():
+                return
+            if self._topics_changed:
+                await self._look_again()
+            await self._beat()
+
+    def _is_to_act(self) -> bool:
+        return self._is_through() or self._topics_changed
+
+    def _is_through(self) -> bool:
+        return not self._live.is_set() and self._merge.is_done()
+
+    def _is_past_until(self) -> bool:
+        until = self._asked.until_ms
+        return until is not None and self._site.clock.now_ms() > until + self._site.settings.max_wait_ms
+
+    async def _go_live(self) -> None:
+        await self._send(*self._marker(), messages.live())
+        for lane in self._lanes:
+            if not lane.is_over:
+                lane.merging.state = State.BUSY
+        self._live.set()
+
+    async def _send_rows(self, taken: Taken) -> bool:
+        """Send what was taken; True when the bound is reached."""
+        self._moved.update(taken.after)
+        over = False
+        for batch in await self._run_if_large(len(taken), gather, taken):
+            rows = batch
+            until = self._asked.until_ms
+            if until is not None and not taken.late:
+                count = int(np.searchsorted(rows.column("order_time").to_numpy(), until))
+                over = count < rows.num_rows
+                rows = rows.slice(0, count)
+            for start in range(0, rows.num_rows, ROWS_MAX):
+                part = rows.slice(start, ROWS_MAX)
+                await self._send(*await self._run_if_large(part.num_rows, self._pack, part))
+            if over:
+                self._moved.clear()  # Lanes that were read beyond the bound stand at it.
+                return True
+        return False
+
+    def _pack(self, batch: Any) -> list[bytes]:
+        return list(pack(batch, self._site.clock.now_ms(), batches=self._asked.batches))
+
+    async def _run_if_large(self, count: int, call: Callable[..., Any], *args: Any) -> Any:
+        return call(*args) if count <= _SMALL_COUNT else await self._site.calls.run(call, *args)
+
+    async def _send(self, *data: bytes) -> None:
+        await self._sender.send(*data)
+        if data:
+            self._quiet_since = self._site.clock.monotonic()
+
+    # Markers, heartbeats, and what happens beside the rows
+
+    def _next_beat(self) -> float:
+        settings = self._site.settings
+        beat = self._quiet_since + settings.heartbeat_ms / 1000
+        if self._moved:
+            beat = min(beat, self._marked + MARKER_S)
+        until = self._asked.until_ms
+        if until is not None and self._live.is_set():
+            left_ms = until + settings.max_wait_ms + 1 - self._site.clock.now_ms()
+            beat = min(beat, self._site.clock.monotonic() + left_ms / 1000)
+        return beat
+
+    async def _beat(self) -> None:
+        now = self._site.clock.monotonic()
+        is_due = bool(self._moved) and now >= self._marked + MARKER_S
+        if is_due or now >= self._quiet_since + self._site.settings.heartbeat_ms / 1000:
+            await self._send(*self._marker(always=True))
+
+    def _marker(self, *, always: bool = False) -> Iterator[bytes]:
+        self._marked = self._site.clock.monotonic()
+        moved, self._moved = self._moved, {}
+        if moved or always:
+            yield messages.marker(moved, [lane.found.log.last_stable for lane in self._lanes])
+
+    async def _tell_skipped(self, lane: ServerLane, start: int, end: int) -> None:
+        await self._send(messages.skipped(lane.number, start, end))
+
+    async def _tell_gone(self, lane: ServerLane) -> None:
+        if any(each.topic == lane.found.topic for each in self._asked.sources):
+            raise SourceGone(lane.found.topic)
+        await self._send(messages.gone(lane.number))
+
+    def _note_change(self) -> None:
+        self._topics_changed = True
+        self._pump.wake()
+
+    async def _look_again(self) -> None:
+        """Partitions that came later are read from their beginning."""
+        self._topics_changed = False
+        if self._asked.until_now:
+            return
+        known = {(lane.found.topic_id, lane.found.partition) for lane in self._lanes}
+        new = sorted(
+            {each[:3]: each for each in matching(self._site.catalogue, self._asked.sources)}.values(),
+            key=lambda each: each[:3],
+        )
+        new = [each for each in new if (each.topic_id, each.partition) not in known]
+        if not new:
+            return
+        lanes = [self._add(each, Position(each.log.marks.log_start), bound=each.log.last_stable) for each in new]
+        self._rank()
+        await self._send(messages.added(new, {lane.number: lane.start for lane in lanes}))
+        for lane in lanes:
+            self._crew.start(self._reading.follow(lane))

@@ -1,0 +1,33 @@
+"""Load and compile all loops, so that the first event need not wait: `python -m holdfast.subscribe.warm`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.subscribe.filter import Filter
+from holdfast.subscribe.gather import gather
+from holdfast.subscribe.merge import Merge, State
+from holdfast.subscribe.packing import pack
+from holdfast.subscribe.piece import Range, decode_piece
+
+
+def warm() -> None:
+    """Send a few records through everything that gets compiled."""
+    merge = Merge(0.0)
+    merge.set_ranks(np.arange(2, dtype=np.int32))
+    for number in range(2):
+        records = [Record(b"/key", b"value", 1, (("name", b"value"),)), Record(None, None, 2)]
+        piece = decode_piece([build(records)], Range(number, 0, 2, filter=Filter()))
+        lane = merge.add(number)
+        merge.push(lane, piece)
+        lane.state = State.IDLE
+    taken = merge.take(1.0)
+    assert taken is not None
+    for batch in gather(taken):
+        list(pack(batch, 1 << 40, batches=True))
+
+
+if __name__ == "__main__":
+    warm()

@@ -1,0 +1,61 @@
+"""A broker and its subscription service inside the test's own event loop, on a store that the test holds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.broker.broker import Parts
+from holdfast.broker.running import AllSettings, Surroundings, opened
+from holdfast.broker.settings import BrokerSettings
+from holdfast.io.disk import RealDirectory
+from holdfast.io.objects import Objects
+from holdfast.log.partition import PartitionLog
+from holdfast.log.settings import LogSettings
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.subscribe.service import serving
+from holdfast.subscribe.settings import SubscribeSettings
+from holdfast.subscribe.site import Site
+from holdfast.wal import WalSettings
+
+OLD_MS = 1_700_000_000_000
+
+
+@dataclass
+class Place:
+    """What a test works with."""
+
+    parts: Parts
+    site: Site
+    objects: Objects
+    address: str
+
+    async def topic(self, name: str, partitions: int = 1, **configs: str) -> list[PartitionLog]:
+        dotted = {key.replace("_", "."): value for key, value in configs.items()}
+        made = await self.parts.topics.create(name, partitions, dotted)
+        return [made.partition(number) for number in range(partitions)]
+
+
+@asynccontextmanager
+async def a_place(data: Path, objects: Objects, **settings: Any) -> AsyncIterator[Place]:
+    """Everything real but the Kafka port, which these tests do not need."""
+    around = Surroundings.real(RealDirectory(data / "wal"), objects)
+    everything = AllSettings(
+        broker=BrokerSettings(offsets_topic_num_partitions=1), log=LogSettings(), wal=WalSettings()
+    )
+    async with opened(around, everything, "127.0.0.1", 1) as broker:
+        parts = broker.parts
+        chosen = SubscribeSettings(listen="127.0.0.1:0", **settings)
+        site = Site(parts.topics, parts.cluster_id, objects.url, around.calls, around.clock, chosen)
+        async with serving(site, "127.0.0.1:0") as port:
+            yield Place(parts, site, objects, f"127.0.0.1:{port}")
+
+
+async def write(log: PartitionLog, timestamps: Sequence[int], key: str = "/k", first: int = 0) -> None:
+    """One batch with a record for each time."""
+    records = [Record(key.encode(), f"v{first + number}".encode(), time) for number, time in enumerate(timestamps)]
+    await log.append(build(records))
