@@ -1,0 +1,109 @@
+"""An archive as an Iceberg table: executors write its files, the driver adds them and the next offsets in one commit.
+
+The offsets are a property of the table, changed together with the snapshot; a catalog swaps one version of a table for
+the next only if nobody was quicker. Records and dead letters are two tables, as in `archive_delta`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.spark.jobs.archive_state import (
+    DEAD_LETTERS,
+    RECORDS,
+    NewFile,
+    Offsets,
+    Placement,
+    Progress,
+    offsets_from_json,
+    offsets_to_json,
+)
+from holdfast.spark.jobs.commit_log import Overtaken
+from holdfast.spark.store import Store
+
+NAMESPACE = "holdfast"
+_OFFSETS = "holdfast.offsets"
+_METRICS = "write.metadata.metrics."
+_MEASURED = ("topic", "partition", "offset", "timestamp", "timestamp_type")  # Readers skip files by these alone.
+
+
+@dataclass(frozen=True)
+class IcebergTarget:
+    """A warehouse, and the catalog that knows its tables."""
+
+    store: Store
+    catalog: dict[str, str] = field(default_factory=dict)  # Properties of the catalog, in pyiceberg's words.
+    compression: str = "snappy"
+
+    def recover(self) -> None:
+        """Nothing: a commit is one swap."""
+
+    def progress(self) -> Progress:
+        return Progress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
+
+    def placement(self, run: str) -> Placement:
+        return Placement(self.store, f"files/{run}/", with_topic=True, time_unit="us", compression=self.compression)
+
+    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+        known = {RECORDS: before.records, DEAD_LETTERS: before.dead_letters}
+        for table in (DEAD_LETTERS, RECORDS):
+            if table in schemas:
+                new = [each for each in files if each.table == table]
+                moved = {home: end for home, end in after.items() if end > known[table].get(home, -1)}
+                self._commit(table, run, new, known[table], moved, schemas[table])
+
+    def open_catalog(self) -> Any:
+        from pyiceberg.catalog import load_catalog
+
+        return load_catalog("holdfast", **self.catalog)
+
+    def _table(self, table: str) -> Any:
+        from pyiceberg.exceptions import NoSuchTableError
+
+        try:
+            return self.open_catalog().load_table(f"{NAMESPACE}.{table}")
+        except NoSuchTableError:
+            return None
+
+    def _offsets(self, table: str) -> Any:
+        found = self._table(table)
+        return {} if found is None else offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
+
+    def _commit(self, table: str, run: str, files: list[NewFile], known: Offsets, moved: Offsets, schema: Any) -> None:
+        from pyiceberg.exceptions import CommitFailedException
+
+        if not moved:
+            return
+        found = self._table(table)
+        if found is None:
+            found = self._create(table, schema)
+        there = offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
+        if there != dict(known):
+            raise Overtaken(found.location(), len(found.history()))
+        text = json.dumps(offsets_to_json({**there, **moved}))
+        try:
+            with found.transaction() as transaction:
+                transaction.set_properties({_OFFSETS: text})
+                if files:
+                    names = [self._uri(each.name) for each in files]
+                    transaction.add_files(names, {"holdfast.run": run, _OFFSETS: text}, check_duplicate_files=False)
+        except CommitFailedException as failure:
+            raise Overtaken(found.location(), len(found.history())) from failure
+
+    def _create(self, table: str, schema: Any) -> Any:
+        from pyiceberg.transforms import DayTransform, IdentityTransform
+
+        catalog = self.open_catalog()
+        catalog.create_namespace_if_not_exists(NAMESPACE)
+        metrics = {f"{_METRICS}default": "none"} | {f"{_METRICS}column.{name}": "full" for name in _MEASURED}
+        made = catalog.create_table_if_not_exists(f"{NAMESPACE}.{table}", schema, properties=metrics)
+        if made.spec().is_unpartitioned() and not made.history():
+            with made.update_spec() as spec:
+                spec.add_field("topic", IdentityTransform(), "topic")
+                spec.add_field("timestamp", DayTransform(), "date")
+        return self._table(table)
+
+    def _uri(self, name: str) -> str:
+        return f"{self.store.url.rstrip('/')}/{name}"

@@ -1,0 +1,88 @@
+"""How far an archive is, and what a run adds to it: values that travel between driver, executors and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+from holdfast.segment.names import PartitionId
+from holdfast.spark.store import Store
+
+RECORDS = "records"
+DEAD_LETTERS = "dead_letters"
+
+Offsets = Mapping[PartitionId, int]  # The next offset of each partition; one that is not in it was never archived.
+
+
+class Progress(NamedTuple):
+    """The next offsets of both tables. They differ only after a run was killed between their two commits."""
+
+    records: Offsets
+    dead_letters: Offsets
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where and how executors write files."""
+
+    store: Store
+    prefix: str  # Of every file's name, with the run's tag in it.
+    with_topic: bool = False  # Whether the topic is also a column inside the files.
+    time_unit: str = "ms"
+    compression: str = "snappy"
+    dead_letter_folder: str = ""  # Where the dead letters' files go, below which they have the same names.
+
+    def name(self, table: str, leaf: str) -> str:
+        return f"{self.dead_letter_folder if table == DEAD_LETTERS else ''}{self.prefix}{leaf}"
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """One Parquet file that an executor has written."""
+
+    table: str
+    name: str  # In the target's store.
+    topic: str
+    date: str
+    rows: int
+    size: int
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # Least and greatest, by column.
+
+    @property
+    def leaf(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @property
+    def folder(self) -> str:
+        """The folder of its rows below the table's own, as readers of partitioned data expect it."""
+        return f"topic={self.topic}/date={self.date}/"
+
+
+class Target(Protocol):
+    """A table that is added to, exactly once, by whoever commits first."""
+
+    def recover(self) -> None:
+        """Finish what a killed run has committed and not published."""
+
+    def progress(self) -> Progress:
+        """How far the archive is."""
+
+    def placement(self, run: str) -> Placement:
+        """Where the files of a run go: nobody sees them before the commit."""
+
+    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+        """Make the files visible and move the offsets, together, or raise and do neither."""
+
+
+def offsets_to_json(offsets: Offsets) -> dict[str, int]:
+    return {f"{home.topic_id.hex}/{home.partition}": offset for home, offset in sorted(offsets.items())}
+
+
+def offsets_from_json(found: Mapping[str, int]) -> dict[PartitionId, int]:
+    made = {}
+    for name, offset in found.items():
+        topic_id, _, partition = name.partition("/")
+        made[PartitionId(UUID(hex=topic_id), int(partition))] = offset
+    return made
