@@ -1,0 +1,124 @@
+"""`holdfast compact`: few large segments instead of many small ones, and the last record of each key."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli.client_table import give_table
+from holdfast.cli.job_options import (
+    ConfOption,
+    DebugOption,
+    JsonOption,
+    MasterOption,
+    PathOption,
+    PlotOption,
+    StoreOption,
+    settings_of,
+    store_options,
+)
+from holdfast.cli.talk import give_json, tell
+
+if TYPE_CHECKING:
+    from holdfast.cli.job_progress import JobProgress
+    from holdfast.spark.jobs.compact import Compacted
+
+
+class Cleanup(StrEnum):
+    """How a topic is compacted."""
+
+    COMPACT = "compact"
+    DELETE = "delete"
+
+
+TopicsArgument = Annotated[list[str], typer.Argument(metavar="TOPIC…", help="The topics to compact.")]
+CleanupOption = Annotated[
+    Cleanup | None,
+    typer.Option(
+        "--cleanup", help="By key (compact) or only merging (delete); without it, as the topic's config says."
+    ),
+]
+SegmentOption = Annotated[
+    int, typer.Option("--segment-mib", min=1, help="How large segments become, in MiB.", show_default=True)
+]
+
+_COLUMNS = {
+    "partition": "partition",
+    "segments_before": "segments",
+    "segments_after": "now",
+    "records_before": "records",
+    "records_after": "now",
+    "bytes_before": "bytes",
+    "bytes_after": "now",
+    "conflicts": "conflicts",
+}
+
+
+def compact(
+    topics: TopicsArgument,
+    path: PathOption,
+    cleanup: CleanupOption = None,
+    segment_mib: SegmentOption = 64,
+    store: StoreOption = None,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    as_json: JsonOption = False,
+    plot: PlotOption = None,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """Compact topics while their broker serves them.
+
+    Small segments become large ones. Topics with cleanup.policy=compact keep the last record of each key, and
+    tombstones as long as delete.retention.ms says. Nothing waits for it: a commit that meets another one is made again.
+
+    \b
+    Examples:
+      holdfast compact orders --path ./data
+      holdfast compact prices stock --path s3://bucket/prefix --plot compact.png
+      holdfast compact prices --path ./data --cleanup compact --json
+    """
+    from holdfast.cli.job_progress import JobProgress
+    from holdfast.spark.catalog import open_catalog
+    from holdfast.spark.jobs.compact import compact as run
+    from holdfast.spark.session import spark_session
+
+    found = open_catalog(path, store_options(store), topics=topics)
+    how: Any = None if cleanup is None else cleanup.value
+    with JobProgress("compact") as progress, spark_session(settings_of("compact", master, conf)) as session:
+        done = run(session, found, cleanup=how, segment_size=segment_mib << 20, on_done=progress)
+    _show(done, progress, as_json=as_json)
+    if plot is not None:
+        _plot(plot, done, progress)
+
+
+def _facts(each: Compacted) -> dict[str, Any]:
+    return vars(each) | {"partition": str(each.where), "where": list(each.where)}
+
+
+def _show(done: list[Compacted], progress: JobProgress, *, as_json: bool) -> None:
+    facts = [_facts(each) for each in done]
+    if as_json:
+        give_json({"partitions": facts, "seconds": round(progress.seconds, 3)})
+        return
+    if facts:
+        give_table(facts, _COLUMNS, as_json=False)
+    before, after = sum(each.segments_before for each in done), sum(each.segments_after for each in done)
+    gone = sum(each.records_before - each.records_after for each in done)
+    print(f"{before} segments became {after}, {gone} records were let go, in {progress.seconds:.1f} s")
+
+
+def _plot(path: Path, done: list[Compacted], progress: JobProgress) -> None:
+    from holdfast.cli.job_plot import write_plot
+
+    bars = {
+        str(each.where): {
+            "kept": float(each.bytes_after),
+            "let go": float(max(0, each.bytes_before - each.bytes_after)),
+        }
+        for each in done
+    }
+    write_plot(path, "compact", progress.timeline, bars, "bytes")
+    tell(f"plot: {path}")
