@@ -119,9 +119,8 @@ class Shard:
         self, group: Group, offsets: OffsetTable | None, since_ms: int | None, keys: Iterable[bytes] = ()
     ) -> HostedGroup:
         around = self._around
-        hosted = HostedGroup(
-            group, offsets or OffsetTable(), self.writer, around.timers, around.clock, since_ms=since_ms, keys=keys
-        )
+        table = OffsetTable() if offsets is None else offsets  # One with nothing but undecided offsets is empty, too.
+        hosted = HostedGroup(group, table, self.writer, around.timers, around.clock, since_ms=since_ms, keys=keys)
         hosted.on_change = self.drop_if_unused
         hosted.successor = self._successor
         self.groups[group.id] = hosted
