@@ -261,3 +261,18 @@ def test_dirty_ratio():
     part.add((b"a", b"1"))
     part.flush()
     assert 0.4 < dirty_ratio(part.log.manifest, 10) < 0.6
+
+
+def test_ripe_tombstones_below_log_start():
+    """K6: retention may have taken all that compaction comes for: then there is nothing to rewrite, once."""
+    partition = Partition()
+    partition.add((b"a", None))
+    partition.flush()
+    assert partition.compact() == 1
+    partition.add((b"b", b"1"))
+    partition.flush()
+    partition.clock.advance(2 * RETENTION_MS / 1000)
+    partition.log.commit(RaiseLogStart(1))
+    assert partition.compact(end=0) == 1
+    assert partition.compact(end=0) == 0
+    assert partition.contents() == [(1, b"b", b"1")]

@@ -71,7 +71,10 @@ def compact_keys(shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, r
     run = manifest.segments.between(manifest.log_start, max(learned, tombstone_end))
     sieve = Sieve(key_map, aborted, manifest.log_start, clean_end, tombstone_end)
     cleaned = _cleaned(manifest.cleaned, clean_end if learned > start else 0, now_ms, rules)
-    yield from _rewrite(shop, run, sieve, cleaned)
+    if run:
+        yield from _rewrite(shop, run, sieve, cleaned)
+    else:  # All that was ripe lies below log start by now: only that is to be remembered.
+        yield Replace((), (), shop.clock.monotonic(), cleaned)
 
 
 def _learn(
