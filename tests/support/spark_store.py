@@ -112,6 +112,7 @@ class StoredPartition:
             epoch=self.log.epoch,
             tag=new_tag(self.cluster.chance),
             aborted=self.aborted,
+            times_size_min=0,
         )
         self.cluster.objects.put_if_absent(info.name, buffers)
         states = {n: ProducerState(n, 0, transaction_start=first) for n, first in self.started.items()}  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from holdfast.errors import Corrupt
@@ -20,6 +20,13 @@ class Aborted(NamedTuple):
     last_stable_offset: int  # After the marker: no transaction that is aborted later starts below this.
 
 
+class RecordTimes(NamedTuple):
+    """No record is earlier than `earliest`, nor later than its batch says; with `by_batch`, nor earlier than that."""
+
+    earliest: int
+    by_batch: bool
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
     """One segment: the offsets `[base, end)` it stands for, and what is needed to open it with one read."""
@@ -34,6 +41,8 @@ class SegmentInfo:
     record_count: int
     compacted: bool = False  # May lack offsets.
     aborted: tuple[Aborted, ...] = ()  # Transactions whose abort marker is in this segment.
+    # What the manifest knows beyond the segment itself. None: records may be earlier and later than batches say.
+    times: RecordTimes | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.base < self.end or not 0 < self.tail_size < self.size:
@@ -43,12 +52,15 @@ class SegmentInfo:
         """The segment as a row of the manifest; its name without the folder."""
         row = [self.name.rpartition("/")[2], self.base, self.end, self.size, self.tail_size]
         row += [self.min_timestamp, self.max_timestamp, self.record_count, int(self.compacted)]
-        return [*row, [list(each) for each in self.aborted]] if self.aborted else row
+        if self.aborted or self.times:
+            row.append([list(each) for each in self.aborted])
+        return [*row, [self.times.earliest, int(self.times.by_batch)]] if self.times else row
 
     @classmethod
     def from_row(cls, row: list[Any], folder: str) -> SegmentInfo:
         """The inverse of `to_row`."""
         name, base, end, size, tail_size, min_timestamp, max_timestamp, record_count, compacted, *rest = row
         aborted = tuple(Aborted(*each) for each in rest[0]) if rest else ()
-        times = (min_timestamp, max_timestamp)
-        return cls(folder + name, base, end, size, tail_size, *times, record_count, bool(compacted), aborted)
+        times = RecordTimes(rest[1][0], bool(rest[1][1])) if len(rest) > 1 else None
+        bounds = (min_timestamp, max_timestamp)
+        return cls(folder + name, base, end, size, tail_size, *bounds, record_count, bool(compacted), aborted, times)

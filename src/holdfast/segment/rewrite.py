@@ -86,6 +86,7 @@ class Rewrite:
             start=self.start,
             end=end,
             compacted=self.compacted,
+            thorough=True,
         )
         with contextlib.suppress(Exists):  # The name is random: it is our own, put again below us after a lost answer.
             self.shop.objects.put_if_absent(info.name, buffers)

@@ -1,12 +1,15 @@
-"""Compile the loops over keys once, so that later processes find them: `python -m holdfast.segment.warm`."""
+"""Compile the loops over keys and times once, so that later processes find them: `python -m holdfast.segment.warm`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from holdfast.io.chance import SeededChance
+from holdfast.record.build import build
 from holdfast.record.columns import Binary
+from holdfast.record.records import Record
 from holdfast.segment.key_map import KeyMap
+from holdfast.segment.times import record_times
 
 
 def warm() -> None:
@@ -17,6 +20,7 @@ def warm() -> None:
         key_map = KeyMap(0, 1, SeededChance(0))
         key_map.learn(keys, offsets, flags)
         key_map.find_last(keys, offsets, flags)
+    record_times([build([Record(b"key", b"value", 0)])], 1, size_min=0)
 
 
 if __name__ == "__main__":

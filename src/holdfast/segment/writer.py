@@ -26,6 +26,7 @@ from holdfast.segment.format import (
 from holdfast.segment.info import NO_TIMESTAMP, Aborted, SegmentInfo
 from holdfast.segment.names import PartitionId, segment_name
 from holdfast.segment.producers import Producers, to_rows
+from holdfast.segment.times import SIZE_MIN, record_times
 from holdfast.types import Buffer, Epoch, Offset
 
 INTERVAL_SIZE = 64 * 1024  # One index entry for about this many bytes; a larger batch has one of its own.
@@ -56,11 +57,14 @@ def encode_segment(
     start: Offset | None = None,
     end: Offset | None = None,
     compacted: bool = False,
+    thorough: bool = False,
+    times_size_min: int = SIZE_MIN,
 ) -> tuple[list[Buffer], SegmentInfo]:
     """The buffers of one segment, and what the manifest says of it.
 
     Each buffer holds one or more whole batches, stamped with their offsets. `start` and `end` are needed only for a
     compacted segment, which stands for offsets it no longer holds. `tag` comes from `names.new_tag`, new for each try.
+    `thorough` looks at the records' times whatever that costs, `times_size_min` only in segments of this size.
     """
     index = _Index(compacted=compacted)
     if start is not None:
@@ -86,6 +90,7 @@ def encode_segment(
         record_count=footer.record_count,
         compacted=compacted,
         aborted=tuple(aborted),
+        times=record_times(batches, footer.batch_count, thorough=thorough, size_min=times_size_min),
     )
     return [encode_header(home, base), *batches, *sections, encode_footer(footer)], info
 

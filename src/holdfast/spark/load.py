@@ -91,7 +91,9 @@ def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> 
 
 def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
     """The numbers `[first, last)` of the intervals that can hold what is wanted."""
-    first = max(segment.interval_of_offset(piece.start), segment.interval_of_timestamp(times.start))
+    first = segment.interval_of_offset(piece.start)
+    if piece.segment.times is not None:
+        first = max(first, segment.interval_of_timestamp(times.start))
     last = int(segment.index["base_offset"].searchsorted(piece.end, side="left"))
     return first, last
 

@@ -39,7 +39,8 @@ def read(
     for chunk in chunks_of(store.open(), task, fail_on_data_loss=fail_on_data_loss):
         piece = chunk.piece
         decoder = Decoder(wanted, place=piece.segment.name)
-        for group in decoder.groups(sift(chunk.data, task.times, piece.aborted), row_count):
+        batches = sift(chunk.data, task.times, piece.aborted, piece.segment.times)
+        for group in decoder.groups(batches, row_count):
             rows = to_rows(group, columns, piece.topic, piece.home.partition)
             rows = cut(rows, group, Range(piece.start, piece.end), task.times)
             if rows.num_rows:

@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from holdfast.record.batch import BatchHeader, split
-from holdfast.segment.info import Aborted
+from holdfast.segment.info import Aborted, RecordTimes
 from holdfast.spark.times import Times
 
 ByProducer = dict[int, list[Aborted]]
 
 
-def sift(data: memoryview, times: Times, aborted: Iterable[Aborted]) -> Iterator[memoryview]:
-    """The batches that can hold a wanted record, as views of the data, neighbours together."""
+def sift(
+    data: memoryview, times: Times, aborted: Iterable[Aborted], known: RecordTimes | None = None
+) -> Iterator[memoryview]:
+    """The batches that can hold a wanted record, as views of the data, neighbours together.
+
+    What headers say of times counts only where it is known to be true.
+    """
     by_producer = _by_producer(aborted)
-    if not by_producer and not times.is_bounded:
+    if not by_producer and not (times.is_bounded and known):
         yield data
         return
     start = end = position = 0
     for header, _ in split(data):
         here = position
         position += header.size
-        if header.max_timestamp < times.start or _is_aborted(header, by_producer):
+        if _is_aborted(header, by_producer) or (known and not _may_hold(header, times, known)):
             continue
         if here != end:
             if end > start:
@@ -30,6 +35,13 @@ def sift(data: memoryview, times: Times, aborted: Iterable[Aborted]) -> Iterator
         end = position
     if end > start:
         yield data[start:end]
+
+
+def _may_hold(header: BatchHeader, times: Times, known: RecordTimes) -> bool:
+    if header.max_timestamp < times.start:
+        return False
+    lowest = header.max_timestamp if header.is_log_append_time else header.base_timestamp
+    return not known.by_batch or lowest < times.end
 
 
 def _by_producer(aborted: Iterable[Aborted]) -> ByProducer:

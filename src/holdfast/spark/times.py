@@ -21,8 +21,10 @@ class Times(NamedTuple):
         return self != ALWAYS
 
     def may_hold(self, segment: SegmentInfo) -> bool:
-        """Whether a segment can have a record of this time."""
-        return segment.max_timestamp >= self.start
+        """Whether a segment can have a record of this time. Where its records were not looked at, it can."""
+        if segment.times is None:
+            return True
+        return segment.max_timestamp >= self.start and segment.times.earliest < self.end
 
     def both(self, other: Times) -> Times:
         """What lies in this span and in the other."""

@@ -1,0 +1,82 @@
+"""The true bounds of the timestamps in batches, so that whoever looks for a time may leave out a whole segment.
+
+A batch's header says when its first record was made, and the latest time; neither is checked when a batch is stored,
+and an earlier record may follow the first one. So the records are looked at when a segment is written: natively, beside
+the event loop, and only where it is worth it and cheap. That leaves out small segments, tiny batches, and codecs that
+would hold a flush up (64 MiB of zstd take more than a second); when segments are rewritten, all are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from holdfast.errors import HoldfastError
+from holdfast.record.batch import split
+from holdfast.record.codec import EXPANDED_SIZE_MAX
+from holdfast.record.layout import Codec
+from holdfast.record.spans import Spans, address_of
+from holdfast.segment.info import RecordTimes
+from holdfast.types import Buffer
+
+SIZE_MIN = 1024 * 1024  # Below this numba is not worth loading, nor is the segment worth leaving out.
+BATCH_COUNT_MAX = 8 * 1024  # Tiny batches cost Python time each, which the event loop would wait for.
+_QUICK = (Codec.NONE, Codec.SNAPPY, Codec.LZ4)
+_GROUP_SIZE = 4 * 1024 * 1024
+_SUM_SAFE = 2**61  # Sums of larger numbers may wrap around.
+
+
+class _Slow(Exception):
+    """Batches of a codec that takes too long."""
+
+
+def record_times(
+    buffers: Sequence[Buffer], batch_count: int, *, thorough: bool = False, size_min: int = SIZE_MIN
+) -> RecordTimes | None:
+    """The bounds of all records; None if they are not worth finding, or if a header does not keep to the truth."""
+    if not batch_count or sum(map(len, buffers)) < size_min or (batch_count > BATCH_COUNT_MAX and not thorough):
+        return None
+    found: list[RecordTimes] = []
+    try:
+        for spans in _groups(buffers, thorough=thorough):
+            each = _bounds(spans)
+            if each is None:
+                return None
+            found.append(each)
+    except (HoldfastError, _Slow):  # Records that cannot be decoded are stored as they came.
+        return None
+    return RecordTimes(min(each.earliest for each in found), all(each.by_batch for each in found)) if found else None
+
+
+def _groups(buffers: Iterable[Buffer], *, thorough: bool) -> Iterator[Spans]:
+    """The batches in groups of bounded size, decompressed."""
+    spans = Spans(EXPANDED_SIZE_MAX)
+    for buffer in buffers:
+        address = address_of(buffer)
+        for header, batch in split(buffer):
+            if not thorough and header.codec not in _QUICK:
+                raise _Slow
+            if header.record_count:
+                spans.add(header, batch, address)
+            address += header.size
+            if spans.size >= _GROUP_SIZE:
+                yield spans
+                spans.clear()
+    if spans.headers:
+        yield spans
+
+
+def _bounds(spans: Spans) -> RecordTimes | None:
+    from holdfast.segment.time_loops import delta_bounds  # Here, because numba takes half a second to import.
+
+    address, size, count, _, _, base, scale = spans.table().T.copy()
+    lowest, highest = np.empty_like(base), np.empty_like(base)
+    if not delta_bounds(address, size, count, lowest, highest):
+        return None
+    if max(np.abs(each).max() for each in (base, lowest, highest)) > _SUM_SAFE:
+        return None
+    latest = np.array([header.max_timestamp for header in spans.headers], np.int64)
+    if (base + scale * highest > latest).any():
+        return None
+    return RecordTimes(int((base + scale * lowest).min()), bool((scale * lowest >= 0).all()))

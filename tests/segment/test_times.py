@@ -1,0 +1,84 @@
+"""The true bounds of timestamps: found when a segment is written, kept in the manifest, or said to be unknown."""
+
+from __future__ import annotations
+
+import struct
+from uuid import UUID
+
+import pytest
+from crc32c import crc32c
+
+from holdfast.record.build import build
+from holdfast.record.layout import ATTRIBUTES_AT, CRC_AT, HEADER_SIZE, MAX_TIMESTAMP_AT, Codec, TimestampType
+from holdfast.record.records import Record
+from holdfast.segment.info import RecordTimes, SegmentInfo
+from holdfast.segment.names import PartitionId
+from holdfast.segment.times import BATCH_COUNT_MAX, SIZE_MIN, record_times
+from holdfast.segment.writer import encode_segment
+
+HOME = PartitionId(UUID(int=1), 0)
+
+
+def batch(*timestamps, base_offset=0, **options):
+    return bytes(build([Record(b"k", b"v", each) for each in timestamps], base_offset=base_offset, **options))
+
+
+def changed(data, position, patch):
+    """The same batch with other bytes in it, and a right crc."""
+    made = bytearray(data)
+    made[position : position + len(patch)] = patch
+    struct.pack_into(">I", made, CRC_AT, crc32c(memoryview(made)[ATTRIBUTES_AT:]))
+    return bytes(made)
+
+
+def times(*batches, **options):
+    return record_times(batches, len(batches), size_min=0, **options)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.SNAPPY, Codec.LZ4])
+def test_an_earlier_record_inside_a_batch_counts(codec):
+    """P1: the bound is that of the records, whatever the header of their batch says."""
+    assert times(batch(5000, 5001, codec=codec), batch(7000, codec=codec)) == RecordTimes(5000, by_batch=True)
+    assert times(batch(5000, codec=codec), batch(7000, 4000, 8000, codec=codec)) == RecordTimes(4000, by_batch=False)
+
+
+def test_what_is_dear_waits_for_a_rewrite():
+    """P1: slow codecs, tiny batches and small segments are looked at when there is time for it."""
+    for codec in (Codec.GZIP, Codec.ZSTD):
+        assert times(batch(5, 4, codec=codec)) is None
+        assert times(batch(5, 4, codec=codec), thorough=True) == RecordTimes(4, by_batch=False)
+    many = [batch(5)] * (BATCH_COUNT_MAX + 1)
+    assert times(*many) is None
+    assert times(*many, thorough=True) == RecordTimes(5, by_batch=True)
+    assert record_times([batch(5)], 1) is None
+    large = bytes(build([Record(None, bytes(SIZE_MIN), 5)]))
+    assert record_times([large], 1) == RecordTimes(5, by_batch=True)
+
+
+def test_headers_that_lie_and_records_that_are_none():
+    """P1: where a header says less than the truth, or records cannot be read, nothing is known."""
+    lying = changed(batch(5000, 9000), MAX_TIMESTAMP_AT, struct.pack(">q", 8999))
+    assert times(lying) is None
+    assert times(changed(batch(5000, 5001), HEADER_SIZE, b"\x7f")) is None
+    assert times(changed(batch(5000, codec=Codec.LZ4), HEADER_SIZE, bytes(8))) is None
+    far = [Record(None, b"", 0), Record(None, b"", 2**62)]
+    assert times(bytes(build(far))) is None
+
+
+def test_log_append_time_is_one_time_for_all():
+    """P1: in a batch with the broker's time the producers' times do not count."""
+    made = batch(5000, 1000, 9000, timestamp_type=TimestampType.LOG_APPEND)
+    assert times(made) == RecordTimes(9000, by_batch=True)
+
+
+def test_the_manifest_keeps_it():
+    """O5: rows with the bounds, with and without aborted transactions, and rows that were written before there were."""
+    _, info = encode_segment([batch(5, 4)], home=HOME, epoch=1, tag="t", times_size_min=0)
+    row = info.to_row()
+    assert row[-2:] == [[], [4, 0]]
+    assert SegmentInfo.from_row(row, HOME.segments).times == RecordTimes(4, by_batch=False)
+    old = SegmentInfo.from_row(row[:9], HOME.segments)
+    assert old.times is None
+    assert old == info
+    _, plain = encode_segment([batch(5, 4)], home=HOME, epoch=1, tag="t")
+    assert (plain.times, len(plain.to_row())) == (None, 9)
