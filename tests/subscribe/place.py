@@ -12,11 +12,13 @@ from holdfast.broker.broker import Parts
 from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.disk import RealDirectory
+from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import Objects
 from holdfast.log.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
 from holdfast.record.records import Record
+from holdfast.subscribe import NOW, Event, subscribe
 from holdfast.subscribe.service import serving
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.subscribe.site import Site
@@ -53,6 +55,22 @@ async def a_place(data: Path, objects: Objects, **settings: Any) -> AsyncIterato
         site = Site(parts.topics, parts.cluster_id, objects.url, around.calls, around.clock, chosen)
         async with serving(site, "127.0.0.1:0") as port:
             yield Place(parts, site, objects, f"127.0.0.1:{port}")
+
+
+MODES = [{"segment_refs": refs, "batches": batches} for refs in (False, True) for batches in (False, True)]
+
+
+@asynccontextmanager
+async def place_with(tmp_path: Path, **settings: Any) -> AsyncIterator[Place]:
+    """A place on a store in memory."""
+    async with a_place(tmp_path, MemoryObjects(MemoryBucket()), **settings) as place:
+        yield place
+
+
+async def all_of(place: Place, sources: Any, **options: Any) -> list[Event]:
+    """Everything that is there now."""
+    options = {"since": 0, "until": NOW, "objects": place.objects, **options}
+    return [event async for event in subscribe(place.address, sources, **options)]
 
 
 async def write(log: PartitionLog, timestamps: Sequence[int], key: str = "/k", first: int = 0) -> None:

@@ -43,6 +43,7 @@ class Incoming:
         self._source = source
         self._address = address
         self._numbers = np.empty(0, np.int32)  # Of our lanes, by the server's numbers.
+        self._gate = session.merge.add(-1)  # Nothing goes out before every server has said what it has.
         self._merging: MergeLane | None = None
         self._referred: dict[int, tuple[list[SegmentInfo], list[Aborted]]] = {}
         self._readers: dict[int, tuple[MergeLane, int]] = {}  # Lanes whose segments are being read, up to where.
@@ -89,6 +90,7 @@ class Incoming:
     def _begin_merging(self) -> None:
         """The stream's own rows come behind those of all segments."""
         self._merging = self._session.merge.add(-1)
+        self._session.pump.set_state(self._gate, State.ENDED)
         self.is_opened = True
 
     # Segments

@@ -1,0 +1,159 @@
+"""The order of the merge: strict where all is known, at once where it would wait too long."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from tests.subscribe.pieces import a_piece, rows_of
+
+from holdfast.subscribe.merge import Merge, MergeLane, State
+
+WAIT_S = 0.005
+
+
+def merge_of(count: int) -> tuple[Merge, list[MergeLane]]:
+    merge = Merge(WAIT_S)
+    merge.set_ranks(np.arange(count, dtype=np.int32))
+    return merge, [merge.add(number) for number in range(count)]
+
+
+def test_three_lanes_come_in_strict_order() -> None:
+    """S1: stored backlog of three sources with interleaved timestamps comes in strict order."""
+    merge, lanes = merge_of(3)
+    for number, lane in enumerate(lanes):
+        merge.push(lane, a_piece(number, range(number, 300, 3)))
+        lane.state = State.ENDED
+    rows = rows_of(merge.take(0))
+    assert [time for _, _, time, _ in rows] == list(range(300))
+    assert merge.is_done()
+
+
+def test_equal_timestamps_come_by_source_partition_offset() -> None:
+    """S1: equal timestamps are deterministic, whatever the order in which pieces come."""
+    merge, lanes = merge_of(3)
+    for number in (2, 0, 1):
+        merge.push(lanes[number], a_piece(number, [7, 7, 7]))
+        lanes[number].state = State.ENDED
+    assert [row[:2] for row in rows_of(merge.take(0))] == [(lane, offset) for lane in range(3) for offset in range(3)]
+
+
+def test_timestamps_that_go_back_keep_offset_order() -> None:
+    """S1: a record takes the largest timestamp before it, so the order of offsets always holds."""
+    merge, lanes = merge_of(2)
+    merge.push(lanes[0], a_piece(0, [10, 3, 4, 20]))
+    merge.push(lanes[1], a_piece(1, [5, 10, 15]))
+    for lane in lanes:
+        lane.state = State.ENDED
+    rows = rows_of(merge.take(0))
+    assert [(lane, offset, time) for lane, offset, time, _ in rows] == [
+        (1, 0, 5), (0, 0, 10), (0, 1, 10), (0, 2, 10), (1, 1, 10), (1, 2, 15), (0, 3, 20),
+    ]  # fmt: skip
+
+
+def test_a_busy_lane_is_waited_for() -> None:
+    """S1: as long as more is known to come, nothing overtakes it."""
+    merge, (one, other) = merge_of(2)
+    merge.push(one, a_piece(0, [1, 5, 9]))
+    assert rows_of(merge.take(100)) == []
+    merge.push(other, a_piece(1, [4, 6]))
+    assert [row[2] for row in rows_of(merge.take(100))] == [1, 4, 5, 6]
+    other.state = State.ENDED
+    assert [row[2] for row in rows_of(merge.take(100))] == [9]
+
+
+def test_an_idle_lane_holds_the_others_for_max_wait() -> None:
+    """S1: a source idle at its watermark holds the others back at most max_wait_ms."""
+    merge, (one, other) = merge_of(2)
+    one.state = other.state = State.IDLE
+    merge.push(one, a_piece(0, [10]))  # It arrived at time 0.
+    assert rows_of(merge.take(WAIT_S - 0.001)) == []
+    assert merge.next_wake() == pytest.approx(WAIT_S)
+    assert [row[2] for row in rows_of(merge.take(WAIT_S))] == [10]
+
+
+def test_a_lane_at_its_end_does_not_hold_what_lies_below_it() -> None:
+    """S1: what an idle source has passed already cannot come any more: nobody waits for it."""
+    merge, (one, other) = merge_of(2)
+    one.state = other.state = State.IDLE
+    merge.push(other, a_piece(1, [50]))
+    merge.push(one, a_piece(0, [10, 60]))
+    assert [row[2] for row in rows_of(merge.take(0))] == [10, 50]
+    assert rows_of(merge.take(WAIT_S - 0.001)) == []
+    assert [row[2] for row in rows_of(merge.take(WAIT_S))] == [60]
+
+
+def test_what_comes_behind_the_point_is_late_and_goes_at_once() -> None:
+    """S1: an event that arrives behind the emitted point is delivered at once, marked late."""
+    merge, (one, other) = merge_of(2)
+    one.state = other.state = State.IDLE
+    merge.push(one, a_piece(0, [10]))
+    merge.take(1)
+    merge.push(other, a_piece(1, [4, 20]))
+    assert rows_of(merge.take(0)) == [(1, 0, 4, True)]
+    assert rows_of(merge.take(0)) == []
+    assert rows_of(merge.take(1)) == [(1, 1, 20, False)]
+
+
+def test_one_lane_takes_the_path_without_the_heap() -> None:
+    """S5: a single source is not merged, and not even copied."""
+    merge, (only,) = merge_of(1)
+    merge.push(only, a_piece(0, [3, 1, 2]))
+    only.state = State.IDLE
+    taken = merge.take(0)
+    assert taken is not None
+    assert taken.turns is None
+    assert [row[2] for row in rows_of(taken)] == [3, 3, 3]
+
+
+def test_lanes_that_come_later_find_their_place() -> None:
+    """S1: the order is that of names, also for a partition that is made while others are followed."""
+    merge = Merge(WAIT_S)
+    merge.set_ranks(np.array([0], np.int32))
+    first = merge.add(0)
+    merge.set_ranks(np.array([1, 0], np.int32))  # The new lane's name comes first.
+    second = merge.add(1)
+    for number, lane in enumerate((first, second)):
+        merge.push(lane, a_piece(number, [5]))
+        lane.state = State.ENDED
+    assert [row[0] for row in rows_of(merge.take(0))] == [1, 0]
+
+
+@pytest.mark.parametrize("start", range(0, 300, 100))
+def test_any_order_of_arrival(start: int) -> None:
+    """S1: whatever comes when: all of it once, offsets in order, what is not late in order; backlog strictly."""
+    for seed in range(start, start + 100):
+        _any_order(random.Random(seed))
+
+
+def _any_order(chance: random.Random) -> None:
+    count = chance.randint(1, 4)
+    merge, lanes = merge_of(count)
+    written = [[chance.randint(0, 40) for _ in range(chance.randint(0, 30))] for _ in range(count)]
+    backlog = chance.random() < 0.5  # Lanes are busy until they end: then everything is in strict order.
+    at, order, now = [0] * count, [-1] * count, 0.0
+    found = []
+    while not merge.is_done():
+        number = chance.randrange(count)
+        lane, left = lanes[number], written[number][at[number] :]
+        if left and chance.random() < 0.6:
+            part = left[: chance.randint(1, 7)]
+            merge.push(lane, a_piece(number, part, at[number], order[number]))
+            at[number] += len(part)
+            order[number] = max(order[number], *part)
+            lane.state = State.BUSY if backlog else chance.choice([State.BUSY, State.IDLE])
+        elif not left:
+            lane.state = State.ENDED
+        now += chance.random() * WAIT_S
+        found += rows_of(merge.take(now))
+    assert sorted(row[:2] for row in found) == [
+        (number, offset) for number in range(count) for offset in range(len(written[number]))
+    ]
+    for number in range(count):
+        offsets = [offset for lane, offset, _, _ in found if lane == number]
+        assert offsets == sorted(offsets)
+    in_order = [(time, lane) for lane, _, time, late in found if not late]
+    assert in_order == sorted(in_order)
+    if backlog:
+        assert len(in_order) == len(found), "Backlog was marked late."
