@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka import Producer
 from tests.broker.wire import Wire, batch, create_topic, fetch, produce, values
 
+from holdfast.errors import Rejected
 from holdfast.testing import BrokerDidNotStart, RunningBroker, running_broker
 
 
@@ -63,6 +64,11 @@ def test_settings_are_given_by_their_names(tmp_path: Path) -> None:
 def test_a_setting_that_is_none_is_an_error_that_says_so() -> None:
     with pytest.raises(BrokerDidNotStart, match="HOLDFAST_NUM_PARTITONS, which is no setting"):
         running_broker(num_partitons=3).__enter__()
+
+
+def test_a_broker_that_would_not_say_its_port_is_refused_at_once() -> None:
+    with pytest.raises(Rejected, match="take info or debug"):
+        running_broker(serve_log_level="error").__enter__()
 
 
 def test_a_clean_stop_has_exit_code_0_and_a_signal_is_handed_on(tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ from typing import Self
 
 from holdfast.errors import Unavailable
 
-_READY = re.compile(
-    r"Kafka clients at [^\s\"]*:(\d+)"
-)  # In which line, of either form, a broker says where it listens.
+_READY = re.compile(r"Kafka clients at [^\s\"]*:(\d+)")  # In lines of either form.
 _START_S = 60.0  # A start takes half a second; a machine may be very busy.
 _STOP_S = 20.0
 _SAID_MAX = 1000  # Lines that are kept.
@@ -49,7 +47,8 @@ class RunningBroker:
         self._options = tuple(options)
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
-        self._ready = threading.Event()
+        self._said_enough = threading.Event()  # It listens, or has ended.
+        self._listens = False
 
     @property
     def bootstrap(self) -> str:
@@ -69,7 +68,8 @@ class RunningBroker:
         assert not self.is_running, "it is running already"
         command = [sys.executable, "-m", "holdfast.cli", "serve", "--data", str(self.data), "--listen", self.bootstrap]
         own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        self._ready.clear()
+        self._said_enough.clear()
+        self._listens = False
         process = self._process = subprocess.Popen(
             [*command, *self._options],
             env={**own, **self._environment},
@@ -80,7 +80,8 @@ class RunningBroker:
         )
         self._listener = threading.Thread(target=self._listen, args=(process,), daemon=True)
         self._listener.start()
-        if not self._ready.wait(_START_S) or process.poll() is not None:
+        self._said_enough.wait(_START_S)
+        if not self._listens:
             self.close()
             raise BrokerDidNotStart(list(self.said))
 
@@ -91,10 +92,11 @@ class RunningBroker:
             for line in lines:
                 self.said.append(line.rstrip())
                 del self.said[:-_SAID_MAX]
-                if not self._ready.is_set() and (found := _READY.search(line)):
+                if not self._listens and (found := _READY.search(line)):
                     self.port = int(found[1])
-                    self._ready.set()
-        self._ready.set()  # It has ended: nobody needs to wait any longer.
+                    self._listens = True
+                    self._said_enough.set()
+        self._said_enough.set()
 
     def kill(self) -> None:
         """SIGKILL, in the middle of whatever it does."""

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from holdfast.errors import Rejected
 from holdfast.testing.process import RunningBroker
 
 # What a test wants other than an operator: a group's first member is not made to wait for more of them.
-FOR_TESTS: dict[str, object] = {"group_initial_rebalance_delay_ms": 0, "serve_log_level": "warning"}
+FOR_TESTS: dict[str, object] = {"group_initial_rebalance_delay_ms": 0}
+TOO_QUIET = ("warning", "error")  # The line that says where the broker listens is at level info.
 
 
 @contextmanager
@@ -19,6 +21,8 @@ def running_broker(data: Path | None = None, *, port: int = 0, **settings: objec
 
     A setting has its name with `_` for every dot: `num_partitions=3`, `log_retention_check_ms=100`.
     """
+    if settings.get("serve_log_level") in TOO_QUIET:
+        raise Rejected(f"serve_log_level {settings['serve_log_level']} hides the broker's port: take info or debug")
     with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
         broker = RunningBroker(data or Path(folder), port=port, environment=variables({**FOR_TESTS, **settings}))
         with broker:
