@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import archive, audit, compact, consume, group, log, produce, serve, topic, wal
+from holdfast.cli import archive, audit, compact, consume, group, log, merge, produce, serve, topic, wal
 from holdfast.cli.serve_help import ServeCommand
 from holdfast.cli.talk import tell
 from holdfast.errors import HoldfastError
@@ -91,6 +91,7 @@ app.command("consume", rich_help_panel="Use a running broker")(consume.consume)
 app.command("archive", rich_help_panel="Run pipelines on Spark")(archive.archive)
 app.command("audit", rich_help_panel="Run pipelines on Spark")(audit.audit)
 app.command("compact", rich_help_panel="Run pipelines on Spark")(compact.compact)
+app.command("merge", rich_help_panel="Run pipelines on Spark")(merge.merge)
 app.add_typer(log.app, name="log", rich_help_panel="Look inside")
 app.add_typer(wal.app, name="wal", rich_help_panel="Look inside")
 
