@@ -13,6 +13,7 @@ from tests.log.world import World, turns
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.requests import Caller, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.coordinator.settings import GroupSettings
+from holdfast.coordinator.topic_view import TopicView
 from holdfast.io.chance import SeededChance
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
@@ -43,6 +44,7 @@ class House:
         self.world = world or World()
         self.settings = GroupSettings(**{"initial_rebalance_delay_ms": 0, **settings})
         self.partition_count = partitions
+        self.topics: TopicView | None = None  # What groups know of topics.
         self.logs: Logs
         self.partitions: list[PartitionLog]
         self.coordinator: GroupCoordinator
@@ -60,6 +62,7 @@ class House:
             clock=self.world.clock,
             chance=SeededChance(self.world.disk.calls),
             alarm=NoAlarm(),
+            topics=self.topics,
         )
         if load:
             await self.coordinator.load()

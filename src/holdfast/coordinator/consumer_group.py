@@ -182,7 +182,7 @@ class ConsumerGroup:
 
     def _come_back(self, member: ConsumerMember, member_id: str) -> ConsumerMember:
         """An instance that was away takes its place again, under a new id, with what was kept for it."""
-        self.core.deadlines.forget(member.id)
+        self.core.forget(member.id)
         if member.id != member_id:
             member = self._roster.rename(member, member_id)
         back = replace(member, epoch=JOINS, previous_epoch=-1)
@@ -191,10 +191,13 @@ class ConsumerGroup:
 
     def _check_epoch(self, member: ConsumerMember, request: HeartbeatRequest) -> None:
         if request.epoch == member.epoch:
+            self.core.used[member.id] = member.epoch
             return
-        # The answer that told its epoch may have been lost; it cannot own what it was never told of.
-        knows_no_more = request.owned is not None and request.owned <= member.assigned
-        if request.epoch != member.previous_epoch or member.is_away or not knows_no_more:
+        # The answer that told its epoch may have been lost: then it owns nothing that it was never told of. But who has
+        # used its epoch has had that answer, and what speaks of the epoch before is an old request.
+        lost = request.owned is not None and request.owned <= member.assigned
+        has_used = self.core.used.get(member.id) == member.epoch
+        if request.epoch != member.previous_epoch or member.is_away or has_used or not lost:
             raise FencedMemberEpoch(self.id, member.id, request.epoch, member.epoch)
 
     def _leave(self, request: HeartbeatRequest) -> Beaten:

@@ -127,7 +127,7 @@ class ClassicSpeakers:
 
     def _rename(self, before: ConsumerMember, after: ConsumerMember, request: JoinRequest) -> ConsumerMember:
         """An instance that comes anew goes on under a new id; whoever uses the old one is fenced."""
-        self._core.deadlines.forget(before.id)
+        self._core.forget(before.id)
         renamed = self._roster.rename(before, self._id_of(request))
         return replace(after, id=renamed.id, epoch=max(after.epoch, JOINS))
 

@@ -35,6 +35,7 @@ class ConsumerCore:
         self.topics = topics
         self.roster = ConsumerRoster(group_id, epoch)
         self.deadlines = Deadlines()
+        self.used: dict[str, int] = {}  # The epoch that a member has last spoken of, since this process began.
         self._size_max = max(record_size_max - _KEY_ROOM, record_size_max // 2)
         self._seen: int | None = None  # The version of the topics that was last looked at.
 
@@ -60,9 +61,14 @@ class ConsumerCore:
         """Members are gone; what they held is free."""
         for member in members:
             self.roster.remove(member)
-            self.deadlines.forget(member.id)
+            self.forget(member.id)
         if members:
             self.refresh(changed=True)
+
+    def forget(self, member_id: str) -> None:
+        """Nobody is known by this id any more."""
+        self.deadlines.forget(member_id)
+        self.used.pop(member_id, None)
 
     # Epochs and the target
 
