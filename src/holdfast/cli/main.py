@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import archive, audit, compact, consume, group, log, merge, produce, serve, topic, wal
+from holdfast.cli import archive, audit, compact, consume, doctor, group, log, merge, produce, serve, topic, wal
 from holdfast.cli.serve_help import ServeCommand
 from holdfast.cli.talk import tell
 from holdfast.errors import HoldfastError
@@ -70,6 +70,7 @@ def holdfast(
     \b
     Examples:
       holdfast serve --data ./data           start the server
+      holdfast doctor                        whether a broker can run here
       holdfast topic create orders           make a topic
       holdfast produce orders < lines.txt    write lines to it
       holdfast consume orders                follow it
@@ -84,6 +85,7 @@ def holdfast(
 
 
 app.command("serve", rich_help_panel="Run", cls=ServeCommand)(serve.serve)
+app.command("doctor", rich_help_panel="Run")(doctor.doctor)
 app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)

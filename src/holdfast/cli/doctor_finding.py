@@ -1,0 +1,35 @@
+"""What the doctor finds: one line of its table."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class State(StrEnum):
+    """How it is."""
+
+    OK = "ok"
+    ADVICE = "advice"  # It works, but something would be better, or a part cannot be used.
+    MISSING = "missing"  # A broker cannot be run like this.
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    check: str
+    state: State
+    found: str
+    todo: str = ""  # What to do, unless all is well.
+
+
+def ok(check: str, found: str) -> Finding:
+    return Finding(check, State.OK, found)
+
+
+def advice(check: str, found: str, todo: str) -> Finding:
+    return Finding(check, State.ADVICE, found, todo)
+
+
+def missing(check: str, found: str, todo: str) -> Finding:
+    return Finding(check, State.MISSING, found, todo)

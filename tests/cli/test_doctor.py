@@ -1,0 +1,140 @@
+"""`holdfast doctor` sees what is missing, says what to do, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from holdfast.cli import doctor_machine as machine
+from holdfast.cli import doctor_storage as storage
+from holdfast.cli.doctor_finding import State
+from holdfast.cli.main import app
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import ManualClock, SystemClock
+from holdfast.io.faulty_objects import FailBefore, FaultyObjects
+from holdfast.io.local_objects import LocalObjects
+from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.open_objects import open_objects
+from holdfast.types import Buffer
+
+
+def doctor(*options: str) -> Result:
+    return CliRunner().invoke(app, ["doctor", *options])
+
+
+def findings(done: Result) -> dict[str, dict[str, str]]:
+    return {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
+
+
+def test_a_machine_on_which_a_broker_can_run(tmp_path: Path) -> None:
+    done = doctor("--data", str(tmp_path), "--listen", "127.0.0.1:0", "--json")
+    assert done.exit_code == 0, done.output
+    found = findings(done)
+    needed = ("python", "packages", "data directory", "disk sync", "free space", "open files", "Kafka port", "store")
+    assert all(found[name]["state"] in ("ok", "advice") for name in needed)
+    assert {"compiled code", "java", "pyspark"} <= found.keys()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_table_says_what_to_do(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        done = doctor("--data", str(tmp_path), "--listen", taken)
+    assert done.exit_code == 1
+    assert f"cannot listen on {taken}" in done.stdout
+    assert "stop what listens there, or choose another address" in done.stdout
+    assert "a broker cannot run here: Kafka port" in done.stderr
+
+
+def test_a_directory_that_is_none_is_missing_and_one_that_is_not_there_yet_is_not(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = doctor("--data", str(tmp_path / "file"), "--listen", "127.0.0.1:0", "--json")
+    assert done.exit_code == 1
+    assert findings(done)["data directory"]["state"] == "missing"
+    assert storage.data_directory(tmp_path / "new" / "deep").state is State.OK
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_unknown_store_is_missing(tmp_path: Path) -> None:
+    done = doctor("--data", str(tmp_path), "--listen", "127.0.0.1:0", "--store", "ftp://there", "--json")
+    assert done.exit_code == 1
+    assert "names no object store" in findings(done)["store"]["found"]
+
+
+class Careless(MemoryObjects):
+    """A store whose put-if-absent never looks whether something is there."""
+
+    def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:
+        self.put(name, data)
+
+
+def test_a_store_without_conditional_puts_is_found_out() -> None:
+    found = storage.store(Careless(), SystemChance())
+    assert found.state is State.MISSING
+    assert f"of {storage.RACERS} writers of one name {storage.RACERS} succeeded" in found.found
+
+
+def test_a_store_that_fails_is_missing_and_its_reason_is_said() -> None:
+    broken = FaultyObjects(MemoryObjects(), lambda call: FailBefore())
+    found = storage.store(broken, SystemChance())
+    assert found.state is State.MISSING
+    assert "check its name, your credentials" in found.todo
+
+
+def test_a_store_that_works_keeps_nothing_of_it(tmp_path: Path) -> None:
+    objects = LocalObjects(str(tmp_path / "objects"))
+    assert storage.store(objects, SystemChance()).state is State.OK
+    assert list(objects.list("")) == []
+
+
+@pytest.mark.s3
+def test_a_real_s3_server_takes_a_name_once(s3_store: tuple[str, dict[str, Any]]) -> None:
+    url, options = s3_store
+    assert storage.store(open_objects(url, options), SystemChance()).state is State.OK
+
+
+class SlowClock(ManualClock):
+    """Each look at it takes 20 ms."""
+
+    def monotonic(self) -> float:
+        self.advance(0.02)
+        return super().monotonic()
+
+
+def test_a_slow_disk_and_one_that_forgets_are_told_apart(tmp_path: Path) -> None:
+    assert "choose a faster disk" in storage.disk_sync(tmp_path, SlowClock(), SystemChance()).todo
+    assert "too fast to be true" in storage.disk_sync(tmp_path, ManualClock(), SystemChance()).todo
+    assert storage.disk_sync(tmp_path, SystemClock(), SystemChance()).state is not State.MISSING
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_free_space_is_held_against_what_is_needed(tmp_path: Path) -> None:
+    assert storage.free_space(tmp_path, 1 << 60).state is State.MISSING
+    assert storage.free_space(tmp_path, 0).state is not State.MISSING
+
+
+@pytest.mark.parametrize(("limit", "state"), [(256, State.MISSING), (4096, State.ADVICE), (65_536, State.OK)])
+def test_the_limit_of_open_files(limit: int, state: State) -> None:
+    assert machine.open_files(limit).state is state
+
+
+def test_an_old_python_is_missing() -> None:
+    assert machine.python((3, 10)).state is State.MISSING
+    assert machine.python((3, 11)).state is State.OK
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [('openjdk version "17.0.9" 2023', 17), ('java version "1.8.0_292"', 8), ("no such thing", None)],
+)
+def test_the_version_of_java(said: str, version: int | None) -> None:
+    assert machine.java_version(said) == version
