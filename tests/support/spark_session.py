@@ -59,11 +59,11 @@ def start(folder: Path, *, jars: bool = True) -> Any:
 
 
 @contextmanager
-def spark_session(folder: Path) -> Iterator[Any]:
+def spark_session(folder: Path, *, jars: bool = True) -> Iterator[Any]:
     """A session that ends, with its JVM, when the block does: the next file may need other settings."""
     from pyspark import SparkContext
 
-    session = start(folder)
+    session = start(folder, jars=jars)
     yield session
     session.stop()
     gateway: Any = SparkContext._gateway

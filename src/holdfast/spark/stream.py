@@ -52,7 +52,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         view = self._look()
         begun = from_json(start)
-        ranges = Continuity(view, self._options).ranges(begun, self._ends(view))
+        ranges = Continuity(view, self._options).ranges(begun, self._ends(view, begun))
         count_max = None if isinstance(limit, ReadAllAvailable) else _rows_of(limit)
         if count_max is None:
             ends = {where: each.end for where, each in ranges.items()}
@@ -65,7 +65,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if count_max is None else ReadMaxRows(count_max)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        return None if self._view is None else to_json(self._ends(self._view))
+        return None if self._view is None else to_json(self._ends(self._view, {}))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         view = self._look()
@@ -88,11 +88,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         self._view = None
 
-    def _ends(self, view: View) -> Progress:
+    def _ends(self, view: View, begun: Progress) -> Progress:
+        """How far the stream may read now. What came after the target was taken stays where it is."""
         ends = {where: _reached(view, where, marks.end) for where, marks in view.marks.items()}
-        if self._target is None:
+        target = self._target
+        if target is None:
             return ends
-        return {where: min(each, ends[where], key=_offset) for where, each in self._target.items() if where in ends}
+        known = {where: min(each, target[where], key=_offset) for where, each in ends.items() if where in target}
+        return {where: each for where, each in begun.items() if where in ends} | known
 
     def _look(self) -> View:
         self._view = first_view(self._options) if self._view is None else next_view(self._view, self._options)
