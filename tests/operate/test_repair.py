@@ -1,0 +1,294 @@
+"""`holdfast repair`: what is lost is itemised first, nothing changes until exactly that is accepted, and then
+everything that was not itemised is there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.operate.directory import (
+    append,
+    content,
+    expected,
+    flip,
+    in_broker,
+    partition,
+    read_orders,
+    repair,
+    run,
+    serve,
+    write,
+)
+
+from holdfast.broker.running import Opened
+from holdfast.cli.log_place import topic_names
+from holdfast.io.local_objects import LocalObjects
+from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.names import PartitionId
+
+SIZE = 1000
+ENDS = {0: 100, 1: 100, 2: 80}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("repair")
+    write(place / "live", place / "killed", size=SIZE)
+    return place / "killed"
+
+
+@pytest.fixture
+def data(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "data"))
+
+
+def chunks(data: Path) -> list[Path]:
+    return sorted((data / "wal").glob("*.wal"))
+
+
+def home_of(data: Path, number: int) -> PartitionId:
+    found: PartitionId = in_broker(data, lambda broker: _home(broker, number))
+    return found
+
+
+async def _home(broker: Opened, number: int) -> PartitionId:
+    return partition(broker, number).home
+
+
+def topic_folder(data: Path, number: int, kind: str) -> Path:
+    """Where the objects of a partition of `orders` are."""
+    names = topic_names(LocalObjects(data / "objects"))
+    [topic_id] = [topic_id for topic_id, name in names.items() if name == "orders"]
+    return data / "objects" / kind / topic_id.hex / str(number)
+
+
+def segments(data: Path, number: int) -> list[Path]:
+    return sorted(topic_folder(data, number, "segments").glob("*.seg"))
+
+
+def manifests(data: Path, number: int) -> list[Path]:
+    return sorted(topic_folder(data, number, "manifests").glob("0*.json"))
+
+
+def lost(items: list[dict[str, Any]]) -> dict[int, set[int]]:
+    """The offsets that are itemised as lost, by partition."""
+    found: dict[int, set[int]] = {0: set(), 1: set(), 2: set()}
+    for each in items:
+        if each["kind"] in ("offsets", "diverged"):
+            found[int(each["where"].rpartition("-")[2])] |= set(range(each["start"], each["end"]))
+    return found
+
+
+def check_repaired(data: Path) -> dict[int, set[int]]:
+    """Accept what is listed; all that is not itemised must be there, as it was, and the result is sound."""
+    before = content(data)
+    code, items, summary = repair(data)
+    assert code == 1
+    assert not summary["repaired"]
+    assert content(data) == before, "A look has changed something."
+    code, again, done = repair(data, "--accept-loss", summary["token"])
+    assert (code, again, done["repaired"]) == (0, items, True)
+    gone = lost(items)
+    found = read_orders(data)
+    for number, end in ENDS.items():
+        wanted = [each for each in expected(number, 0, end, SIZE) if each[0] not in gone[number]]
+        assert found[str(number)] == wanted, f"partition {number}: {items}"
+    assert repair(data)[0] == 0
+    assert run("log", "verify", data)[0] == 0
+    originals = [path for path in (data / "quarantine").rglob("*") if path.is_file()]
+    kept = [path.read_bytes() for path in originals]
+    for name, bytes_ in before.items():  # Never deleted: what is not where it was is in quarantine.
+        if not name.endswith(("LOCK", "newest.json", "garbage/now")):
+            assert ((data / name).exists() and (data / name).read_bytes() == bytes_) or bytes_ in kept, name
+    return gone
+
+
+def test_a_sound_directory_needs_no_repair(data: Path) -> None:
+    """O2: nothing is found, nothing is changed."""
+    before = content(data)
+    code, items, summary = repair(data)
+    assert (code, items, summary["token"]) == (0, [], None)
+    assert content(data) == before
+
+
+def test_a_damaged_frame_in_a_closed_chunk(data: Path) -> None:
+    """O2: the broker refuses to start; one batch is lost, by its offset; those behind it stay at their offsets."""
+    flip(chunks(data)[-3], 30_000)
+    assert "damaged" in run("wal", "verify", data / "wal")[1]
+    gone = check_repaired(data)
+    assert sum(map(len, gone.values())) <= 1
+
+
+def test_a_missing_chunk(data: Path) -> None:
+    """O2: what only that chunk had is lost, by offsets; what is in segments is not."""
+    chunks(data)[-3].unlink()
+    gone = check_repaired(data)
+    assert 10 < len(gone[0]) < 70
+    assert not gone[2]
+
+
+def test_a_missing_newest_chunk_is_told_from_its_marks(data: Path) -> None:
+    """O2: without the newest chunk nothing says that there was more, unless a mark does: this is the limit of what
+    one disk can tell of itself."""
+    chunks(data)[-1].unlink()
+    code, items, _ = repair(data)
+    assert (code, items) == (0, [])
+
+
+@pytest.mark.parametrize("position", [100, 5000, 20_000, -10, -60, -400])
+def test_a_damaged_segment(data: Path, position: int) -> None:
+    """O2: in its header, its batches, its index or its footer: at most the offsets near the damage are lost."""
+    segment = segments(data, 1)[0]
+    flip(segment, position if position > 0 else segment.stat().st_size + position)
+    gone = check_repaired(data)
+    assert gone[1] <= set(range(40))
+    assert len(gone[1]) <= 1
+
+
+def test_a_missing_segment(data: Path) -> None:
+    """O2: its offsets are lost, those around it are not, and its offsets are never given again."""
+    segments(data, 2)[0].unlink()
+    segments(data, 1)[1].unlink()
+    gone = check_repaired(data)
+    assert gone == {0: set(), 1: set(range(40, 80)), 2: set(range(40))}
+
+
+def test_a_damaged_newest_manifest_loses_nothing(data: Path) -> None:
+    """O2: the segments that it listed are found in the store."""
+    flip(manifests(data, 2)[-1], 300)
+    assert check_repaired(data) == {0: set(), 1: set(), 2: set()}
+
+
+def test_all_manifests_damaged(data: Path) -> None:
+    """O2: the partition is put together from its segments and the write-ahead log."""
+    for path in manifests(data, 1):
+        flip(path, 300)
+    assert check_repaired(data) == {0: set(), 1: set(), 2: set()}
+
+
+def test_a_manifest_that_is_gone_and_its_segment_too(data: Path) -> None:
+    """O2: the mark in the write-ahead log says how much there was, though nothing else does."""
+    shutil.copytree(data, data.parent / "older")
+    in_broker(data, _nothing)  # A clean stop flushes, purges, and so saves the marks.
+    manifests(data, 2)[-1].unlink()
+    segments(data, 2)[-1].unlink()
+    gone = check_repaired(data)
+    assert gone[2] == set(range(40, 80))
+
+
+async def _nothing(_: Opened) -> None:
+    return None
+
+
+def test_many_damages_at_once(data: Path) -> None:
+    """O2: everything is itemised together, and accepted together."""
+    flip(chunks(data)[-2], 20_000)
+    flip(segments(data, 1)[1], 9000)
+    segments(data, 2)[1].unlink()
+    flip(manifests(data, 1)[-1], 200)
+    check_repaired(data)
+
+
+def test_only_exactly_this_loss_is_accepted(data: Path) -> None:
+    """O2: a token of other damage, or none, changes nothing."""
+    segments(data, 2)[0].unlink()
+    _, _, first = repair(data)
+    segments(data, 2)[0].unlink()
+    before = content(data)
+    code, _, second = repair(data, "--accept-loss", first["token"])
+    assert (code, second["repaired"]) == (1, False)
+    assert second["token"] != first["token"]
+    assert content(data) == before
+    code, output = run("repair", data)
+    assert code == 1
+    assert "LOST  offsets [40, 80) of orders-2" in output
+    assert f"--accept-loss {second['token']}" in output
+
+
+def test_a_running_broker_is_not_repaired(data: Path) -> None:
+    """O2, W1: its directory is locked."""
+
+    async def try_it(_: Opened) -> tuple[int, str]:
+        return run("repair", data)
+
+    code, output = in_broker(data, try_it)
+    assert code == 1
+    assert "is in use by process" in output
+
+
+def test_a_partition_that_was_set_aside_comes_back(data: Path) -> None:
+    """O2: its manifest was damaged when the broker started, so its tail went to quarantine; the repair puts both
+    together, and nothing is lost."""
+    flip(manifests(data, 1)[-1], 300)
+    assert b"is set aside" in read_orders(data)["1"][0][1]
+    assert len(list((data / "quarantine").glob("*.tail"))) == 1
+    assert read_orders(data)["0"] == expected(0, 0, 100, SIZE)
+    assert check_repaired(data) == {0: set(), 1: set(), 2: set()}
+
+    async def go_on(broker: Opened) -> None:
+        await append(partition(broker, 1), 1, 5, SIZE)
+
+    in_broker(data, go_on)
+    assert read_orders(data)["1"] == expected(1, 0, 105, SIZE)
+
+
+def test_the_way_from_start_to_start_by_the_sentences(data: Path) -> None:
+    """O2: after a repair the partition takes records where it ended, in a higher epoch."""
+    segments(data, 2)[1].unlink()
+    home = home_of(data, 2)
+    epoch = load_manifest(LocalObjects(data / "objects"), home).epoch
+    _, _, summary = repair(data)
+    repair(data, "--accept-loss", summary["token"])
+    manifest = load_manifest(LocalObjects(data / "objects"), home)
+    assert manifest.epoch > epoch
+    assert manifest.flushed == 80
+
+    async def go_on(broker: Opened) -> None:
+        await append(partition(broker, 2), 2, 1, SIZE)
+
+    in_broker(data, go_on)
+    assert read_orders(data)["2"] == expected(2, 0, 40, SIZE) + expected(2, 80, 81, SIZE)
+
+
+def test_a_store_from_before_the_topic_was_made(data: Path, tmp_path: Path) -> None:
+    """O2, O4: the whole store is older than the log: the broker refuses to start, in one sentence; the repair names
+    what is lost, and keeps the log's own part of it."""
+    shutil.rmtree(data / "objects" / "meta")
+    code, output = serve("--data", data)
+    assert code == 1
+    assert len([line for line in output.splitlines() if line.startswith("holdfast:")]) == 1
+    assert "knows nothing of" in output
+    assert "holdfast repair" in output
+    code, items, summary = repair(data)
+    assert {each["kind"] for each in items} == {"topic"}
+    assert repair(data, "--accept-loss", summary["token"])[0] == 0
+    in_broker(data, _nothing)
+    assert list((data / "quarantine").rglob("*.wal"))
+
+
+def test_a_quarantine_file_that_is_gone_is_a_loss(data: Path) -> None:
+    """O2: what was set aside, and is not there any more, is itemised."""
+    flip(manifests(data, 1)[-1], 300)
+    assert b"is set aside" in read_orders(data)["1"][0][1]
+    [file] = (data / "quarantine").glob("*.tail")
+    file.unlink()
+    _, items, summary = repair(data)
+    [item] = [each for each in items if each["kind"] == "offsets"]
+    assert item["where"].endswith(file.name)
+    assert repair(data, "--accept-loss", summary["token"])[0] == 0
+    assert read_orders(data)["1"] == expected(1, 0, 80, SIZE)
+
+
+def test_another_cluster_s_store_is_nothing_to_repair(data: Path, written: Path) -> None:
+    """O1: one clear sentence, from the broker and from the repair; both ways round."""
+    other = data.parent / "other"
+    in_broker(other, _nothing)
+    for wal, store in ((data, other), (other, data)):
+        code, output = serve("--data", wal, "--store", store / "objects")
+        assert code == 1
+        assert "belongs to cluster" in output.splitlines()[-1]
+        code, output = run("repair", wal, "--store", store / "objects")
+        assert code == 1
+        assert "another cluster's store" in output
