@@ -37,12 +37,14 @@ class RunningBroker:
         data: Path,
         *,
         port: int = 0,
+        python: str | Path = sys.executable,
         environment: Mapping[str, str] | None = None,
         options: Sequence[str] = (),
     ) -> None:
         self.data = data
         self.port = port  # 0 until the first start: then a free one.
         self.said: list[str] = []
+        self._python = str(python)  # Of the environment that Holdfast is installed in.
         self._environment = dict(environment or {})
         self._options = tuple(options)
         self._process: subprocess.Popen[str] | None = None
@@ -66,7 +68,7 @@ class RunningBroker:
     def start(self) -> None:
         """Start it, and come back when it serves clients."""
         assert not self.is_running, "it is running already"
-        command = [sys.executable, "-m", "holdfast.cli", "serve", "--data", str(self.data), "--listen", self.bootstrap]
+        command = [self._python, "-m", "holdfast.cli", "serve", "--data", str(self.data), "--listen", self.bootstrap]
         own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         self._said_enough.clear()
         self._listens = False
