@@ -36,14 +36,14 @@ def write_plot(
     left.set_ylabel("MB read")
     left.set_title(title, loc="left", fontsize=10)
     names = list(shown)[::-1]
-    kinds = list(dict.fromkeys(kind for each in shown.values() for kind in each))
+    kinds = list(dict.fromkeys(kind for each in shown.values() for kind, value in each.items() if value))
     so_far = [0.0] * len(names)
     for kind, colour in zip(kinds, [*_COLOURS] * (1 + len(kinds) // len(_COLOURS)), strict=False):
         values = [shown[name].get(kind, 0.0) for name in names]
         right.barh(names, values, left=so_far, label=kind, color=colour, height=0.7)
         so_far = [a + b for a, b in zip(so_far, values, strict=True)]
     if len(kinds) > 1:
-        right.legend(fontsize=8)
+        figure.legend(fontsize=8, loc="outside lower right", ncols=len(kinds))
     right.set_xlabel(unit)
     figure.savefig(path, dpi=110, metadata={"Software": None})
     pyplot.close(figure)

@@ -30,17 +30,19 @@ class JobProgress:
         self._started = self._clock.monotonic()
         self.timeline: list[tuple[float, int]] = [(0.0, 0)]  # Seconds since the start, and bytes done by then.
         self._before = 0  # Bytes of earlier steps of the same job.
+        self._total: Done | None = None  # Of this step.
 
     @property
     def seconds(self) -> float:
         return self._clock.monotonic() - self._started
 
     def __call__(self, done: Done, total: Done) -> None:
+        if self._total is not None and self._total is not total:
+            self._before += self._total.bytes
+        self._total = total
         self.timeline.append((self.seconds, self._before + done.bytes))
         segments = f"{done.segments}/{total.segments}"
         self._bar.update(self._task, completed=done.bytes, total=total.bytes, segments=segments)
-        if done.tasks == total.tasks:
-            self._before += total.bytes
 
     def __enter__(self) -> JobProgress:
         self._bar.start()

@@ -1,0 +1,35 @@
+"""What is shipped to executors is enough: a Python without any of our packages can import what tasks import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from holdfast.spark.session_ship import pack_modules
+
+PROGRAM = """
+import sys
+from holdfast.record import read_loops
+from holdfast.segment import key_loops
+from holdfast.spark.jobs import archive_write, audit_segment, compact, merge_survey, merge_write
+import fastavro
+print([name for name in ("numpy", "holdfast", "pyarrow") if not sys.modules[name].__file__.startswith(sys.argv[1])])
+"""
+
+
+@pytest.mark.slow
+def test_modules_for_executors(tmp_path: Path) -> None:
+    """P4: the archive that goes to a cluster's executors holds all that their tasks import."""
+    with tarfile.open(pack_modules(tmp_path)) as archive:
+        archive.extractall(tmp_path / "modules", filter="data")
+    environment = {"PYTHONPATH": str(tmp_path / "modules"), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    bare = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
+    done = subprocess.run(
+        [bare, "-s", "-c", PROGRAM, str(tmp_path)], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
