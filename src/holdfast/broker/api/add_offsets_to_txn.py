@@ -21,10 +21,11 @@ _FENCED_FROM = 2
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    await parts.logs.room()
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
     try:
+        parts.logs.check_disk()
+        await parts.logs.room()
         await parts.transactions.add(message.transactional_id, producer, [place])
     except HoldfastError as failure:
         return _Answer(error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM))

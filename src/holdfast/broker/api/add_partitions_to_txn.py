@@ -25,7 +25,6 @@ _ABORTABLE_FROM = 5
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    await parts.logs.room()
     version = request.version
     if version < _MANY_FROM:
         producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
@@ -50,6 +49,8 @@ async def _add(
     if any(refused.values()):
         return {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
     try:
+        parts.logs.check_disk()
+        await parts.logs.room()
         await parts.transactions.add(transactional_id, producer, partitions)
     except HoldfastError as failure:
         return dict.fromkeys(partitions, transaction_code_of(failure, knows_fenced=version >= _FENCED_FROM))

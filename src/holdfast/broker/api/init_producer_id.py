@@ -35,6 +35,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 
 async def _next(parts: Parts, message: Message, expected: Producer | None) -> Producer:
     if message.transactional_id is not None:
+        parts.logs.check_disk()
         await parts.logs.room()
         timeout_ms = message.transaction_timeout_ms
         return await parts.transactions.initialize(message.transactional_id, timeout_ms, expected)
