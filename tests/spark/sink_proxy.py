@@ -29,12 +29,17 @@ class KafkaProxy:
         self._lock = threading.Lock()
         self._stop_at: Passing | None = None
         self._stopped: Callable[[], None] = lambda: None
+        self._watched: Passing | None = None
+        self._then: Callable[[], None] = lambda: None
         threading.Thread(target=self._accept, daemon=True).start()
 
     def arm(self, stop_at: Passing | None, stopped: Callable[[], None] = lambda: None) -> None:
         """The next frame of this kind is the last."""
-        with self._lock:
-            self._stop_at, self._stopped = stop_at, stopped
+        self._stop_at, self._stopped = stop_at, stopped
+
+    def watch(self, seen: Passing, then: Callable[[], None]) -> None:
+        """Call this once, before the next frame of this kind is passed on."""
+        self._watched, self._then = seen, then
 
     def close(self) -> None:
         self._server.close()
@@ -66,6 +71,9 @@ class KafkaProxy:
 
     def _is_last(self, passing: Passing) -> bool:
         with self._lock:
+            if passing == self._watched:
+                self._watched = None
+                self._then()
             if passing != self._stop_at:
                 return False
             self._stop_at = None

@@ -19,7 +19,7 @@ from holdfast.errors import Rejected
 from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.record.errors import CorruptBatch
-from holdfast.spark.commit_record import BatchKey, name_of, read_record
+from holdfast.spark.commit_record import BatchKey, BatchMemory, name_of, read_record
 from holdfast.spark.sink_errors import (
     BatchGoneBack,
     CommitTooLarge,
@@ -71,6 +71,10 @@ def values(broker: BrokerProcess, topic: str) -> list[bytes]:
     return [message.value() for message in read_committed(broker.address, topic, 3)]
 
 
+def batch(job: Job, query: str, run: str, number: int) -> BatchMemory:
+    return BatchMemory(job.sink, BatchKey(query, run, number))
+
+
 def expected(start: int, end: int) -> list[bytes]:
     return [b"v%d" % number for number in range(start, end)]
 
@@ -93,7 +97,7 @@ def test_all_that_was_staged_is_written(
         include_timestamp=True,
     )
     staged += stage(client, objects, job, second, task=1, topic=topic)
-    done = commit(client, objects, job.sink).run(staged, BatchKey("q", "r", 0))
+    done = commit(client, objects, job.sink).run(staged, batch(job, "q", "r", 0))
     assert (done.is_new, done.record_count) == (True, 1000)
     found = read_committed(broker.address, topic, 3)
     assert sorted(each.value() for each in found) == sorted(expected(0, 1000))
@@ -114,10 +118,10 @@ def test_a_second_commit_of_a_batch_does_nothing(
     """P3: a recorded pair of sink and batch is a no-op, in the same run and in the next one; the next batch is not."""
     staged = stage(client, objects, job, rows(0, 50), topic=topic)
     sink = commit(client, objects, job.sink)
-    assert sink.run(staged, BatchKey("q", "first", 0)).is_new
-    assert not sink.run(staged, BatchKey("q", "first", 0)).is_new
-    assert not sink.run(staged, BatchKey("q", "second", 0)).is_new
-    assert sink.run(stage(client, objects, job, rows(50, 60), task=1, topic=topic), BatchKey("q", "second", 1)).is_new
+    assert sink.run(staged, batch(job, "q", "first", 0)).is_new
+    assert not sink.run(staged, batch(job, "q", "first", 0)).is_new
+    assert not sink.run(staged, batch(job, "q", "second", 0)).is_new
+    assert sink.run(stage(client, objects, job, rows(50, 60), task=1, topic=topic), batch(job, "q", "second", 1)).is_new
     assert sorted(values(broker, topic)) == sorted(expected(0, 60))
 
 
@@ -126,8 +130,8 @@ def test_another_query_begins_anew(
 ) -> None:
     """P3: batch 0 of a new checkpoint is written, though batch 0 of the old one was: never a silent loss."""
     sink = commit(client, objects, job.sink)
-    sink.run(stage(client, objects, job, rows(0, 5), topic=topic), BatchKey("old", "a", 0))
-    sink.run(stage(client, objects, job, rows(5, 9), task=1, topic=topic), BatchKey("new", "b", 0))
+    sink.run(stage(client, objects, job, rows(0, 5), topic=topic), batch(job, "old", "a", 0))
+    sink.run(stage(client, objects, job, rows(5, 9), task=1, topic=topic), batch(job, "new", "b", 0))
     assert sorted(values(broker, topic)) == sorted(expected(0, 9))
 
 
@@ -135,9 +139,9 @@ def test_an_older_batch_is_refused(client: Client, topic: str, job: Job, objects
     """P3: a checkpoint that was put back is told, not skipped."""
     sink = commit(client, objects, job.sink)
     staged = stage(client, objects, job, rows(0, 5), topic=topic)
-    sink.run(staged, BatchKey("q", "a", 7))
+    sink.run(staged, batch(job, "q", "a", 7))
     with pytest.raises(BatchGoneBack) as refused:
-        sink.run(staged, BatchKey("q", "a", 6))
+        sink.run(staged, batch(job, "q", "a", 6))
     assert (refused.value.batch, refused.value.recorded) == (6, 7)
 
 
@@ -150,12 +154,12 @@ def test_the_older_of_two_drivers_is_fenced(
     staged = stage(client, objects, job, rows(0, 5), topic=topic)
     with Client(broker.address) as other:
         sink = commit(other, objects, job.sink)
-        assert sink.run(staged, BatchKey("q", "older run", 0)).is_new
-        assert sink.run(staged, BatchKey("other", "newer run", 0)).is_new
+        assert sink.run(staged, batch(job, "q", "older run", 0)).is_new
+        assert sink.run(staged, batch(job, "other", "newer run", 0)).is_new
     with pytest.raises(ProducerFenced):
         client.end_txn(name_of(job.sink), older, commit=True)
     with pytest.raises(SinkTakenOver):
-        commit(client, objects, job.sink).run(staged, BatchKey("q", "older run", 1))
+        commit(client, objects, job.sink).run(staged, batch(job, "q", "older run", 1))
     assert sorted(values(broker, topic)) == sorted(2 * expected(0, 5))
 
 
@@ -170,7 +174,7 @@ def test_a_transaction_left_open_is_ended(
     sink._send(staged, producer, SystemClock().monotonic(), 1)
     ends = client.list_offsets({(topic, number): LATEST for number in range(3)})
     assert sum(each.offset for each in ends.values()) == 50
-    assert sink.run(staged, BatchKey("q", "r", 0)).is_new
+    assert sink.run(staged, batch(job, "q", "r", 0)).is_new
     assert sorted(values(broker, topic)) == sorted(expected(0, 50))
 
 
@@ -182,8 +186,8 @@ def test_records_of_several_topics(
     client.create_topics({other: 1})
     sink = commit(client, objects, job.sink)
     both = rows(0, 10, topic=[topic, other] * 5)
-    sink.run(stage(client, objects, job, both), BatchKey("q", "r", 0))
-    sink.run(stage(client, objects, job, rows(10, 12, topic=[other] * 2), task=1), BatchKey("q", "r", 1))
+    sink.run(stage(client, objects, job, both), batch(job, "q", "r", 0))
+    sink.run(stage(client, objects, job, rows(10, 12, topic=[other] * 2), task=1), batch(job, "q", "r", 1))
     recorded = read_record(client, job.sink)
     assert recorded is not None
     assert (recorded.serial, recorded.batch) == (2, 1)
@@ -220,10 +224,10 @@ def test_a_bad_row_is_told_and_nothing_is_staged(
     client: Client, topic: str, job: Job, objects: MemoryObjects, bad: dict[str, Any], failure: type[Rejected]
 ) -> None:
     """P3: rows that cannot be written fail their task with a clear error."""
-    batch = pa.RecordBatch.from_pydict({"value": [b"a", b"b"], **bad})
+    rows = pa.RecordBatch.from_pydict({"value": [b"a", b"b"], **bad})
     options = {} if "topic" in bad else {"topic": topic}
     with pytest.raises(failure):
-        stage(client, objects, job, batch, codec=0, **options)
+        stage(client, objects, job, rows, codec=0, **options)
     assert list(objects.list("staging/")) == []
 
 
@@ -241,7 +245,7 @@ def test_limits_of_a_commit(
             return super().monotonic()
 
     with pytest.raises(CommitTooSlow):
-        commit(client, objects, job.sink, Slow(), timeout_ms=30_000).run(staged, BatchKey("q", "r", 0))
+        commit(client, objects, job.sink, Slow(), timeout_ms=30_000).run(staged, batch(job, "q", "r", 0))
     assert values(broker, topic) == []
     assert read_record(client, job.sink) is None
 
@@ -276,7 +280,7 @@ def test_what_killed_jobs_have_left_is_swept_after_the_grace(
 def test_marks_after_a_commit(client: Client, topic: str, job: Job, objects: MemoryObjects) -> None:
     """P3: a commit leaves nothing open: the last stable offset is the end."""
     staged = stage(client, objects, job, rows(0, 50), topic=topic)
-    commit(client, objects, job.sink).run(staged, BatchKey("q", "r", 0))
+    commit(client, objects, job.sink).run(staged, batch(job, "q", "r", 0))
     pairs = {(topic, number): LATEST for number in range(3)}
     assert client.list_offsets(pairs, committed=True) == client.list_offsets(pairs)
     assert set(client.fetch_offsets(name_of(job.sink))) == {TopicPartition(topic, 0)}

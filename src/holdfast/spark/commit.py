@@ -1,22 +1,22 @@
 """The driver's commit: everything that was staged, in one transaction.
 
 1. `init_producer_id` with the sink's transactional id: what an earlier driver left open is ended, and it is fenced.
-2. The sink's record is read. If it names this batch already, there is nothing to do.
+2. What the sink remembers is read. If it names this batch already, there is nothing to do.
 3. The staged batches are sent with the producer's numbers on them, one of each partition in a request.
-4. The record of this batch is added to the transaction, and the transaction is committed.
+4. What is to be remembered of this batch is added to the transaction, and the transaction is committed.
 
 Who is killed before the last step has written nothing that readers see; after it, step 2 of the next run finds the
-record. A second driver fences the first in step 1, so that of two that have read the same record one commits.
+it. A second driver fences the first in step 1, so that of two that remember the same one commits.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from holdfast.client import Client, Producer, TopicPartition
 from holdfast.client.errors import TransactionLost
@@ -27,7 +27,7 @@ from holdfast.record.batch import check_crc, split
 from holdfast.record.errors import stored
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.record.restamp import restamp
-from holdfast.spark.commit_record import BatchKey, is_written, name_of, next_record, offsets_of, read_record
+from holdfast.spark.commit_record import name_of
 from holdfast.spark.sink_errors import CommitTooLarge, CommitTooSlow, StagedGone
 from holdfast.spark.staging import StagedObject
 from holdfast.types import Buffer
@@ -36,6 +36,16 @@ _REQUEST_SIZE = 16 << 20  # Bytes of one request, about.
 _AHEAD = 2  # Objects that are read while earlier ones are sent.
 _ATTEMPTS = 3
 _TIME_SHARE = 0.8  # Of the transaction's time-out: what is left is for the end of it.
+
+
+class Memory(Protocol):
+    """What a sink remembers of what it wrote: offsets of a group of its own, moved by the same transaction."""
+
+    def is_written(self, client: Client) -> bool:
+        """Whether this batch is in the topics already; raises where it must not be written at all."""
+
+    def offsets(self, written: Sequence[TopicPartition]) -> Mapping[tuple[str, int], tuple[int, str]]:
+        """What to remember once it is written to these partitions; asked after `is_written`."""
 
 
 class Written(NamedTuple):
@@ -57,35 +67,35 @@ class Commit:
     timeout_ms: int
     size_max: int
 
-    def run(self, staged: Sequence[StagedObject], key: BatchKey | None) -> Written:
-        """Write what was staged, or find that it is there. Without a key it is not remembered."""
+    def run(self, staged: Sequence[StagedObject], memory: Memory | None) -> Written:
+        """Write what was staged, or find that it is there. Without a memory it is written whenever it is run."""
         size = sum(each.size for each in staged)
         if size > self.size_max:
             raise CommitTooLarge(size, self.size_max)
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return self._attempt(staged, key, size)
+                return self._attempt(staged, memory, size)
             except TransactionLost:
                 if attempt == _ATTEMPTS:
                     raise
         raise AssertionError  # The loop returns or raises.
 
-    def _attempt(self, staged: Sequence[StagedObject], key: BatchKey | None, size: int) -> Written:
+    def _attempt(self, staged: Sequence[StagedObject], memory: Memory | None, size: int) -> Written:
         began = self.clock.monotonic()
         name = name_of(self.sink)
         producer = self.client.init_producer_id(name, self.timeout_ms)
-        recorded = read_record(self.client, self.sink) if key else None
-        if key and is_written(self.sink, recorded, key):
+        if memory and memory.is_written(self.client):
             return Written(is_new=False, record_count=0, size=0)
         partitions = sorted({part.where for each in staged for part in each.parts})
-        if not partitions:
+        offsets = memory.offsets(partitions) if memory else {}
+        if not partitions and not offsets:
             return Written(is_new=True, record_count=0, size=0)
         try:
-            self.client.add_partitions(name, producer, partitions)
-            self._send(staged, producer, began, size)
-            if key:
-                record = next_record(recorded, key)
-                self.client.txn_offset_commit(name, producer, name, offsets_of(record, partitions))
+            if partitions:
+                self.client.add_partitions(name, producer, partitions)
+                self._send(staged, producer, began, size)
+            if offsets:
+                self.client.txn_offset_commit(name, producer, name, offsets)
         except Fenced:
             raise
         except BaseException:

@@ -11,7 +11,7 @@ with the highest serial counts. `past` are earlier runs: one of them that comes 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from holdfast.client import Client, Committed, TopicPartition
@@ -84,6 +84,22 @@ def next_record(recorded: Recorded | None, key: BatchKey) -> Recorded:
     if recorded.run != key.run:
         past = (*past, recorded.run)[-_PAST_MAX:]
     return Recorded(recorded.serial + 1, key.query, key.run, key.batch, past)
+
+
+class BatchMemory:
+    """The memory of a sink for one batch of a query."""
+
+    def __init__(self, sink: str, key: BatchKey) -> None:
+        self._sink = sink
+        self._key = key
+        self._recorded: Recorded | None = None
+
+    def is_written(self, client: Client) -> bool:
+        self._recorded = read_record(client, self._sink)
+        return is_written(self._sink, self._recorded, self._key)
+
+    def offsets(self, written: Sequence[TopicPartition]) -> Mapping[tuple[str, int], tuple[int, str]]:
+        return offsets_of(next_record(self._recorded, self._key), written)
 
 
 def offsets_of(record: Recorded, written: Iterable[TopicPartition]) -> Mapping[tuple[str, int], tuple[int, str]]:

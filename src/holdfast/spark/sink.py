@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.spark.commit import Commit, Written
-from holdfast.spark.commit_record import BatchKey
+from holdfast.spark.commit_record import BatchKey, BatchMemory
 from holdfast.spark.sink_columns import check_schema
 from holdfast.spark.sink_options import SinkOptions, read_options
 from holdfast.spark.staging import Job, StagedObject, Stager, Targets
@@ -83,7 +83,8 @@ class BatchWriter(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         job_id = self._options.job_id
         key = None if job_id is None else BatchKey(f"job {job_id}", self._job.name, 0)
-        _commit(self._options, self._job, _staged(messages), key)
+        memory = None if key is None else BatchMemory(self._job.sink, key)
+        _commit(self._options, self._job, _staged(messages), memory)
         _tidy(self._options, self._job, thorough=True)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002
@@ -105,7 +106,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
         first = _first(messages)
         if first is None:
             return  # No task, no rows.
-        _commit(self._options, first.job, _staged(messages), BatchKey(first.query, first.run, batchId))
+        memory = BatchMemory(first.job.sink, BatchKey(first.query, first.run, batchId))
+        _commit(self._options, first.job, _staged(messages), memory)
         _tidy(self._options, first.job, thorough=batchId % _SWEEP_EVERY == 0)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, ARG002
@@ -131,7 +133,7 @@ def _stage(options: SinkOptions, job: Job, batches: Iterator[pa.RecordBatch]) ->
         return tuple(stager.stage(batches))
 
 
-def _commit(options: SinkOptions, job: Job, staged: Sequence[StagedObject], key: BatchKey | None) -> Written:
+def _commit(options: SinkOptions, job: Job, staged: Sequence[StagedObject], memory: BatchMemory | None) -> Written:
     with Client(options.bootstrap, _CLIENT_ID) as client:
         commit = Commit(
             client,
@@ -141,7 +143,7 @@ def _commit(options: SinkOptions, job: Job, staged: Sequence[StagedObject], key:
             options.transaction_timeout_ms,
             options.commit_size_max,
         )
-        return commit.run(staged, key)
+        return commit.run(staged, memory)
 
 
 def _tidy(options: SinkOptions, job: Job, *, thorough: bool) -> None:

@@ -1,0 +1,145 @@
+"""An archive back into a topic: as it was, and once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark.pipeline_session import spark as spark
+from tests.spark.sink_parts import read_committed
+from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
+from tests.support.broker_process import BrokerProcess, free_port
+
+from holdfast.client import Client
+from holdfast.errors import Rejected
+from holdfast.protocol.api import Key
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.spark.catalog import open_catalog
+from holdfast.spark.jobs.archive import archive
+from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
+from holdfast.spark.replay import replay
+from holdfast.spark.replay_archive import NoArchive, archive_store
+from holdfast.spark.sink_options import SinkOptions
+from holdfast.spark.store import Store
+
+ROOT = Path(__file__).parents[2]
+PARTITIONS, ROWS = 2, 120
+MIDNIGHT = 1_699_920_000_000  # Times go back and forth over it: rows of one partition lie in files of two days.
+
+
+def record(number: int) -> Record:
+    value = None if number % 11 == 10 else b"value %d" % number
+    headers = (("n", b"%d" % number), ("none", None))[: number % 3]
+    return Record(
+        None if number % 7 == 6 else b"k%d" % number, value, MIDNIGHT + 1000 * (-1) ** number * number, headers
+    )
+
+
+class World:
+    """A broker behind a proxy, and the archive of one of its topics."""
+
+    def __init__(self, folder: Path, proxy: KafkaProxy, address: str) -> None:
+        self.archive = folder / "archive"
+        self.proxy = proxy
+        self.address = address
+
+    def options(self, topic: str) -> SinkOptions:
+        staging = Store(str(self.archive / "_replay"))
+        return SinkOptions(self.address, staging, topic=topic, include_timestamp=True)
+
+    def read(self, topic: str) -> list[list[tuple[Any, ...]]]:
+        """What each partition holds, in order."""
+        found: list[list[tuple[Any, ...]]] = [[] for _ in range(PARTITIONS)]
+        for each in read_committed(self.address, topic, PARTITIONS):
+            found[each.partition()].append((each.key(), each.value(), each.timestamp(), each.headers()))
+        return found
+
+    def make(self, topic: str) -> str:
+        with Client(self.address) as client:
+            client.create_topics({topic: PARTITIONS}, {"retention.ms": "-1"})
+        return topic
+
+
+@pytest.fixture(scope="module")
+def world(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("replay")
+    port = free_port()
+    broker = BrokerProcess(folder / "data", port=free_port(), options=("--advertise", f"127.0.0.1:{port}"))
+    with broker:
+        proxy = KafkaProxy(("127.0.0.1", broker.port), port)
+        made = World(folder, proxy, f"127.0.0.1:{port}")
+        made.make("orders")
+        with Client(made.address) as client:
+            for start in range(0, ROWS, 10):
+                records = [record(number) for number in range(start, start + 10)]
+                client.produce({("orders", start // 10 % PARTITIONS): build(records)})
+        assert broker.stop() == 0  # So that everything is in segments.
+        broker.start()
+        catalog = open_catalog(str(folder / "data"), topics=["orders"])
+        archive(spark, catalog, ParquetTarget(spark, parquet_store(str(made.archive))))
+        yield made
+        proxy.close()
+
+
+def test_an_archive_comes_back_as_it_was(spark: Any, world: World) -> None:
+    """P4: partitions, order, keys, values, headers and times are those of the archived topic; a repeat does nothing."""
+    topic = world.make("again")
+    done = replay(spark, archive_store(str(world.archive)), world.options(topic), round_size=2000)
+    assert done.records == ROWS
+    assert done.transactions > 1
+    assert world.read(topic) == world.read("orders")
+    assert replay(spark, archive_store(str(world.archive)), world.options(topic)).records == 0
+    assert world.read(topic) == world.read("orders")
+    named = replay(spark, archive_store(str(world.archive)), world.options(topic), name="a second time")
+    assert named.records == ROWS
+    assert list((world.archive / "_replay").rglob("*.batches")) == []
+
+
+def test_what_cannot_be_replayed_is_told(spark: Any, world: World, tmp_path: Path) -> None:
+    """P4: a wrong place, a topic that is not in it, and too few partitions."""
+    with pytest.raises(NoArchive, match="not a directory"):
+        archive_store(str(tmp_path / "absent"))
+    with pytest.raises(NoArchive, match="no Parquet files"):
+        replay(spark, archive_store(str(tmp_path)), world.options("orders"))
+    with pytest.raises(NoArchive, match="holds no topic clicks, but orders"):
+        replay(spark, archive_store(str(world.archive)), world.options("orders"), source="clicks")
+    with Client(world.address) as client:
+        client.create_topics({"narrow": 1})
+    with pytest.raises(Rejected, match="has 1 partitions, the archive has 2"):
+        replay(spark, archive_store(str(world.archive)), world.options("narrow"))
+
+
+def command(world: World, topic: str) -> list[str]:
+    run = [sys.executable, "-m", "holdfast.cli", "replay", str(world.archive), "--topic", topic]
+    return [*run, "--bootstrap", world.address, "--transaction-bytes", "2000", "--json", "--master", "local[2]"]
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_and_run_again(world: World) -> None:
+    """P4: killed with one transaction committed and one open: the next run writes the rest, and nothing twice."""
+    topic = world.make("killed")
+    driver = subprocess.Popen(
+        command(world, topic), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+
+    def second() -> None:
+        """The answer to the first end of a transaction passed; before the second gets out, the driver is dead."""
+        world.proxy.arm(Passing(Key.END_TXN, is_answer=False), lambda: kill_session(driver.pid))
+
+    world.proxy.watch(Passing(Key.END_TXN, is_answer=True), second)
+    try:
+        assert driver.wait(200) != 0
+    finally:
+        kill_session(driver.pid)
+    part = sum(map(len, world.read(topic)))
+    assert 0 < part < ROWS
+    done = subprocess.run(command(world, topic), cwd=ROOT, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout)["records"] == ROWS - part
+    assert world.read(topic) == world.read("orders")
