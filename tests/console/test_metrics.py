@@ -75,6 +75,13 @@ def broker() -> Iterator[RunningBroker]:
             assert last is not None
             assert last.error() is None
         consumer.commit(last, asynchronous=False)
+        copier = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "copier"})
+        copier.init_transactions(60)
+        for end in (copier.commit_transaction, copier.abort_transaction):
+            copier.begin_transaction()
+            copier.produce("copies", b"one")
+            assert copier.flush(60) == 0
+            end(60)
         while scrape(broker).get("holdfast_partition_flushed", topic="orders", partition="0") < COUNT:
             consumer.poll(0.05)  # The flusher looks ten times a second.
         yield broker
@@ -113,6 +120,8 @@ def test_the_figures_are_those_of_the_traffic(broker: RunningBroker) -> None:
     assert now.get("holdfast_store_seconds_count", operation="put", kind="segments") >= 1
     assert now.get("holdfast_store_failures_total", operation="put", kind="segments") == 0
     assert now.get("process_open_fds") > 5
+    assert now.get("holdfast_transactions_total", outcome="CompleteCommit") == 1
+    assert now.get("holdfast_transactions_total", outcome="CompleteAbort") == 1
 
 
 def test_a_reader_that_knows_openmetrics_gets_it(broker: RunningBroker) -> None:

@@ -49,6 +49,7 @@ class Metrics:
             version=importlib.metadata.version("holdfast"),
             logs=parts.logs,
             groups=parts.groups,
+            transactions=parts.transactions,
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in parts.topics.all()],
             connections=lambda: server.connection_count,
             traffic=self.traffic,

@@ -82,6 +82,9 @@ METRICS = (
     Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),
     Metric("holdfast_group_committed_offset", "gauge", CLAIM, "How far the group has read, as it committed."),
     Metric("holdfast_group_lag_records", "gauge", CLAIM, "Offsets from there to the high watermark."),
+    # Transactions
+    Metric("holdfast_transactional_ids", "gauge", ("state",), "Transactional ids in this state, such as Ongoing."),
+    Metric("holdfast_transactions", "counter", ("outcome",), "Those that ended: CompleteCommit or CompleteAbort."),
     # The process, as Prometheus' own library says it
     Metric("process_resident_memory_bytes", "gauge", (), "Memory in use."),
     Metric("process_virtual_memory_bytes", "gauge", (), "Address space in use."),

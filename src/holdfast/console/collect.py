@@ -7,12 +7,14 @@ there; with very many partitions a little at a time, so that nobody waits for it
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.coordinator.answers import CommittedOffset
 from holdfast.coordinator.groups import GroupCoordinator
+from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.timed_objects import StoreTimes
 from holdfast.log.logs import Logs
@@ -44,6 +46,7 @@ class Watched:
     version: str
     logs: Logs
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
     topics: Callable[[], Sequence[WatchedTopic]]
     connections: Callable[[], int]
     traffic: Traffic
@@ -66,6 +69,8 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
         if number % _AT_A_TIME == _AT_A_TIME - 1:
             await asyncio.sleep(0)
     async for sample in _groups(watched.groups, ends):
+        yield sample
+    for sample in _transactions(watched.transactions):
         yield sample
 
 
@@ -144,9 +149,8 @@ async def _groups(groups: GroupCoordinator, ends: dict[tuple[str, int], int]) ->
         listed = groups.list_groups()
     except HoldfastError:
         return  # Not loaded yet: nothing is known, and nothing is said.
-    states: dict[str, int] = {}
+    states = Counter(group.state.value for group in listed)
     for number, group in enumerate(listed):
-        states[group.state.value] = states.get(group.state.value, 0) + 1
         for partition, found in (await groups.fetch_offsets(group.group_id)).items():
             if isinstance(found, CommittedOffset):
                 labels = group.group_id, partition.topic, str(partition.partition)
@@ -158,3 +162,10 @@ async def _groups(groups: GroupCoordinator, ends: dict[tuple[str, int], int]) ->
             await asyncio.sleep(0)
     for state, count in sorted(states.items()):
         yield Sample("holdfast_groups", (state,), count)
+
+
+def _transactions(transactions: TransactionCoordinator) -> Iterator[Sample]:
+    for state, count in sorted(Counter(each.state.title for each in transactions.all()).items()):
+        yield Sample("holdfast_transactional_ids", (state,), count)
+    for outcome, count in transactions.ended.items():
+        yield Sample("holdfast_transactions", (outcome.title,), count)

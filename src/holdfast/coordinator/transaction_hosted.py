@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
@@ -45,7 +46,7 @@ class Ends(Protocol):
 class HostedTransaction:
     """One transactional id. Belongs to one event loop."""
 
-    __slots__ = ("_clock", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
+    __slots__ = ("_clock", "_ended", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class HostedTransaction:
         timers: Timers,
         clock: Clock,
         on_due: Callable[[HostedTransaction], None],
+        ended: Counter[TransactionState],
     ) -> None:
         self.value = value
         self.end_offset = 0  # Behind the newest of its records.
@@ -63,6 +65,7 @@ class HostedTransaction:
         self._timers = timers
         self._clock = clock
         self._on_due = on_due
+        self._ended = ended  # How many have ended, and how.
 
     def durable(self) -> asyncio.Future[None]:
         """Done once everything that this id has done so far is durable."""
@@ -101,6 +104,7 @@ class HostedTransaction:
             )
             return
         self.move(rules.complete(self.value, now_ms))
+        self._ended[self.value.state] += 1
 
     def forget(self) -> None:
         """Take the id back."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from holdfast.coordinator import transaction_rules as rules
@@ -68,6 +69,7 @@ class TransactionCoordinator:
         self._hosted: dict[str, HostedTransaction] = {}
         self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
         self._stopped = False
+        self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
 
     # Life
 
@@ -97,7 +99,8 @@ class TransactionCoordinator:
 
     def _host(self, transaction: Transaction) -> HostedTransaction:
         home = self._logs[self.partition_of(transaction.transactional_id)]
-        hosted = HostedTransaction(transaction, home, self._ends, self.timers, self._clock, self._fence_late)
+        around = self._ends, self.timers, self._clock
+        hosted = HostedTransaction(transaction, home, *around, self._fence_late, self.ended)
         self._hosted[transaction.transactional_id] = hosted
         return hosted
 
