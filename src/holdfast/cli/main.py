@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from holdfast.cli import (
     archive,
     audit,
+    backup,
     compact,
     consume,
     doctor,
@@ -90,6 +91,7 @@ def holdfast(
       holdfast produce orders < lines.txt    write lines to it
       holdfast consume orders                follow it
       holdfast group offsets billing         how far a group has read
+      holdfast backup ./data ./copy          copy everything, also while it runs
       holdfast repair ./data                 what is lost, and how to go on
       holdfast log stat ./data               what the partitions hold
       holdfast log verify ./data             look for damage and gaps
@@ -111,6 +113,8 @@ app.command("audit", rich_help_panel="Run pipelines on Spark")(audit.audit)
 app.command("compact", rich_help_panel="Run pipelines on Spark")(compact.compact)
 app.command("merge", rich_help_panel="Run pipelines on Spark")(merge.merge)
 app.command("replay", rich_help_panel="Run pipelines on Spark")(replay.replay)
+app.command("backup", rich_help_panel="Keep it safe")(backup.backup)
+app.command("restore", rich_help_panel="Keep it safe")(backup.restore)
 app.command("repair", rich_help_panel="Keep it safe")(repair.repair)
 app.add_typer(log.app, name="log", rich_help_panel="Look inside")
 app.add_typer(wal.app, name="wal", rich_help_panel="Look inside")
