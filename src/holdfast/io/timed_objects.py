@@ -50,7 +50,10 @@ class TimedObjects:
         return data
 
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
-        infos = self._inner.list(prefix, after)
+        infos = self._inner.list(prefix, after)  # A name that is wrong is refused here, not when the first is taken.
+        return self._timed_list(prefix, infos)
+
+    def _timed_list(self, prefix: str, infos: Iterator[ObjectInfo]) -> Iterator[ObjectInfo]:
         with self._timed("list", prefix):
             first = next(infos, None)
         if first is not None:
