@@ -104,15 +104,15 @@ class StoredPartition:
             stable = min(self.started.values(), default=offset + 1)
             self.aborted.append(Aborted(producer, first, offset, stable))
 
-    def flush(self, *, compacted: bool = False) -> None:
-        """All that was added, as one segment."""
+    def flush(self, *, times_size_min: int = 0) -> None:
+        """All that was added, as one segment, which knows the times of its records if it has this size."""
         buffers, info = encode_segment(
             self.pending,
             home=self.home,
             epoch=self.log.epoch,
             tag=new_tag(self.cluster.chance),
             aborted=self.aborted,
-            times_size_min=0,
+            times_size_min=times_size_min,
         )
         self.cluster.objects.put_if_absent(info.name, buffers)
         states = {n: ProducerState(n, 0, transaction_start=first) for n, first in self.started.items()}  # type: ignore[arg-type]

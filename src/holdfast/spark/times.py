@@ -22,8 +22,8 @@ class Times(NamedTuple):
 
     def may_hold(self, segment: SegmentInfo) -> bool:
         """Whether a segment can have a record of this time. Where its records were not looked at, it can."""
-        if segment.times is None:
-            return True
+        if self.start >= self.end or segment.times is None:
+            return self.start < self.end
         return segment.max_timestamp >= self.start and segment.times.earliest < self.end
 
     def both(self, other: Times) -> Times:
