@@ -17,6 +17,7 @@ from holdfast.errors import Rejected
 
 ARCHIVE = "holdfast-modules.tar.gz"
 _ROOTS = ("crc32c", "cramjam", "numba", "numpy", "obstore", "pyarrow", "fastavro")  # What executors import.
+_UNUSED = frozenset({"..", "tests", "include"})  # Commands, and what only builds and tests of others need.
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -39,7 +40,7 @@ def _installed_files(roots: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The files of some distributions and of all that they require: where each is, and its name below site-packages."""
     for distribution in _closure(roots):
         for file in distribution.files or ():
-            if ".." not in file.parts and file.suffix != ".pyc":
+            if not _UNUSED.intersection(file.parts) and file.suffix != ".pyc":
                 yield str(file.locate()), file.as_posix()
 
 
