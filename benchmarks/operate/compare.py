@@ -1,0 +1,100 @@
+"""One run from start to end: arguments, measurements, tables, files."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shutil
+from pathlib import Path
+
+from benchmarks import machine
+from benchmarks.machine import CHECKOUT
+from benchmarks.operate import measure
+from benchmarks.results import new_run, write_json, write_markdown
+from benchmarks.tables import Table
+from rich.console import Console
+
+TITLE = "Operating: many partitions, and recovery"
+METHOD = """\
+One `holdfast serve` with its store in a directory on the same disk, default settings where nothing else is said, and
+librdkafka as the client, on the same machine. CPU, memory and file handles are those of the broker's process. Store
+requests are counted by the broker itself. For the figure of an hour all upkeep runs ten times as often as usual, and
+the count is scaled: it is the first hour after a start, in which every partition is looked at; partitions that have not
+changed for three hours are not looked at again.
+
+Recovery is timed from the start of the process until it says that it serves, after kill -9, with all records of the
+write-ahead log unflushed. The same amount of log lies beside little stored data and beside ten times as much; the two
+take turns."""
+HEADINGS = {
+    "cpu_s_per_minute": "CPU, s per minute",
+    "memory_mib": "memory, MiB",
+    "file_handles": "file handles",
+    "requests": "store requests",
+    "mib_per_s": "MiB/s",
+    "records_per_s": "records/s",
+    "start_s": "start, s",
+    "make_topic_s": "topic made, s",
+    "requests_per_hour": "store requests per hour",
+    "stored_mib": "stored, MiB",
+    "wal_mib": "log, MiB",
+    "recovery_s": "log read, s",
+    "s_per_gib": "start, s per GiB of log",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measure a broker with thousands of partitions, and recovery.")
+    parser.add_argument("--quick", action="store_true", help="less of everything; writes no results")
+    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
+    parser.add_argument("--results", type=Path, default=CHECKOUT / "benchmarks" / "results")
+    parser.add_argument("--part", choices=["partitions", "recovery"], help="only this; writes no results")
+    arguments = parser.parse_args()
+    scale = measure.QUICK if arguments.quick else measure.FULL
+    directory, talk = arguments.dir / "operate", Console(stderr=True)
+    figures: list[measure.Figures] = []
+    try:
+        if arguments.part != "recovery":
+            figures += _noted(measure.many_partitions(directory, scale, talk.print))
+        if arguments.part != "partitions":
+            figures += _noted(measure.recovery(directory, scale, talk.print))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    tables = _tables(figures, scale)
+    for table in tables:
+        Console(width=160).print(table.to_rich())
+    if not arguments.quick and arguments.part is None:
+        run = new_run(dataclasses.asdict(scale), arguments.dir, machine.versions("confluent-kafka"), figures)
+        write_json(run, arguments.results / "operate.json")
+        write_markdown(run, TITLE, METHOD, tables, arguments.results / "operate.md")
+    return 0
+
+
+def _noted(figures: list[measure.Figures]) -> list[measure.Figures]:
+    around = {"load": os.getloadavg()[0], "busy_percent": machine.busy_percent()}
+    return [each | around for each in figures]
+
+
+def _tables(figures: list[measure.Figures], scale: measure.Scale) -> list[Table]:
+    recovered = [each for each in figures if str(each["what"]).startswith("recovery")]
+    others = [each for each in figures if each not in recovered]
+    tables = []
+    if others:
+        wanted = ["make_topic_s", "start_s", "cpu_s_per_minute", "memory_mib", "file_handles", "requests"]
+        wanted += ["mib_per_s", "records_per_s", "requests_per_hour"]
+        tables.append(_table(f"{scale.partitions} partitions", others, wanted))
+    if recovered:
+        wanted = ["round", "stored_mib", "wal_mib", "recovery_s", "start_s", "s_per_gib"]
+        tables.append(_table("Recovery", recovered, wanted))
+    return tables
+
+
+def _table(title: str, figures: list[measure.Figures], wanted: list[str]) -> Table:
+    rows = [[str(each["what"]), *(_text(each.get(name)) for name in wanted)] for each in figures]
+    return Table(title, ["", *(HEADINGS.get(name, name) for name in wanted)], rows)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.2f}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"

@@ -1,0 +1,57 @@
+"""A broker under measurement: what its process uses, and what it asks of its store."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import time
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from holdfast.testing.process import RunningBroker
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_REQUESTS = re.compile(r"^holdfast_store_seconds_count\{[^}]*\} (\S+)", re.MULTILINE)
+
+
+class Measured:
+    """One broker with its metrics port, whose store requests can be counted."""
+
+    def __init__(self, data: Path, settings: Sequence[str] = ()) -> None:
+        options = [word for each in settings for word in ("--set", each)]
+        self.broker = RunningBroker(data, options=["--metrics", "127.0.0.1:0", *options])
+        atexit.register(self.broker.close)  # Also when a measurement fails.
+
+    def start(self) -> float:
+        """Start it; seconds until it serves."""
+        began = time.monotonic()
+        self.broker.start()
+        return time.monotonic() - began
+
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.broker.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def memory_mib(self) -> float:
+        status = Path(f"/proc/{self.broker.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found
+        return int(found[1]) / 1024
+
+    def file_handles(self) -> int:
+        return len(os.listdir(f"/proc/{self.broker.pid}/fd"))
+
+    def store_requests(self) -> int:
+        [said] = [line for line in self.broker.said if "metrics at " in line][-1:]
+        url = said.rpartition(" ")[2]
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return round(sum(map(float, _REQUESTS.findall(answer.read().decode()))))
+
+    def recovery_seconds(self) -> float:
+        """What the broker itself says that reading its write-ahead log took."""
+        [said] = [line for line in self.broker.said if "recovered: " in line][-1:]
+        found = re.search(r"bytes in ([0-9.]+) s", said)
+        assert found
+        return float(found[1])
