@@ -38,7 +38,7 @@ async def test_the_switch_under_constant_writing(tmp_path: Path, refs: bool) -> 
 
         async def follow() -> None:
             async for event in subscription:
-                found.append(event)
+                found.append(event)  # noqa: PERF401, the test looks at it meanwhile
 
         async def keep_writing(number: int) -> None:
             """Until the stream is live, and for some time behind that."""

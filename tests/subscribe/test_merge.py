@@ -69,7 +69,8 @@ def test_an_idle_lane_holds_the_others_for_max_wait() -> None:
     one.state = other.state = State.IDLE
     merge.push(one, a_piece(0, [10]))  # It arrived at time 0.
     assert rows_of(merge.take(WAIT_S - 0.001)) == []
-    assert merge.next_wake() == pytest.approx(WAIT_S)
+    assert merge.next_wake(0) == pytest.approx(WAIT_S)
+    assert merge.next_wake(WAIT_S) is None, "What is over is no reason to wake."
     assert [row[2] for row in rows_of(merge.take(WAIT_S))] == [10]
 
 

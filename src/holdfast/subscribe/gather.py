@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from holdfast.record.arrow import HEADER, TIMESTAMP, binary_array, from_arrow, headers_array
+from holdfast.record.arrow import HEADER, TIMESTAMP, binary_array, headers_array
 from holdfast.record.columns import Binary, Columns, Headers
 from holdfast.subscribe.merge import Pick, Taken
 from holdfast.subscribe.piece import Piece
@@ -177,16 +177,3 @@ def _gathered(sources: _Sources, turns: NDArray[np.int64], *, late: bool) -> lis
             late=late,
         )
     ]
-
-
-def to_piece(batch: Any, numbers: NDArray[np.int32]) -> Piece:
-    """A piece from what came over the wire; `numbers` are ours for the sender's lanes. All rows are late, or none."""
-    return Piece(
-        from_arrow(batch),
-        np.arange(batch.num_rows),
-        numbers[batch.column("lane").to_numpy()],
-        batch.column("order_time").to_numpy(),
-        batch.column("epoch").to_numpy(),
-        batch.column("timestamp_type").to_numpy(),
-        late=bool(batch.column("late")[0].as_py()),
-    )

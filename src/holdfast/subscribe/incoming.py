@@ -10,24 +10,21 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import numpy as np
-import pyarrow as pa
 
 from holdfast.io.objects import Objects
 from holdfast.io.open_objects import open_objects
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.names import PartitionId
 from holdfast.subscribe.errors import ServerGone, StoreOutOfReach
-from holdfast.subscribe.feed import messages
-from holdfast.subscribe.gather import SCHEMA, to_piece
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.messages import positions_of
-from holdfast.subscribe.packing import event_batch
 from holdfast.subscribe.piece import Piece, Position, Range, decode_piece
 from holdfast.subscribe.references import from_segment, to_aborted
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.segment_lane import SegmentLane
 from holdfast.subscribe.segments import SegmentSource
 from holdfast.subscribe.standing import Lane
+from holdfast.subscribe.unpacking import batch_piece, event_piece
 
 if TYPE_CHECKING:
     from holdfast.subscribe.session import Session
@@ -55,7 +52,7 @@ class Incoming:
         self.is_live = False
 
     async def run(self) -> None:
-        async with aclosing(messages(self._address, self._session.asked)) as stream:
+        async with aclosing(self._session.means.connect(self._address, self._session.asked)) as stream:
             async for message in stream:
                 kind = message.WhichOneof("kind")
                 if kind is not None:  # A newer server may say what we do not know.
@@ -130,13 +127,12 @@ class Incoming:
     # Rows
 
     async def _on_event(self, event: wire.Event) -> None:
-        await self._put(event_batch(event, SCHEMA))
+        await self._put(event_piece(event, self._numbers))
 
     async def _on_batch(self, batch: wire.EventBatch) -> None:
-        await self._put(pa.ipc.read_record_batch(pa.py_buffer(batch.arrow), SCHEMA))
+        await self._put(batch_piece(batch, self._numbers))
 
-    async def _put(self, batch: Any) -> None:
-        piece = to_piece(batch, self._numbers)
+    async def _put(self, piece: Piece) -> None:
         assert self._merging is not None
         await self._session.pump.put(self._merging, piece, _PIECES_MAX)
 

@@ -116,12 +116,12 @@ class Merge:
             return late
         return self._take_up_to(self._limit(holding, now), holding)
 
-    def next_wake(self) -> float | None:
-        """When rows that an idle lane holds back may go; None if nothing waits for that."""
+    def next_wake(self, now: float) -> float | None:
+        """When rows that an idle lane holds back may go; None if time alone lets nothing more go."""
         if all(lane.state is not State.IDLE for lane in self.lanes):
             return None
-        arrived = [lane.pieces[0].arrived for lane in self.lanes if lane.pieces]
-        return min(arrived) + self.max_wait_s if arrived else None
+        times = (piece.arrived + self.max_wait_s for lane in self.lanes for piece in lane.pieces if len(piece))
+        return min((time for time in times if time > now), default=None)
 
     def is_done(self) -> bool:
         """All lanes have ended, and all was taken."""
@@ -145,9 +145,15 @@ class Merge:
         ]
 
     def _take_late(self, holding: list[MergeLane]) -> Taken | None:
-        """All that lies below the point, or was sent as late."""
+        """All that lies below the point, or was sent as late.
+
+        A stream of many partitions waits for those that are read from the store: they have the lower offsets.
+        """
         taken = _Taking()
+        storing = any(lane.owner >= 0 and (lane.pieces or lane.state is State.BUSY) for lane in self.lanes)
         for lane in holding:
+            if storing and lane.owner < 0:
+                continue
             while lane.pieces and (piece := lane.pieces[0]).late:
                 taken.begin_run()
                 taken.pick(lane, piece, len(piece))
@@ -164,8 +170,7 @@ class Merge:
         taken = _Taking()
         for lane in holding:
             taken.begin_run()
-            while lane.pieces:
-                piece = lane.pieces[0]
+            while lane.pieces and not (piece := lane.pieces[0]).late:
                 count = self._count(piece, lane.taken, limit, lane.number)
                 whole = lane.taken + count == len(piece)
                 if count or whole:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.arrow import TIMESTAMP
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 
 EVENTS_MAX = 256  # In one message.
@@ -74,23 +73,3 @@ def one_by_one(batch: Any) -> Iterator[bytes]:
     for row in plain.to_pylist():
         headers = [wire.Header(key=each["key"], value=each["value"]) for each in row.pop("headers")]
         yield wire.Message(event=wire.Event(headers=headers, **row)).SerializeToString()
-
-
-def event_batch(event: wire.Event, schema: Any) -> Any:
-    """One event as a record batch, as those that come packed."""
-    import pyarrow as pa
-
-    headers = [{"key": each.key, "value": each.value if each.HasField("value") else None} for each in event.headers]
-    row = {
-        "lane": event.lane,
-        "offset": event.offset,
-        "timestamp": pa.scalar(event.timestamp, TIMESTAMP),
-        "timestamp_type": event.timestamp_type,
-        "order_time": event.order_time,
-        "epoch": event.epoch,
-        "late": event.late,
-        "key": event.key if event.HasField("key") else None,
-        "value": event.value if event.HasField("value") else None,
-        "headers": headers,
-    }
-    return pa.RecordBatch.from_pylist([row], schema=schema)

@@ -63,7 +63,7 @@ class Pump:
                 return taken
             if is_over() or now >= until:
                 return None
-            wake = self.merge.next_wake()
+            wake = self.merge.next_wake(now)
             await self._wait(min(until, wake) - now if wake is not None else until - now)
 
     async def _wait(self, seconds: float) -> None:

@@ -6,7 +6,7 @@ Belongs to one event loop. The subscription makes a new one from its cursor when
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from holdfast.subscribe.incoming import Incoming
 from holdfast.subscribe.merge import Merge, Point, Taken
 from holdfast.subscribe.piece import Position
 from holdfast.subscribe.pump import Pump
+from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
 
@@ -39,6 +40,7 @@ class Means:
     clock: Clock
     max_wait_ms: int
     read_ahead_size: int
+    connect: Callable[[str, Asked], AsyncGenerator[wire.Message, None]]  # A stream of messages from an address.
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from holdfast.subscribe.catalogue import Source
 from holdfast.subscribe.cursor import Cursor
 from holdfast.subscribe.errors import BadRequest, StoreOutOfReach, SubscriptionClosed
 from holdfast.subscribe.events import Event, EventBatch
+from holdfast.subscribe.feed import messages
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.opening import Start
 from holdfast.subscribe.session import Delivery, Means, Session
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 Time: TypeAlias = int | datetime | timedelta  # Milliseconds since 1970, a time, or how long ago.
 NOW = "now"  # As `until`: what is there when the subscription opens.
 
+READ_AHEAD_SIZE = 64 << 20  # Bytes of segments read at once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
 CORRUPT_TRIES = 5  # What looks damaged may have been torn on the way; so often it is not.
 
@@ -79,7 +81,13 @@ def subscribe(
     )
     own = calls or ThreadCalls(8)
     means = Means(
-        addresses=addresses, objects=stores, calls=own, clock=clock, max_wait_ms=max_wait_ms, read_ahead_size=64 << 20
+        addresses=addresses,
+        objects=stores,
+        calls=own,
+        clock=clock,
+        max_wait_ms=max_wait_ms,
+        read_ahead_size=READ_AHEAD_SIZE,
+        connect=messages,
     )
     return Subscription(means, asked, chance or SystemChance(), owns_calls=calls is None)
 
