@@ -13,6 +13,7 @@ from benchmarks.broker.brokers import JARS, Running
 
 _SECONDS_MAX = 180
 _LATENCY = Path(__file__).with_name("latency.py")
+_TRANSACTIONS = Path(__file__).with_name("transactions.py")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,13 @@ def end_to_end(broker: Running, topic: str, size: int, count: int, rate: int) ->
     """From produce to consume at a low fixed rate: p50 and p99."""
     said, _ = _run([sys.executable, str(_LATENCY), "end-to-end", broker.address, topic, *map(str, (size, count, rate))])
     return _figures(said)
+
+
+def transactions(broker: Running, way: str, topic: str, size: int, count: int, producers: int) -> dict[str, float]:
+    """Producers that each commit one record, wait for the answer, and begin again."""
+    numbers = map(str, (size, count, producers))
+    said, cpu = _run([sys.executable, str(_TRANSACTIONS), way, broker.address, topic, *numbers])
+    return {**_figures(said), "client_cpu_seconds": cpu}
 
 
 def _figures(said: str) -> dict[str, float]:

@@ -27,6 +27,7 @@ def workloads(tool: Path | None, scale: float) -> Iterator[Workload]:
         yield from _librdkafka(tool, scale)
     yield from _java(scale)
     yield from _single(scale)
+    yield from _transactions(scale)
 
 
 def _librdkafka(tool: Path, scale: float) -> Iterator[Workload]:
@@ -87,3 +88,13 @@ def _single(scale: float) -> Iterator[Workload]:
         lambda broker: clients.end_to_end(broker, "latency", 100, int(2500 * max(scale, 0.4)), 500),
         0,
     )
+
+
+def _transactions(scale: float) -> Iterator[Workload]:
+    for way, producers, count in (("implicit", 1, 1_000), ("implicit", 16, 6_000), ("explicit", 16, 6_000)):
+        count = int(count * scale)
+
+        def transact(broker: Running, way: str = way, producers: int = producers, count: int = count) -> Measured:
+            return clients.transactions(broker, way, "single", 100, count, producers)
+
+        yield Workload(f"transactions of one record, {way}, {producers} producers", transact, 100 * count / 1e6)

@@ -79,6 +79,11 @@ class TransactionHouse:
         if self.opened.parts.topics.find(TOPIC) is None:
             await self.opened.parts.topics.create(TOPIC, PARTITIONS, {})
 
+    @property
+    def is_dead(self) -> bool:
+        """The power has gone."""
+        return self.disk.crash_at is not None and self.disk.calls >= self.disk.crash_at
+
     async def ask(self, wanted: Request) -> Any:
         return frames.answer(wanted, await self.opened.broker.handle(wanted))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.log.world import HOME, World, fill, from_producer, in_loop, marker, turns
 
+from holdfast.log.errors import SequenceGap, TransactionMismatch
 from holdfast.segment.info import Aborted
 
 
@@ -54,3 +56,20 @@ async def test_aborted_transactions_are_told_wherever_their_marker_is() -> None:
         logs = await world.reopen(power_cut=True)
         partition = await logs.partition(HOME)
     assert len(partition.manifest.segments) == 5
+
+
+@in_loop
+async def test_a_transaction_is_open_in_its_own_epoch_only() -> None:
+    """K4: from the first batch to the marker; a batch of another epoch, or of no transaction, is kept out of it."""
+    partition = await (await World().open()).partition(HOME)
+    assert not partition.producers.is_open(7, 1)
+    await partition.append(from_producer(0, b"a", epoch=1, transactional=True))
+    assert [partition.producers.is_open(7, epoch) for epoch in (0, 1, 2)] == [False, True, False]
+    for strange in (from_producer(1, b"b", epoch=1), from_producer(0, b"c", epoch=2, transactional=True)):
+        with pytest.raises(TransactionMismatch):
+            await partition.append(strange)
+    partition.append_marker(marker(epoch=2))
+    assert [partition.producers.is_open(7, epoch) for epoch in (1, 2)] == [False, False]
+    with pytest.raises(SequenceGap):
+        await partition.append(from_producer(1, b"d", epoch=2, transactional=True))
+    await partition.append(from_producer(0, b"d", epoch=2, transactional=True))

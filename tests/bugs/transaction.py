@@ -1,0 +1,120 @@
+"""Known bugs of transactions."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+FENCING = "tests/broker/test_transaction_fencing.py"
+OFFSETS = "tests/broker/test_transaction_offsets.py"
+ERRORS = "tests/broker/test_transaction_errors.py"
+END = "tests/coordinator/test_transaction_end.py"
+
+
+def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
+    return Bug(name, (Edit(file, old, new),), tests)
+
+
+BUGS = [
+    bug(
+        "markers come before the decision",
+        "coordinator/transaction_hosted.py",
+        "        self.move(prepared)\n        self.complete()\n",
+        "        before, self.value = self.value, prepared\n        self.complete()\n        self.value = before\n"
+        "        self.move(prepared)\n",
+        END,
+    ),
+    bug(
+        "a prepared transaction is not carried out after a crash",
+        "coordinator/transactions.py",
+        "        for hosted in prepared:\n            hosted.complete()\n",
+        "",
+        END,
+    ),
+    bug(
+        "an end is answered before it is durable",
+        "coordinator/transactions.py",
+        "        after = hosted.value.producer\n        await hosted.durable()\n",
+        "        after = hosted.value.producer\n",
+        END,
+    ),
+    bug(
+        "a batch is let in without asking the coordinator",
+        "broker/api/produce.py",
+        "            if header.is_transactional and not partition.producers.is_open(",
+        "            if False and not partition.producers.is_open(",
+        FENCING,
+    ),
+    bug(
+        "an open transaction in another epoch is as good as one's own",
+        "log/producers.py",
+        "        return state is not None and state.epoch == epoch and state.transaction_start is not None\n",
+        "        return state is not None and state.transaction_start is not None\n",
+        "tests/log/test_transactions.py",
+    ),
+    bug(
+        "each transaction has the same epoch",
+        "coordinator/transaction_rules.py",
+        "    if before.epoch < EPOCH_LAST:\n        return replace(prepared, epoch=before.epoch + 1)\n",
+        "    if before.epoch < EPOCH_LAST:\n        return prepared\n",
+        FENCING,
+    ),
+    bug(
+        "a timeout looks like the producer's own end",
+        "coordinator/transaction.py",
+        "FENCE_STEP = 2",
+        "FENCE_STEP = 1",
+        FENCING,
+    ),
+    bug(
+        "an end of the last transaction ends this one",
+        "coordinator/transaction_rules.py",
+        "    if not (before.state.is_prepared or before.state.is_complete):\n        return False\n",
+        "",
+        FENCING,
+    ),
+    bug(
+        "any sequence begins an epoch",
+        "log/producers.py",
+        "            if header.base_sequence != 0:\n"
+        "                raise SequenceGap(header.producer_id, 0, header.base_sequence)\n"
+        "            return\n        expected",
+        "            return\n        expected",
+        f"{FENCING}::test_a_gap_at_the_beginning_of_an_epoch",
+    ),
+    bug(
+        "a marker into a topic made again",
+        "broker/markers.py",
+        "            if state is not None and state.transaction_start is not None:\n",
+        "            if True:\n",
+        f"{ERRORS}::test_a_topic_that_is_deleted_under_a_transaction",
+    ),
+    bug(
+        "undecided offsets are lost in a restart",
+        "coordinator/shard.py",
+        "        table = OffsetTable() if offsets is None else offsets",
+        "        table = offsets or OffsetTable()",
+        "tests/broker/test_transaction_operators.py::test_a_kill_leaves_an_open_transaction_open",
+    ),
+    bug(
+        "offsets of an aborted transaction count",
+        "coordinator/transaction_offsets.py",
+        "        commit = marker.kind == MarkerKind.COMMIT\n",
+        "        commit = True\n",
+        OFFSETS,
+    ),
+    bug(
+        "offsets count before their transaction's end is durable",
+        "coordinator/transaction_offsets.py",
+        "    durable.add_done_callback(decide)\n",
+        "    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()\n    done.set_result(None)\n"
+        "    decide(done)\n",
+        END,
+    ),
+    bug(
+        "what was open is not timed out after a restart",
+        "coordinator/transactions.py",
+        "            if hosted.value.state is TransactionState.ONGOING:\n                hosted.set_timer()\n",
+        "            pass\n",
+        "tests/broker/test_transaction_operators.py::test_a_kill_leaves_an_open_transaction_open",
+    ),
+]

@@ -1,0 +1,91 @@
+"""The end of a transaction: one go, one fsync, and nothing of it is seen before."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, TransactionHouse
+from tests.log.world import from_producer, in_loop
+
+from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.transaction import Producer, TransactionState
+from holdfast.coordinator.transactions import IMPLICIT
+from holdfast.log.errors import LogsStopped
+
+AT = TopicPartition(TOPIC, 0)
+SEEDS = 40
+
+
+async def begun(house: TransactionHouse, transactional_id: str = "x") -> Producer:
+    """A producer whose transaction has a record in each partition, and an offset; all of it is durable."""
+    parts = house.opened.parts
+    producer = await parts.transactions.initialize(transactional_id, TIMEOUT_MS)
+    for number, partition in enumerate(house.partitions()):
+        place = TopicPartition(TOPIC, number)
+        parts.transactions.enlist(transactional_id, producer, place, implicit=True)
+        await partition.append(
+            from_producer(0, b"v", number=producer.producer_id, epoch=producer.epoch, transactional=True)
+        )
+    offsets = TopicPartition(OFFSETS_TOPIC, 0)
+    await parts.groups.commit_in_transaction(
+        GROUP,
+        Caller(),
+        producer,
+        {AT: OffsetToCommit(0)},
+        enlist=lambda: parts.transactions.enlist(transactional_id, producer, offsets, implicit=True),
+    )
+    return producer
+
+
+def shown(house: TransactionHouse) -> list[int]:
+    """How far committed readers get in each partition."""
+    return [partition.last_stable for partition in house.partitions()]
+
+
+@in_loop
+async def test_an_end_takes_one_fsync_and_is_not_seen_before() -> None:
+    """K4, A2: while the fsync runs, neither records nor offsets count; after it, all of them do."""
+    house = TransactionHouse(1)
+    await house.open()
+    producer = await begun(house)
+    seen: list[tuple[list[int], bool]] = []
+    table = house.opened.parts.groups._shards[0].groups[GROUP].offsets
+    house.disk.during_sync = lambda: seen.append((shown(house), table.is_undecided(AT)))
+    await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    assert seen == [([0] * PARTITIONS, True)], "One fsync, and nothing is seen while it runs."
+    assert shown(house) == [2] * PARTITIONS
+    assert (table.is_undecided(AT), await house.committed_offset()) == (False, 0)
+
+
+@in_loop
+async def test_a_power_cut_in_the_middle_of_an_end() -> None:
+    """K4, A8: whatever is left of the round, the transaction is open everywhere, or committed everywhere."""
+    found: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        house = TransactionHouse(seed)
+        await house.open()
+        producer = await begun(house)
+        house.disk.crash_at = house.disk.calls + 1  # The round is written, and its sync does not come.
+        with pytest.raises(LogsStopped):
+            await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+        house.disk.power_cut()
+        await house.open()
+        found[await outcome(house)] += 1
+    assert set(found) == {"open", "carried out at the start", "complete"}, found
+
+
+async def outcome(house: TransactionHouse) -> str:
+    """What became of the transaction: it must be the same in all partitions, and in the group's offsets."""
+    log, visible = await house.read()
+    offset = await house.committed_offset()
+    assert len(log) == PARTITIONS
+    state = house.opened.parts.transactions.describe("x").state
+    if state is TransactionState.ONGOING:
+        assert (visible, offset) == (set(), None)
+        return "open"
+    assert (state, visible, offset) == (TransactionState.COMPLETE_COMMIT, log, 0)
+    internal = house.opened.parts.topics.get(TRANSACTIONS_TOPIC).partition(0)
+    newest = list(internal.tail)[-1]
+    return "carried out at the start" if newest.epoch == internal.epochs.current else "complete"
