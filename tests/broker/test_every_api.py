@@ -101,6 +101,17 @@ def content(key: Key, version: int, topic_id: Any) -> dict[str, Any]:
         },
         Key.DESCRIBE_TRANSACTIONS: {"transactional_ids": ["absent"]},
         Key.LIST_TRANSACTIONS: {"state_filters": ["Ongoing", "Odd"], "producer_id_filters": [7], "duration_filter": 1},
+        Key.CONSUMER_GROUP_HEARTBEAT: {
+            "group_id": "every-beaten",
+            "member_id": "m",
+            "rebalance_timeout_ms": 1000,
+            "subscribed_topic_names": [TOPIC],
+            "topic_partitions": [],
+        },
+        Key.CONSUMER_GROUP_DESCRIBE: {
+            "group_ids": ["every-beaten", "absent"],
+            "include_authorized_operations": True,
+        },
         Key.OFFSET_FOR_LEADER_EPOCH: {
             "topics": [{"topic": TOPIC, "partitions": [{"partition": 0, "leader_epoch": 1}]}]
         },
@@ -169,6 +180,7 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
     Key.LEAVE_GROUP: {ErrorCode.none, ErrorCode.unknown_member_id},
     Key.SYNC_GROUP: {ErrorCode.unknown_member_id, ErrorCode.inconsistent_group_protocol},
     Key.DESCRIBE_GROUPS: {ErrorCode.none, ErrorCode.group_id_not_found},
+    Key.CONSUMER_GROUP_DESCRIBE: {ErrorCode.none, ErrorCode.group_id_not_found},
     Key.DELETE_TOPICS: {ErrorCode.unknown_topic_or_partition},
     Key.ADD_PARTITIONS_TO_TXN: {ErrorCode.none, ErrorCode.invalid_producer_id_mapping},
     Key.ADD_OFFSETS_TO_TXN: {ErrorCode.invalid_producer_id_mapping},

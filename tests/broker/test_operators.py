@@ -158,7 +158,7 @@ def test_levels_of_features_come_with_the_release(wire: Wire) -> None:
     rows = [
         {"feature": "transaction.version", "max_version_level": 2},
         {"feature": "transaction.version.2", "max_version_level": 1},
-        {"feature": "group.version", "max_version_level": 1},
+        {"feature": "group.version", "max_version_level": 0},
     ]
     each = wire.ask(Key.UPDATE_FEATURES, 1, feature_updates=rows)
     assert [found.error_code for found in each.results] == [0, 95, 95]
