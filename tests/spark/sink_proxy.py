@@ -48,10 +48,14 @@ class KafkaProxy:
         while True:
             try:
                 client, _ = self._server.accept()
-                broker = socket.create_connection(self._target, 20)
-                broker.settimeout(None)
             except OSError:
                 return
+            try:
+                broker = socket.create_connection(self._target, 20)
+            except OSError:
+                client.close()  # It is away; it may come back.
+                continue
+            broker.settimeout(None)
             asked: dict[int, int] = {}
             for source, target, is_answer in ((client, broker, False), (broker, client, True)):
                 threading.Thread(target=self._pass, args=(source, target, asked, is_answer), daemon=True).start()
