@@ -152,6 +152,13 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         elif isinstance(consumer, NewConsumer | ClassicConsumer):
             self.go(consumer.leave(self.house.coordinator), count)
 
+    @rule(count=TURNS)
+    def all_new_consumers_leave(self, count: int) -> None:
+        """Those of the classic protocol may be left, and the group moves back."""
+        for consumer in self.live:
+            if isinstance(consumer, NewConsumer) and not consumer.busy:
+                self.go(consumer.leave(self.house.coordinator), count)
+
     def pick(self, number: int) -> Consumer:
         live = self.live
         return live[number % len(live)]

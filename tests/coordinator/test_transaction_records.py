@@ -34,6 +34,7 @@ transactions = st.builds(
     next_producer_id=ids,
     next_epoch=st.integers(-1, 1),
     client_version=st.integers(0, 2),
+    last_epoch=st.just(-1),
 )
 
 

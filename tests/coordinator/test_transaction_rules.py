@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from holdfast.coordinator import transaction_rules as rules
@@ -124,4 +122,4 @@ def test_a_partition_that_was_added_already_changes_nothing() -> None:
     with pytest.raises(NotInTransaction):
         rules.verify(before, before.producer, AT._replace(partition=1))
     with pytest.raises(NotInTransaction):
-        rules.verify(replace(before, state=TransactionState.COMPLETE_COMMIT), before.producer, AT)
+        rules.verify(before._replace(state=TransactionState.COMPLETE_COMMIT), before.producer, AT)

@@ -60,7 +60,7 @@ class Writer:
         queue, self._queue = self._queue, []
         log = self._log
         try:
-            parts = self._parts([record for each in queue for record in each.records])
+            parts = self._parts([each.records for each in queue])
             places = [log.append_one(*each) for part in parts for each in log.check_batches(build(part))]
         except HoldfastError as failure:
             _tell(queue, 0, failure)
@@ -74,17 +74,22 @@ class Writer:
 
         wait.add_done_callback(tell)
 
-    def _parts(self, records: Sequence[Record]) -> Iterator[list[Record]]:
-        """As few batches as are allowed by their size."""
+    def _parts(self, units: Sequence[Sequence[Record]]) -> Iterator[list[Record]]:
+        """Batches as large as is allowed. What was handed in together is in one batch, if one can hold it: so a crash
+        leaves all of it, or nothing."""
         part: list[Record] = []
         left = self.record_size_max
-        for record in records:
-            size = _size(record) + _RECORD_OVERHEAD
-            if part and size > left:
+        for unit in units:
+            sizes = [_size(record) + _RECORD_OVERHEAD for record in unit]
+            if part and sum(sizes) > left:
                 yield part
                 part, left = [], self.record_size_max
-            part.append(record)
-            left -= size
+            for record, size in zip(unit, sizes, strict=True):
+                if part and size > left:
+                    yield part
+                    part, left = [], self.record_size_max
+                part.append(record)
+                left -= size
         yield part
 
     async def drain(self) -> None:
