@@ -15,7 +15,7 @@ from kafka.protocol.consumer import FetchResponse as KafkaFetchResponse
 from kafka.protocol.producer import ProduceRequest as KafkaProduceRequest
 from kafka.protocol.producer import ProduceResponse as KafkaProduceResponse
 
-from holdfast.protocol import decoder, fetch, fetch_response, header, messages, produce, produce_response
+from holdfast.protocol import classes, decoder, fetch, fetch_response, header, messages, produce, produce_response
 from holdfast.protocol.api import Key
 
 ROUNDS = 80
@@ -152,7 +152,7 @@ def other_cases() -> list[Case]:
     ]
     cases: list[Case] = []
     for key, version, message in samples:
-        of = messages.request_class(key)
+        of = classes.load_request(key)
         body = memoryview(bytes(messages.encode_request(key, version, message)[0]))
         ours = lambda of=of, version=version, body=body: decoder.decode(of, version, body)  # noqa: E731
         theirs = lambda of=of, version=version, body=body: of.decode(body, version=version)  # noqa: E731

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kio.index import load_request_schema
 
-from holdfast.protocol import api, messages
+from holdfast.protocol import api, classes, messages
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 
@@ -37,7 +37,7 @@ def test_ranges_are_those_of_kafka() -> None:
 @pytest.mark.parametrize("row", APIS.values(), ids=lambda row: row.name)
 def test_every_row_has_its_messages(row: api.Api) -> None:
     """K1: the table says the same as the schemas: number, range and from where on versions are flexible."""
-    for message_class in (messages.request_class(row.key), messages.response_class(row.key)):
+    for message_class in (classes.load_request(row.key), classes.load_response(row.key)):
         assert row.key == message_class.API_KEY
         oldest, newest = message_class.valid_versions
         assert row.min_version >= oldest

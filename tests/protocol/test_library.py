@@ -19,13 +19,34 @@ def test_a_broker_loads_no_clients_and_nothing_else_that_it_does_not_need_to_sta
     loaded = set(run("import sys, holdfast.broker.running, holdfast.cli.serve; print(*sys.modules)").split())
     assert "kafka.protocol.api_message" in loaded
     assert loaded.isdisjoint(HEAVY)
+    assert "kafka.protocol.admin" not in loaded, "classes are made when they are used"
+
+
+def test_a_class_and_its_parts_are_made_when_they_are_used() -> None:
+    code = """
+import sys
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import encode_response, response_class
+Answer = response_class(Key.LIST_PARTITION_REASSIGNMENTS)
+Topic = Answer.OngoingTopicReassignment
+Partition = Topic.OngoingPartitionReassignment
+assert "kafka.protocol.admin" not in sys.modules
+answer = Answer(topics=[Topic(name="orders", partitions=[Partition(partition_index=3)])])
+sent = b"".join(encode_response(Key.LIST_PARTITION_REASSIGNMENTS, 0, answer))
+print(b"orders" in sent, "kafka.protocol.admin" in sys.modules)
+try:
+    Answer.NoSuchPart()
+except AttributeError:
+    print("refused")
+"""
+    assert run(code).split() == ["True", "True", "refused"]
 
 
 def test_the_clients_can_be_imported_behind_the_messages() -> None:
     code = """
 import holdfast.protocol.classes
 from holdfast.protocol.api import Key
-mine = holdfast.protocol.classes.response_class(Key.FETCH)
+mine = holdfast.protocol.classes.load_response(Key.FETCH)
 import kafka
 from kafka import KafkaProducer, protocol
 from kafka.protocol.consumer import FetchResponse
@@ -40,7 +61,7 @@ def test_the_clients_can_be_imported_before_the_messages() -> None:
 from kafka import KafkaConsumer
 import holdfast.protocol.classes
 from holdfast.protocol.api import Key
-print(holdfast.protocol.classes.request_class(Key.METADATA).__module__)
+print(holdfast.protocol.classes.load_request(Key.METADATA).__module__)
 """
     assert run(code).strip() == "kafka.protocol.metadata.metadata"
 

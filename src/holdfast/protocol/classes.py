@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from holdfast.protocol import library
 from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.lazy import LazyClass
 
 library.put_into_place()  # Before the first of its modules is imported.
 _ApiMessage = import_module("kafka.protocol.api_message").ApiMessage
@@ -38,12 +39,26 @@ _OURS: dict[str, Any] = {
 
 
 @cache
-def request_class(key: Key) -> Any:
+def request_class(key: Key) -> LazyClass:
+    """A request's class, which is made when it is first used."""
+    return LazyClass(lambda: load_request(key))
+
+
+@cache
+def response_class(key: Key) -> LazyClass:
+    """A response's class, which is made when it is first used."""
+    return LazyClass(lambda: load_response(key))
+
+
+@cache
+def load_request(key: Key) -> Any:
+    """A request's class itself."""
     return _class(f"{APIS[key].name}Request")
 
 
 @cache
-def response_class(key: Key) -> Any:
+def load_response(key: Key) -> Any:
+    """A response's class itself."""
     return _class(f"{APIS[key].name}Response")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from holdfast.protocol import classes, decoder
 from holdfast.protocol.api import APIS, Key
-from holdfast.protocol.classes import Message, request_class, response_class
+from holdfast.protocol.classes import Message, load_request, load_response, request_class, response_class
 from holdfast.types import Buffer
 
 __all__ = [
@@ -27,18 +27,18 @@ __all__ = [
 def decode_request(key: Key, version: int, body: memoryview) -> Message:
     """Read a request; raises Malformed for bytes that are none, UnsupportedVersion for a version that is not served."""
     APIS[key].check(version)
-    return decoder.decode(request_class(key), version, body)
+    return decoder.decode(load_request(key), version, body)
 
 
 def encode_response(key: Key, version: int, response: Message) -> list[Buffer]:
     """The answer in a version, without a header."""
-    _check(key, version, response, response_class(key))
+    _check(key, version, response, load_response(key))
     return [classes.encode(response, version)]
 
 
 def encode_request(key: Key, version: int, request: Message) -> list[Buffer]:
     """For clients: a request in a version, without a header."""
-    _check(key, version, request, request_class(key))
+    _check(key, version, request, load_request(key))
     return [classes.encode(request, version)]
 
 
@@ -47,7 +47,7 @@ def decode_response(key: Key, version: int, body: memoryview) -> Message:
     APIS[key].check(version)
     if key == Key.API_VERSIONS and bytes(body[:2]) not in (b"\x00\x00", b""):
         version = 0
-    return decoder.decode(response_class(key), version, body)
+    return decoder.decode(load_response(key), version, body)
 
 
 def _check(key: Key, version: int, message: Message, expected: type) -> None:
