@@ -66,8 +66,12 @@ class ServerStream:
     async def _open(self) -> None:
         site, asked = self._site, self._asked
         found = resolve(site.catalogue, asked.sources)
-        starts = {number: await asked.start.of(each, site.cluster_id) for number, each in enumerate(found)}
+        asked_for = [await asked.start.of(each, site.cluster_id) for each in found]
+        starts = {number: _still_there(each, asked_for[number]) for number, each in enumerate(found)}
         await self._send(messages.opened(site.cluster_id, site.store_url, found, starts, site.settings.heartbeat_ms))
+        for number, start in starts.items():
+            if start.offset > asked_for[number].offset:
+                await self._send(messages.skipped(number, asked_for[number].offset, start.offset))
         share = site.settings.read_ahead_size // (2 * len(found))
         read_size = max(READ_SIZE_MIN, min(READ_SIZE_MAX, share))
         self._reading = Reading(
@@ -238,3 +242,8 @@ class ServerStream:
         await self._send(messages.added(new, {lane.number: lane.start for lane in lanes}))
         for lane in lanes:
             self._crew.start(self._reading.follow(lane))
+
+
+def _still_there(found: Found, position: Position) -> Position:
+    """The position, or log start if retention has overtaken it."""
+    return position._replace(offset=max(position.offset, found.log.marks.log_start))
