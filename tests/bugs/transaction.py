@@ -54,7 +54,7 @@ BUGS = [
     bug(
         "each transaction has the same epoch",
         "coordinator/transaction_rules.py",
-        "    if before.epoch < EPOCH_LAST:\n        return replace(prepared, epoch=before.epoch + 1)\n",
+        "    if before.epoch < EPOCH_LAST:\n        return prepared._replace(epoch=before.epoch + 1)\n",
         "    if before.epoch < EPOCH_LAST:\n        return prepared\n",
         FENCING,
     ),

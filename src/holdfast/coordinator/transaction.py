@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -54,9 +53,8 @@ class Producer(NamedTuple):
     epoch: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
-    """One transactional id."""
+class Transaction(NamedTuple):
+    """One transactional id. A tuple, since every step makes a new one, and each transaction takes four."""
 
     transactional_id: str
     producer_id: int

@@ -21,7 +21,9 @@ from holdfast.coordinator.transaction import NO_TIME, Transaction, TransactionSt
 from holdfast.coordinator.transaction_records import forgotten_record, transaction_record
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
+from holdfast.record.batch import read_header
 from holdfast.record.build import build
+from holdfast.record.errors import TooLarge
 from holdfast.record.marker import Marker, MarkerKind
 from holdfast.record.records import Record
 
@@ -81,8 +83,10 @@ class HostedTransaction:
             self.set_timer()
 
     def _append(self, record: Record) -> None:
-        [(header, batch)] = self._log.check_batches(build([record]))
-        self.end_offset = self._log.append_one(header, batch).end_offset
+        batch = memoryview(build([record]))
+        if len(batch) > self._log.settings.batch_size_max:
+            raise TooLarge(len(batch), self._log.settings.batch_size_max)
+        self.end_offset = self._log.append_one(read_header(batch), batch).end_offset
 
     def carry_out(self, prepared: Transaction) -> None:
         """Prepare an end, put it into all partitions, and complete it: in this order, and in one go."""

@@ -13,7 +13,6 @@ What holds, call by call:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from holdfast.coordinator.requests import TopicPartition
 from holdfast.coordinator.transaction import (
@@ -48,8 +47,7 @@ def initialize(
     if before.state.is_prepared:
         raise TransactionEnding(before.transactional_id, before.state)
     check_expected(before, expected)
-    fresh = replace(
-        before,
+    fresh = before._replace(
         timeout_ms=timeout_ms,
         state=TransactionState.EMPTY,
         partitions=frozenset(),
@@ -58,10 +56,10 @@ def initialize(
         last_epoch=NO_EPOCH if expected is None else before.epoch,
     )
     if expected is not None and before.epoch not in (NO_EPOCH, expected.epoch):
-        return replace(fresh, epoch=before.epoch, last_epoch=before.last_epoch)  # It asks again: the answer was lost.
+        return fresh._replace(epoch=before.epoch, last_epoch=before.last_epoch)  # It asks again: the answer was lost.
     if before.is_exhausted:
-        return replace(fresh, producer_id=spare_id, epoch=0, previous_producer_id=before.producer_id)
-    return replace(fresh, epoch=before.epoch + 1)
+        return fresh._replace(producer_id=spare_id, epoch=0, previous_producer_id=before.producer_id)
+    return fresh._replace(epoch=before.epoch + 1)
 
 
 def take_over(
@@ -69,7 +67,7 @@ def take_over(
 ) -> Transaction:
     """The same, behind a transaction that was open when the producer came, and was aborted for it."""
     after = initialize(before, None, timeout_ms, spare_id, now_ms)
-    return after if expected is None else replace(after, last_epoch=expected.epoch)
+    return after if expected is None else after._replace(last_epoch=expected.epoch)
 
 
 def check_expected(before: Transaction, expected: Producer | None) -> None:
@@ -109,9 +107,8 @@ def add(
         together = before.partitions.union(partitions)
         if len(together) == len(before.partitions):
             return before
-        return replace(before, partitions=together, changed_at_ms=now_ms, client_version=client_version)
-    return replace(
-        before,
+        return before._replace(partitions=together, changed_at_ms=now_ms, client_version=client_version)
+    return before._replace(
         state=TransactionState.ONGOING,
         partitions=frozenset(partitions),
         started_at_ms=now_ms,
@@ -151,7 +148,7 @@ def end(
     if each_its_own and not repeats and not commit and state.is_idle:
         # Nothing came of it, as far as we know. What was sent and is still on its way must not be the first of the
         # next one: so this one has an end, too.
-        started = replace(before, started_at_ms=now_ms, partitions=frozenset())
+        started = before._replace(started_at_ms=now_ms, partitions=frozenset())
         return _prepare(started, commit=False, client_version=client_version, spare_id=spare_id, now_ms=now_ms)
     raise TransactionStateInvalid(before.transactional_id, state, "commit" if commit else "abort")
 
@@ -169,16 +166,15 @@ def _repeats_end(before: Transaction, producer: Producer) -> bool:
 def fence(before: Transaction, spare_id: int, now_ms: int) -> Transaction:
     """An open transaction is aborted over its producer's head: prepared, in an epoch that shuts the producer out."""
     epoch = before.epoch + FENCE_STEP
-    prepared = replace(before, state=TransactionState.PREPARE_ABORT, changed_at_ms=now_ms, last_epoch=NO_EPOCH)
+    prepared = before._replace(state=TransactionState.PREPARE_ABORT, changed_at_ms=now_ms, last_epoch=NO_EPOCH)
     if epoch <= EPOCH_MAX:
-        return replace(prepared, epoch=epoch)
+        return prepared._replace(epoch=epoch)
     # The next producer begins in epoch 1, since 0 is where one that has ended its own transaction would go on.
-    return replace(prepared, epoch=EPOCH_MAX, next_producer_id=spare_id, next_epoch=1)
+    return prepared._replace(epoch=EPOCH_MAX, next_producer_id=spare_id, next_epoch=1)
 
 
 def _prepare(before: Transaction, *, commit: bool, client_version: int, spare_id: int, now_ms: int) -> Transaction:
-    prepared = replace(
-        before,
+    prepared = before._replace(
         state=_prepared(commit=commit),
         changed_at_ms=now_ms,
         client_version=client_version,
@@ -187,23 +183,21 @@ def _prepare(before: Transaction, *, commit: bool, client_version: int, spare_id
     if client_version < EPOCH_EACH_FROM:
         return prepared
     if before.epoch < EPOCH_LAST:
-        return replace(prepared, epoch=before.epoch + 1)
-    return replace(prepared, epoch=EPOCH_MAX, next_producer_id=spare_id, next_epoch=0)
+        return prepared._replace(epoch=before.epoch + 1)
+    return prepared._replace(epoch=EPOCH_MAX, next_producer_id=spare_id, next_epoch=0)
 
 
 def complete(before: Transaction, now_ms: int) -> Transaction:
     """A prepared transaction has been carried out in all its partitions."""
     assert before.state.is_prepared
-    done = replace(
-        before,
+    done = before._replace(
         state=_complete(commit=before.state is TransactionState.PREPARE_COMMIT),
         partitions=frozenset(),
         changed_at_ms=now_ms,
     )
     if before.next_producer_id == NO_ID:
         return done
-    return replace(
-        done,
+    return done._replace(
         producer_id=before.next_producer_id,
         epoch=max(before.next_epoch, 0),
         previous_producer_id=before.producer_id,
