@@ -121,6 +121,7 @@ def command(world: World, topic: str) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # Spark starts several times, and the machine may be busy.
 def test_killed_in_the_middle_and_run_again(world: World) -> None:
     """P4: killed with one transaction committed and one open: the next run writes the rest, and nothing twice."""
     topic = world.make("killed")

@@ -226,8 +226,9 @@ def test_a_bad_row_is_told_and_nothing_is_staged(
     """P3: rows that cannot be written fail their task with a clear error."""
     rows = pa.RecordBatch.from_pydict({"value": [b"a", b"b"], **bad})
     options = {} if "topic" in bad else {"topic": topic}
-    with pytest.raises(failure):
+    with pytest.raises(failure) as told:
         stage(client, objects, job, rows, codec=0, **options)
+    assert not isinstance(told.value, NoSuchPartition) or f"of topic {topic}, which has 3" in str(told.value)
     assert list(objects.list("staging/")) == []
 
 

@@ -46,6 +46,7 @@ def run_driver(folder: Path, address: str, proxy: KafkaProxy, stop_at: Passing |
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # Spark starts several times, and the machine may be busy.
 def test_a_driver_killed_at_any_moment(tmp_path: Path, proxy: tuple[KafkaProxy, str]) -> None:
     """P3: killed between staging and commit, inside the commit, and after it: run again, the result is exact."""
     between, address = proxy

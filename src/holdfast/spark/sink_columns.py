@@ -100,14 +100,15 @@ class Chooser:
         bases = np.concatenate(([0], np.cumsum(counts)))[:-1].astype(np.int64)
         partitions = self._by_key(columns, counts[codes])
         if "partition" in batch.schema.names:
-            _overrule(partitions, batch.column("partition"))
+            named, given = _named(batch.column("partition"))
+            wrong = np.flatnonzero(named & ((given < 0) | (given >= counts[codes])))
+            if len(wrong):
+                target = targets[int(codes[wrong[0]])]
+                raise NoSuchPartition(target.topic, int(given[wrong[0]]), target.partitions)
+            partitions[named] = given[named]  # What a row says goes before what its key says.
         free = np.flatnonzero(partitions < 0)
         if len(free):
             partitions[free] = self._turns(row_sizes(columns)[free]) % counts[codes[free]]
-        wrong = np.flatnonzero(partitions >= counts[codes])
-        if len(wrong):
-            target = targets[int(codes[wrong[0]])]
-            raise NoSuchPartition(target.topic, int(partitions[wrong[0]]), target.partitions)
         return Places(bases[codes] + partitions, targets, bases)
 
     def _targets(self, batch: pa.RecordBatch) -> tuple[list[Target], Numbers]:
@@ -131,11 +132,7 @@ class Chooser:
         return turns
 
 
-def _overrule(partitions: Numbers, given: Any) -> None:
-    """A partition that a row names goes before the one its key says."""
-    named = given.is_valid().to_numpy(zero_copy_only=False)
-    values = given.fill_null(0).to_numpy().astype(np.int64)
-    negative = values[named & (values < 0)]
-    if len(negative):
-        raise NoSuchPartition("of the row", int(negative[0]), 0)
-    partitions[named] = values[named]
+def _named(partitions: Any) -> tuple[Any, Numbers]:
+    """Which rows name a partition, and which."""
+    named = partitions.is_valid().to_numpy(zero_copy_only=False)
+    return named, partitions.fill_null(0).to_numpy().astype(np.int64)
