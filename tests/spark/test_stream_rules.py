@@ -127,7 +127,7 @@ def test_available_now_ends_where_it_began(cluster: StoredCluster, partition: St
     fill(cluster.grow("t", 2)[0], 5)
     begun = reader.initialOffset()
     latest = reader.latestOffset(begun, reader.getDefaultReadLimit())
-    assert latest["t"]["partitions"] == {"0": {"offset": 10, "epoch": 1}, "1": {"offset": 0, "epoch": -1}}
+    assert latest["t"]["partitions"] == {"0": {"offset": 10, "epoch": 1}, "1": {"offset": 0, "epoch": 1}}
     assert reader.latestOffset(latest, reader.getDefaultReadLimit()) == latest
     assert stream.run() == rows(0, 20) + rows(0, 5)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
-from holdfast.client import fetching, groups, offsets, producing, topics, transactions
+from holdfast.client import epochs, fetching, groups, offsets, producing, topics, transactions
 from holdfast.client.fetching import Fetched
 from holdfast.client.groups import Committed, ListedGroup
 from holdfast.client.nodes import Nodes
@@ -88,6 +88,10 @@ class Client:
         """For each partition: EARLIEST, LATEST, or the first record from a time (ms) on. `committed` ends at the
         last stable offset."""
         return self._try(lambda: offsets.list_offsets(self._nodes, wanted, committed=committed))
+
+    def ends_of_epochs(self, wanted: Mapping[Pair, int]) -> dict[TopicPartition, int]:
+        """For each partition where a leader epoch ends, or the log does; -1 where the epoch is not known."""
+        return self._try(lambda: epochs.ends_of_epochs(self._nodes, wanted))
 
     def fetch(
         self,

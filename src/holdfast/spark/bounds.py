@@ -14,9 +14,21 @@ from holdfast.spark.catalog import TopicPartition
 LATEST_NUMBER: Final = -1  # What stands for the words in JSON.
 EARLIEST_NUMBER: Final = -2
 
-_UNITS_MS: Final = {"millisecond": 1, "ms": 1, "second": 1000, "s": 1000, "minute": 60_000, "min": 60_000, "m": 60_000}
-_UNITS_MS_LONG: Final = {"hour": 3_600_000, "h": 3_600_000, "day": 86_400_000, "d": 86_400_000, "week": 604_800_000}
-_AGO = re.compile(r"-\s*(\d+)\s*([a-z]+?)s?", re.IGNORECASE)
+_UNITS_MS: Final = {
+    "ms": 1,
+    "millisecond": 1,
+    "s": 1000,
+    "second": 1000,
+    "m": 60_000,
+    "min": 60_000,
+    "minute": 60_000,
+    "h": 3_600_000,
+    "hour": 3_600_000,
+    "d": 86_400_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+}
+_AGO = re.compile(r"-\s*(\d+)\s*([a-z]+)", re.IGNORECASE)
 
 
 class BadOption(Rejected):
@@ -85,7 +97,8 @@ def parse_time(name: str, text: str, *, lenient: bool) -> Bound:
         return Since(int(word), lenient=lenient)
     ago = _AGO.fullmatch(word)
     if ago:
-        unit = (_UNITS_MS | _UNITS_MS_LONG).get(ago[2].lower())
+        word = ago[2].lower()
+        unit = _UNITS_MS.get(word) or _UNITS_MS.get(word.removesuffix("s"))
         if unit is not None:
             return Ago(int(ago[1]) * unit)
     try:

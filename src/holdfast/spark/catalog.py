@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from holdfast.client.partition import TopicPartition as TopicPartition
 from holdfast.cluster.metadata import Topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
@@ -27,16 +28,6 @@ THREADS = 16
 
 Chosen = Callable[[Topic], bool]
 Loaded = tuple[Manifest, Steps]
-
-
-class TopicPartition(NamedTuple):
-    """A partition as people name it."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
 
 
 class Range(NamedTuple):

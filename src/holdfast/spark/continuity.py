@@ -16,7 +16,9 @@ from holdfast.spark.errors import DataLost, OutOfRange
 from holdfast.spark.options import ReadOptions
 from holdfast.spark.progress import Progress, Reached, end_of_epoch
 from holdfast.spark.ranges import after_loss
-from holdfast.spark.view import View
+from holdfast.spark.view import View, ends_of_epochs
+
+Cuts = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True)
@@ -38,22 +40,38 @@ class Continuity:
         for where in sorted(begun.keys() - ended.keys()):
             reached = begun[where]
             after_loss(DataLost(str(where), reached.offset, reached.offset, "the topic is not there"), 0, self.options)
-        return {where: self._range(where, begun.get(where), each) for where, each in sorted(ended.items())}
+        cuts = self._cuts(begun)
+        return {where: self._range(where, begun.get(where), each, cuts) for where, each in sorted(ended.items())}
 
-    def _range(self, where: TopicPartition, begun: Reached | None, ended: Reached) -> Range:
+    def _cuts(self, begun: Progress) -> Cuts:
+        """Where the epochs ended in which the stream has read, if others came after them."""
+        marks = self.view.marks
+        asked = {
+            where: each.epoch
+            for where, each in begun.items()
+            if where in marks and each.offset > marks[where].stored and each.epoch < marks[where].epoch
+        }
+        known = {
+            where: end_of_epoch(self.view.catalog.manifest(where), each.epoch)
+            for where, each in begun.items()
+            if where in marks
+        }
+        told = {where: end for where, end in ends_of_epochs(self.options, asked).items() if end >= 0}
+        return {where: end for where, end in known.items() if end is not None} | told
+
+    def _range(self, where: TopicPartition, begun: Reached | None, ended: Reached, cuts: Cuts) -> Range:
         manifest = self.view.catalog.manifests.get(where)
         if manifest is None or manifest.home != ended.home:
             lost = DataLost(str(where), 0 if begun is None else begun.offset, ended.offset, "the topic is not there")
             return Range(ended.offset, after_loss(lost, ended.offset, self.options))
-        start = 0 if begun is None else self._go_on(where, begun, ended)
+        start = 0 if begun is None else self._go_on(where, begun, ended, cuts.get(where))
         start = self._from_log_start(where, start, ended.offset)
         return Range(start, max(start, ended.offset))
 
-    def _go_on(self, where: TopicPartition, begun: Reached, ended: Reached) -> int:
+    def _go_on(self, where: TopicPartition, begun: Reached, ended: Reached, cut: int | None) -> int:
         if begun.home != ended.home:
             reason = "the topic was deleted, and another one of that name was made"
             return after_loss(DataLost(str(where), begun.offset, begun.offset, reason), 0, self.options)
-        cut = end_of_epoch(self.view.catalog.manifest(where), begun.epoch)
         if cut is not None and cut < begun.offset:
             reason = f"they were read in leader epoch {begun.epoch}, which ended at {cut}: an unflushed tail was lost"
             return after_loss(DataLost(str(where), cut, begun.offset, reason), cut, self.options)

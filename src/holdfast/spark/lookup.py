@@ -74,5 +74,5 @@ def _in_tails(
         return {}
     with Client(options.bootstrap, "holdfast-spark") as client:
         found = client.list_offsets(dict(wanted), committed=options.committed)
-    there = {TopicPartition(*where): each.offset for where, each in found.items()}
-    return {where: offset if 0 <= offset < view.marks[where].end else None for where, offset in there.items()}
+    ends = {where: view.marks[where].end for where in found}
+    return {where: each.offset if 0 <= each.offset < ends[where] else None for where, each in found.items()}

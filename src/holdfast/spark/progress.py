@@ -2,8 +2,9 @@
 
     {"orders": {"id": "<topic id>", "partitions": {"0": {"offset": 17, "epoch": 3}}}}
 
-`offset` is the next one to be read. `epoch` is the leader epoch of the record before it: by it a reader knows that the
-log was cut below its offset and written on differently. The id tells a topic from another one of the same name.
+`offset` is the next one to be read. `epoch` is the leader epoch in which the log had come so far: where a later one
+begins below the offset, the log was cut there and written on differently. The id tells a topic from another one of the
+same name.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from holdfast.errors import Rejected
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
-
-NO_EPOCH = -1
 
 
 class Reached(NamedTuple):
@@ -56,16 +55,6 @@ def from_json(document: Mapping[str, Any]) -> dict[TopicPartition, Reached]:
         ) from None
 
 
-def epoch_before(manifest: Manifest, offset: int) -> int:
-    """The leader epoch of the record before an offset."""
-    if offset <= 0:
-        return NO_EPOCH
-    known = [each.epoch for each in manifest.epochs if each.start < offset]
-    return int(known[-1]) if known else NO_EPOCH
-
-
 def end_of_epoch(manifest: Manifest, epoch: int) -> int | None:
-    """Where a leader epoch ended: where the next one began. None while it goes on, or if it is not known."""
-    if epoch == NO_EPOCH:
-        return None
+    """Where a leader epoch ended: where the next one began. None while it goes on."""
     return next((int(each.start) for each in manifest.epochs if each.epoch > epoch), None)

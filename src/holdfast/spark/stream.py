@@ -24,7 +24,7 @@ from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.continuity import Continuity
 from holdfast.spark.limits import limited
 from holdfast.spark.options import ReadOptions
-from holdfast.spark.progress import Progress, Reached, epoch_before, from_json, to_json
+from holdfast.spark.progress import Progress, Reached, from_json, to_json
 from holdfast.spark.ranges import resolve
 from holdfast.spark.source import parts, rows_of
 from holdfast.spark.view import View, first_view, next_view
@@ -112,8 +112,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _reached(view: View, where: TopicPartition, offset: int) -> Reached:
-    manifest = view.catalog.manifest(where)
-    return Reached(manifest.home, offset, epoch_before(manifest, offset))
+    return Reached(view.catalog.manifest(where).home, offset, view.marks[where].epoch)
 
 
 def _moved(view: View, where: TopicPartition, offset: int, before: Reached | None) -> Reached:

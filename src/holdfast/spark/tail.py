@@ -31,6 +31,8 @@ from holdfast.spark.sift import sift
 from holdfast.spark.store import Store
 from holdfast.spark.times import ALWAYS, Times
 
+PATIENCE_S = 30.0  # How long a broker may be away, as it is when it starts again.
+
 _OPEN_END = 2**63 - 1
 
 
@@ -48,12 +50,17 @@ class TailTask:
 
 
 def read_tail(
-    task: TailTask, columns: Sequence[str], store: Store, *, fail_on_data_loss: bool = True
+    task: TailTask,
+    columns: Sequence[str],
+    store: Store,
+    *,
+    fail_on_data_loss: bool = True,
+    patience_s: float = PATIENCE_S,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a tail, in order."""
     at = task.start
     try:
-        with Client(task.bootstrap, "holdfast-spark") as client:
+        with Client(task.bootstrap, "holdfast-spark", patience_s=patience_s) as client:
             while at < task.end:
                 fetched = client.fetch({task.where: at}, committed=task.committed)[task.where]
                 if fetched.error is not None:

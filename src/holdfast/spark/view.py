@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.client.client import Client
-from holdfast.client.offsets import LATEST
+from holdfast.client.offsets import LATEST, FoundOffset
 from holdfast.spark.catalog import Catalog, TopicPartition, open_catalog
 from holdfast.spark.errors import NotMadeYet
 from holdfast.spark.options import ReadOptions
@@ -24,6 +24,7 @@ class Marks(NamedTuple):
     log_start: int
     stored: int
     end: int
+    epoch: int  # The leader epoch at the end. The manifest learns of a new one with its first flush.
 
 
 @dataclass(frozen=True)
@@ -57,20 +58,33 @@ def next_view(view: View, options: ReadOptions) -> View:
 def look(catalog: Catalog, options: ReadOptions, *, gone_is_fine: bool = False) -> View:
     """What can be read, given a look at the store that is just made."""
     wanted = partitions_of(options.subscription, catalog, gone_is_fine=gone_is_fine)
-    ends: Mapping[TopicPartition, int] = {}
+    ends: Mapping[TopicPartition, FoundOffset] = {}
     if options.bootstrap:
         ends = _ends(options, wanted)
-        if any(end > catalog.readable(where, committed=options.committed).end for where, end in ends.items()):
+        if any(end.offset > catalog.readable(where, committed=options.committed).end for where, end in ends.items()):
             catalog = catalog.refresh()
     return View(catalog, {where: _marks(catalog, where, options, ends) for where in wanted})
 
 
-def _ends(options: ReadOptions, wanted: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+def _ends(options: ReadOptions, wanted: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
     with Client(options.bootstrap, "holdfast-spark") as client:
-        found = client.list_offsets(dict.fromkeys(wanted, LATEST), committed=options.committed)
-    return {TopicPartition(*where): each.offset for where, each in found.items()}
+        return client.list_offsets(dict.fromkeys(wanted, LATEST), committed=options.committed)
 
 
-def _marks(catalog: Catalog, where: TopicPartition, options: ReadOptions, ends: Mapping[TopicPartition, int]) -> Marks:
+def _marks(
+    catalog: Catalog, where: TopicPartition, options: ReadOptions, ends: Mapping[TopicPartition, FoundOffset]
+) -> Marks:
+    manifest = catalog.manifest(where)
     stored = catalog.readable(where, committed=options.committed).end
-    return Marks(catalog.manifest(where).log_start, stored, max(stored, ends.get(where, stored)))
+    told = ends.get(where)
+    if told is None or told.offset <= stored:
+        return Marks(manifest.log_start, stored, stored, manifest.epoch)
+    return Marks(manifest.log_start, stored, told.offset, max(manifest.epoch, told.leader_epoch))
+
+
+def ends_of_epochs(options: ReadOptions, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Where leader epochs ended, as the brokers know it: they know of later ones before the manifests do."""
+    if not epochs or not options.bootstrap:
+        return {}
+    with Client(options.bootstrap, "holdfast-spark") as client:
+        return client.ends_of_epochs(dict(epochs))
