@@ -10,8 +10,9 @@ from pathlib import Path
 from holdfast.errors import Rejected
 from holdfast.testing.process import RunningBroker
 
-# What a test wants other than an operator: a group's first member is not made to wait for more of them.
-FOR_TESTS: dict[str, object] = {"group_initial_rebalance_delay_ms": 0}
+# What a test wants other than an operator: a group's first member is not made to wait for more of them, and no second
+# port is taken, which another broker may need when it is started again.
+FOR_TESTS: dict[str, object] = {"group_initial_rebalance_delay_ms": 0, "subscribe_listen": "none"}
 TOO_QUIET = ("warning", "error")  # The line that says where the broker listens is at level info.
 
 
