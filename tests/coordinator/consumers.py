@@ -53,7 +53,8 @@ class Consumer:
     epoch: int = -1
     owned: frozenset[PartitionId] = frozenset()
     busy: bool = False  # A request is under way.
-    gone: bool = False  # It has left for good.
+    gone: bool = False  # It is no more.
+    has_left: bool = False  # And it was answered that it has left.
     heard_at: float = 0.0
     highest: int = -1
 
@@ -158,6 +159,7 @@ class NewConsumer(Consumer):
             await coordinator.beat("g", HeartbeatRequest(member_id=self.member_id or self.name, epoch=LEAVES))
         except HoldfastError:
             return
+        self.has_left = True
 
 
 @dataclass
@@ -269,6 +271,7 @@ class ClassicConsumer(Consumer):
             await coordinator.leave("g", [Leaving(self.member_id)])
         except HoldfastError:
             return
+        self.has_left = True
 
 
 def subscription(topics: Sequence[str], owned: Sequence[TopicPartition]) -> bytes:

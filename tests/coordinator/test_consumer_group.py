@@ -58,11 +58,13 @@ async def test_a_partition_moves_when_it_is_let_go() -> None:
 
 @in_loop
 async def test_a_member_that_leaves_frees_what_it_had() -> None:
-    """K3: at once."""
+    """K3: at once, and for ever."""
     group = await Group().open()
     await group.join("a")
     await group.join("b")
     assert (await group.beat("a", -1)).epoch == -1
+    await group.house.restart(power_cut=True)
+    assert [each.member.id for each in (await group.describe()).members] == ["b"]
     told = await group.beat("b", 2)
     assert (told.epoch, numbers(told)) == (3, [0, 1, 2, 3])
     with pytest.raises(UnknownMember):

@@ -3,7 +3,8 @@
 1. At any moment a partition has at most one owner (see `consumers`).
 2. Epochs and generations that a consumer is told never go back, also not when the group moves between the protocols.
 3. A commit that was acknowledged is never hidden by an older one.
-4. Left alone, the group becomes stable, and every partition that anybody reads has an owner that reads it.
+4. Who was answered that it has left is no member after a restart.
+5. Left alone, the group becomes stable, and every partition that anybody reads has an owner that reads it.
 
 Requests are begun and left alone, answers are lost, old requests come again, and the process may go at any turn.
 """
@@ -228,6 +229,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
                 consumer.sent.clear()
         self.start()
         self.run(self.fetching())
+        self.run(self.check_members())
 
     def clock(self) -> float:
         return self.house.world.clock.monotonic()
@@ -247,6 +249,14 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             for partition in consumer.rightful:
                 other = owners.setdefault(partition, consumer.name)
                 assert other == consumer.name, f"{partition} is owned by {other} and {consumer.name}."
+
+    async def check_members(self) -> None:
+        try:
+            found = await self.house.coordinator.describe_consumer("g")
+        except HoldfastError:
+            return
+        left = {each.member_id or each.name for each in self.consumers if each.has_left}
+        assert left.isdisjoint(each.member.id for each in found.members), "Somebody came back from the dead."
 
     def teardown(self) -> None:
         if not hasattr(self, "house"):
