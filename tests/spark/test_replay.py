@@ -23,7 +23,7 @@ from holdfast.record.records import Record
 from holdfast.spark.catalog import open_catalog
 from holdfast.spark.jobs.archive import archive
 from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
-from holdfast.spark.replay import replay
+from holdfast.spark.replay import TakenOver, plan_replay, replay
 from holdfast.spark.replay_archive import NoArchive, archive_store
 from holdfast.spark.sink_options import SinkOptions
 from holdfast.spark.store import Store
@@ -90,29 +90,41 @@ def world(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worl
 def test_an_archive_comes_back_as_it_was(spark: Any, world: World) -> None:
     """P4: partitions, order, keys, values, headers and times are those of the archived topic; a repeat does nothing."""
     topic = world.make("again")
-    done = replay(spark, archive_store(str(world.archive)), world.options(topic), round_size=2000)
+    place = archive_store(str(world.archive))
+    done = replay(spark, plan_replay(place, world.options(topic)), round_size=2000)
     assert done.records == ROWS
     assert done.transactions > 1
     assert world.read(topic) == world.read("orders")
-    assert replay(spark, archive_store(str(world.archive)), world.options(topic)).records == 0
+    assert replay(spark, plan_replay(place, world.options(topic))).records == 0
     assert world.read(topic) == world.read("orders")
-    named = replay(spark, archive_store(str(world.archive)), world.options(topic), name="a second time")
+    named = replay(spark, plan_replay(place, world.options(topic), name="a second time"))
     assert named.records == ROWS
     assert list((world.archive / "_replay").rglob("*.batches")) == []
 
 
-def test_what_cannot_be_replayed_is_told(spark: Any, world: World, tmp_path: Path) -> None:
+def test_what_cannot_be_replayed_is_told(world: World, tmp_path: Path) -> None:
     """P4: a wrong place, a topic that is not in it, and too few partitions."""
     with pytest.raises(NoArchive, match="not a directory"):
         archive_store(str(tmp_path / "absent"))
     with pytest.raises(NoArchive, match="no Parquet files"):
-        replay(spark, archive_store(str(tmp_path)), world.options("orders"))
+        plan_replay(archive_store(str(tmp_path)), world.options("orders"))
     with pytest.raises(NoArchive, match="holds no topic clicks, but orders"):
-        replay(spark, archive_store(str(world.archive)), world.options("orders"), source="clicks")
+        plan_replay(archive_store(str(world.archive)), world.options("orders"), "clicks")
     with Client(world.address) as client:
         client.create_topics({"narrow": 1})
     with pytest.raises(Rejected, match="has 1 partitions, the archive has 2"):
-        replay(spark, archive_store(str(world.archive)), world.options("narrow"))
+        plan_replay(archive_store(str(world.archive)), world.options("narrow"))
+
+
+def test_a_run_that_another_has_overtaken_stops(spark: Any, world: World) -> None:
+    """P4: of two runs of one replay the slower writes nothing."""
+    topic = world.make("raced")
+    place = archive_store(str(world.archive))
+    slower = plan_replay(place, world.options(topic))
+    replay(spark, plan_replay(place, world.options(topic)), round_size=2000)
+    with pytest.raises(TakenOver):
+        replay(spark, slower, round_size=2000)
+    assert world.read(topic) == world.read("orders")
 
 
 def command(world: World, topic: str) -> list[str]:

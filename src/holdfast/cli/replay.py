@@ -69,6 +69,7 @@ def replay(
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
     from holdfast.cli.job_progress import JobProgress
+    from holdfast.spark.replay import plan_replay
     from holdfast.spark.replay import replay as run
     from holdfast.spark.replay_archive import archive_store
     from holdfast.spark.session import spark_session
@@ -86,8 +87,9 @@ def replay(
             **{f"store.{key}": value for key, value in given.items()},
         }
     )
+    planned = plan_replay(place, options, source, name)
     with JobProgress("replay") as progress, spark_session(settings_of("replay", master, conf)) as session:
-        done = run(session, place, options, source=source, name=name, round_size=round_size, on_done=progress)
+        done = run(session, planned, round_size=round_size, on_done=progress)
     _show(done, progress, topic, as_json=as_json)
 
 

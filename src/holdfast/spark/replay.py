@@ -26,6 +26,8 @@ from holdfast.spark.staging import Job, StagedObject
 from holdfast.spark.staging_sweep import sweep_job, sweep_old
 from holdfast.spark.store import Store
 
+_CLIENT_ID = "holdfast-replay"
+
 
 class Replayed(NamedTuple):
     """What a run did."""
@@ -78,29 +80,38 @@ def default_name(archive: Store, source: str, topic: str) -> str:
     return "replay-" + hashlib.sha256("\0".join((archive.url, source, topic)).encode()).hexdigest()[:16]
 
 
-def replay(
-    session: Any,
-    archive: Store,
-    options: SinkOptions,
-    *,
-    source: str | None = None,
-    name: str | None = None,
-    round_size: int = ROUND_SIZE,
-    on_done: OnDone | None = None,
-) -> Replayed:
-    """Write what is left of an archived topic to the topic that the options name."""
+class Planned(NamedTuple):
+    """A replay that can be run."""
+
+    archive: Store
+    options: SinkOptions
+    source: str
+    name: str
+    before: dict[int, int]
+    ranges: dict[int, list[OffsetRange]]
+
+
+def plan_replay(archive: Store, options: SinkOptions, source: str | None = None, name: str | None = None) -> Planned:
+    """What is left to write of an archived topic to the topic that the options name. Needs no Spark."""
     assert options.topic is not None
-    source, groups = row_groups(archive, source)
-    name = name or default_name(archive, source, options.topic)
-    with Client(options.bootstrap, "holdfast-replay") as client:
+    with Client(options.bootstrap, _CLIENT_ID) as client:
+        client.topic(options.topic)
+        source, groups = row_groups(archive, source)
         _check_partitions(client, options.topic, groups)
-        run = _Run(session, archive, options, name, client)
+        name = name or default_name(archive, source, options.topic)
         before = read_progress(client, name, options.topic)
-        numbers = {number for each in groups for number in range(each.partition_min, each.partition_max + 1)}
-        ranges = {number: ranges_of(groups, number, before.get(number, 0)) for number in sorted(numbers)}
-        total = run.write(ranges, before, round_size, on_done)
-        through = {number: (some[0].start, some[-1].end) for number, some in ranges.items() if some}
-        return Replayed(source, through, *total)
+    numbers = {number for each in groups for number in range(each.partition_min, each.partition_max + 1)}
+    ranges = {number: ranges_of(groups, number, before.get(number, 0)) for number in sorted(numbers)}
+    return Planned(archive, options, source, name, before, ranges)
+
+
+def replay(session: Any, planned: Planned, *, round_size: int = ROUND_SIZE, on_done: OnDone | None = None) -> Replayed:
+    """Write what was planned."""
+    with Client(planned.options.bootstrap, _CLIENT_ID) as client:
+        run = _Run(session, planned.archive, planned.options, planned.name, client)
+        total = run.write(planned.ranges, planned.before, round_size, on_done)
+    through = {number: (some[0].start, some[-1].end) for number, some in planned.ranges.items() if some}
+    return Replayed(planned.source, through, *total)
 
 
 def _check_partitions(client: Client, topic: str, groups: Sequence[RowGroup]) -> None:

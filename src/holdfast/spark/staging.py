@@ -114,7 +114,7 @@ class Stager:
         places = self._chooser.choose(rows, columns)
         pieces = list(self._pieces(columns, places))
         name = f"{self._prefix}-{len(self._staged)}.batches"
-        self._objects.put_if_absent(name, [piece.batch for piece in pieces])
+        self._objects.put(name, [piece.batch for piece in pieces])  # No other has this name: a retry is harmless.
         parts = tuple(_parts(pieces, places))
         self._staged.append(StagedObject(name, parts[-1].end, parts))
 
