@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import socket
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,6 +149,17 @@ def test_everything_else_is_refused(broker: RunningBroker, path: str, method: st
     with pytest.raises(HTTPError) as caught:
         ask(broker, path=path, method=method)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("sent", [b"x" * 100_000, b"\r\n\r\n", b"\xff\x00 /metrics\r\n\r\n"])
+def test_garbage_ends_its_own_connection_and_nothing_else(broker: RunningBroker, sent: bytes) -> None:
+    """K7: on this port, too."""
+    host, _, port = url(broker).removeprefix("http://").removesuffix("/metrics").partition(":")
+    with socket.create_connection((host, int(port)), 60) as connection, contextlib.suppress(ConnectionError):
+        connection.sendall(sent)
+        while answer := connection.recv(65_536):
+            assert b" 200 OK" not in answer
+    assert scrape(broker).get("holdfast_connections") >= 1
 
 
 def test_without_an_address_there_is_no_port(holdfast_broker: RunningBroker) -> None:
