@@ -85,6 +85,10 @@ class Upkeep:
                 self._quiet_since[partition] = version, now_ms
             elif now_ms - since_ms > _ALL_IS_OLD_MS:
                 return
-            await self._ground.calls.run(collect_partition, self._ground.objects, partition.home, now_ms)
+            found = await self._ground.calls.run(collect_partition, self._ground.objects, partition.home, now_ms)
+            if not found.waiting and not partition.is_flushing:
+                # Nothing is left over: until the next version there is nothing to look for. With thousands of quiet
+                # partitions these looks would be most of what is ever asked of the store.
+                self._quiet_since[partition] = version, now_ms - _ALL_IS_OLD_MS - 1
 
         await self._each("garbage collection", collect)
