@@ -47,7 +47,8 @@ async def messages(address: str, asked: Asked) -> AsyncGenerator[wire.Message, N
 
 async def _next(call: Any, address: str, silence_s: float) -> wire.Message | None:
     try:
-        message = await asyncio.wait_for(call.read(), silence_s)
+        async with asyncio.timeout(silence_s):  # `wait_for` makes a task of every read, and can swallow a cancel.
+            message = await call.read()
     except TimeoutError:
         raise ServerGone(address, f"nothing came for {silence_s:.0f} seconds") from None
     except grpc.aio.AioRpcError as failure:
