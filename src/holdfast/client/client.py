@@ -125,6 +125,8 @@ class Client:
     ) -> dict[TopicPartition, int]:
         """Write batches; the offset of the first record of each partition.
 
+        Apache Kafka takes one batch of a partition at a time, Holdfast takes several.
+
         Tried again only where a repeat is known as one: by the batches' producer id. Without one, an answer that does
         not come is `producing.OutcomeUnknown`.
         """
