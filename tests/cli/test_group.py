@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -44,6 +45,27 @@ def test_a_group_is_listed_and_described(holdfast: Commands, topic: str, group: 
     shown = holdfast.run("group", "describe", group).stdout.splitlines()
     assert shown[0] == f"group {group}, Stable, protocol range, 1 members"
     assert shown[2].endswith(f"{topic}-0,1")
+
+
+def test_a_group_whose_coordinator_assigns_is_described(
+    holdfast: Commands, make_topic: Callable[..., str], group: str
+) -> None:
+    """K3: as any other; its protocol is the assignor."""
+    topic = make_topic("--partitions", "2")
+    settings = {"bootstrap.servers": holdfast.address, "group.id": group, "group.protocol": "consumer"}
+    consumer = Consumer({**settings, "client.id": "reader"})
+    consumer.subscribe([topic])
+    try:
+        deadline = time.monotonic() + 20
+        while len(consumer.assignment()) < 2:
+            assert time.monotonic() < deadline
+            consumer.poll(0.05)
+        [found] = holdfast.json("group", "describe", group)
+        assert (found["state"], found["protocol"], found["protocol_type"]) == ("Stable", "uniform", "consumer")
+        [only] = found["members"]
+        assert (only["client"], only["partitions"]) == ("reader", {topic: [0, 1]})
+    finally:
+        consumer.close()
 
 
 def test_the_lag_of_each_partition_is_told(holdfast: Commands, topic: str, group: str, member: Consumer) -> None:

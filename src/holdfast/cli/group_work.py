@@ -9,6 +9,7 @@ from holdfast.cli.client import Client
 from holdfast.cli.client_errors import check
 from holdfast.cli.client_topics import LATEST, find_offsets, find_topics
 from holdfast.cli.group_assignment import partitions_of
+from holdfast.cli.group_consumer import describe_consumer_groups
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, request_class
@@ -19,6 +20,7 @@ _List = request_class(Key.LIST_GROUPS)
 _Describe = request_class(Key.DESCRIBE_GROUPS)
 _Delete = request_class(Key.DELETE_GROUPS)
 _Offsets = request_class(Key.OFFSET_FETCH)
+_NOT_FOUND = 69
 _DEAD = "Dead"  # How older versions describe a group that is not there.
 
 
@@ -35,7 +37,14 @@ async def list_groups(client: Client) -> list[Facts]:
 async def describe_groups(client: Client, groups: Sequence[str]) -> list[Facts]:
     """Groups with their members."""
     answer = await client.ask(Key.DESCRIBE_GROUPS, _Describe(groups=list(groups), include_authorized_operations=False))
-    return [_described(each) for each in answer.groups]
+    absent = [each.group_id for each in answer.groups if _is_absent(each)]
+    consumer = await describe_consumer_groups(client, absent)
+    return [consumer.get(each.group_id) or _described(each) for each in answer.groups]
+
+
+def _is_absent(group: Message) -> bool:
+    """No classic group has this name; one whose coordinator assigns may have."""
+    return group.error_code == _NOT_FOUND or (not group.error_code and group.group_state == _DEAD)
 
 
 def _described(group: Message) -> Facts:
