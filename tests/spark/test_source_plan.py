@@ -16,6 +16,7 @@ from holdfast.record.records import Record
 from holdfast.segment.changes import Append
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.info import SegmentInfo
+from holdfast.segment.names import topic_prefixes
 from holdfast.spark import store as store_module
 from holdfast.spark.catalog import Catalog, Range, TopicPartition, open_catalog
 from holdfast.spark.errors import DataLost, OutOfRange
@@ -145,6 +146,20 @@ def test_a_segment_that_goes_is_lost_replaced_or_corrupt(cluster: StoredCluster,
     cluster.objects.delete(partition.log.manifest.segments[0].name)
     with pytest.raises(SegmentLost):
         offsets(catalog, tasks, fail_on_data_loss=False)
+
+
+def test_a_topic_that_goes(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """S7: a topic that is deleted while its tasks wait is data loss, by choice."""
+    partition.count(10)
+    partition.flush()
+    catalog = look(cluster)
+    tasks = plan(catalog, {WHERE: Range(0, 10)})
+    for prefix in topic_prefixes(partition.home.topic_id):
+        for each in list(cluster.objects.list(prefix)):
+            cluster.objects.delete(each.name)
+    with pytest.raises(DataLost, match=r"t-0: offsets \[0, 10\) are gone: the topic was deleted"):
+        offsets(catalog, tasks)
+    assert offsets(catalog, tasks, fail_on_data_loss=False) == []
 
 
 def test_a_segment_that_goes_between_two_chunks(

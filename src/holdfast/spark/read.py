@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from holdfast.io.objects import NotFound, Objects
 from holdfast.record.decode import Decoder
+from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.read import Replaced, after_not_found
 from holdfast.spark.catalog import Range
@@ -75,19 +76,27 @@ def _instead(objects: Objects, todo: list[Piece], gone: NotFound, *, fail_on_dat
     if number is None:
         raise gone
     missing = todo[number]
-    newest = load_manifest(objects, missing.home)
-    answer = after_not_found(missing.segment, newest)
-    there = max(missing.start, newest.log_start)
-    if there > missing.start:
-        where = f"{missing.topic}-{missing.home.partition}"
-        lost = DataLost(where, missing.start, min(there, missing.end), f"the log starts at {newest.log_start} now")
+    instead, lost = _judge(objects, missing)
+    if lost is not None:
         if fail_on_data_loss:
             raise lost
         _log.warning("%s", lost)
-    instead = []
-    if isinstance(answer, Replaced):
-        for segment in answer.segments:
-            start, end = max(there, segment.base), min(missing.end, segment.end)
-            if start < end:
-                instead.append(replace(missing, segment=segment, start=start, end=end))
     return [*todo[:number], *instead, *todo[number + 1 :]]
+
+
+def _judge(objects: Objects, missing: Piece) -> tuple[list[Piece], DataLost | None]:
+    """The pieces that hold what a piece of a missing segment held, and what of it no piece does."""
+    where = f"{missing.topic}-{missing.home.partition}"
+    try:
+        newest = load_manifest(objects, missing.home)
+    except NoManifest:
+        return [], DataLost(where, missing.start, missing.end, "the topic was deleted")
+    answer = after_not_found(missing.segment, newest)
+    there = max(missing.start, newest.log_start)
+    lost = None
+    if there > missing.start:
+        end = min(there, missing.end)
+        lost = DataLost(where, missing.start, end, f"the log starts at {newest.log_start} now")
+    replaced = answer.segments if isinstance(answer, Replaced) else ()
+    ranges = [(each, max(there, each.base), min(missing.end, each.end)) for each in replaced]
+    return [replace(missing, segment=each, start=start, end=end) for each, start, end in ranges if start < end], lost
