@@ -44,7 +44,7 @@ BUGS = [
     ),
     bug(
         "an old request lets go for its sender",
-        "consumer_group.py",
+        "consumer_group_new.py",
         "member.is_away or has_used or not lost:",
         "member.is_away or not lost:",
         f"{RULES}::test_an_old_request_cannot_let_go_for_its_sender",

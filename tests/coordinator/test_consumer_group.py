@@ -224,6 +224,23 @@ async def test_an_instance_that_is_there_is_not_taken_over() -> None:
 
 
 @in_loop
+async def test_an_id_that_somebody_has_is_not_taken_by_an_instance() -> None:
+    """K3: neither by a new one nor by one that comes back; whose id it is keeps what it holds."""
+    group = await Group().open()
+    a = await group.join("a")
+    a = await group.owning(a, 0, 1, 2, 3)
+    with pytest.raises(FencedMemberEpoch):
+        await group.join("a", instance_id="i")
+    await group.join("b", instance_id="i")
+    await group.beat("b", -2, instance_id="i")
+    with pytest.raises(FencedMemberEpoch):
+        await group.join("a", instance_id="i")
+    assert (await group.owning(a, 0, 1, 2, 3)).epoch == a.epoch
+    held = {each.member.id: len(each.member.held) for each in (await group.describe()).members}
+    assert held == {"a": 4, "b": 0}
+
+
+@in_loop
 async def test_an_instance_that_stays_away_is_given_up() -> None:
     """K3: what was kept for it goes to the others."""
     group = await Group().open()

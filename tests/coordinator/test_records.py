@@ -20,7 +20,8 @@ from holdfast.coordinator.records import (
     decode_group,
     decode_key,
     decode_offset,
-    group_record,
+    encode_group,
+    group_key,
     offset_record,
 )
 from holdfast.coordinator.requests import TopicPartition
@@ -80,7 +81,7 @@ def group(version: int) -> GroupImage:
 def test_keys() -> None:
     """K3: as Kafka writes them, and an older one that Kafka still reads."""
     assert offset_record(GROUP, PLACE, OFFSET, 0).key == OFFSET_KEY
-    assert group_record(GROUP, None, 0).key == GROUP_KEY
+    assert group_key(GROUP) == GROUP_KEY
     assert decode_key(OFFSET_KEY) == decode_key(LEGACY_KEY) == OffsetKey(GROUP, PLACE)
     assert decode_key(GROUP_KEY) == GroupKey(GROUP)
 
@@ -110,9 +111,8 @@ def test_groups_of_every_version(version: int) -> None:
 
 def test_groups_are_written_as_kafka_writes_them() -> None:
     """K3: version 3."""
-    assert group_record(GROUP, group(3), 0).value == bytes.fromhex(GROUPS[3])
-    assert group_record(GROUP, GroupImage("", 3, None, None, -1, ()), 0).value == EMPTY_GROUP
-    assert group_record(GROUP, None, 0).value is None
+    assert encode_group(group(3)) == bytes.fromhex(GROUPS[3])
+    assert encode_group(GroupImage("", 3, None, None, -1, ())) == EMPTY_GROUP
 
 
 def test_a_key_of_an_unknown_kind_is_known_as_such() -> None:
@@ -184,8 +184,7 @@ def test_what_is_written_is_read(
 ) -> None:
     """K3: groups and offsets with any content."""
     partition = TopicPartition(topic, part % (1 << 31))
-    record = group_record(group_id, image, 5)
-    assert (decode_key(record.key), decode_group(record.value or b"")) == (GroupKey(group_id), image)
+    assert (decode_key(group_key(group_id)), decode_group(encode_group(image))) == (GroupKey(group_id), image)
     value = CommittedOffset(offset, 7, text, 5)
     record = offset_record(group_id, partition, value, 5)
     assert (decode_key(record.key), decode_offset(record.value or b"")) == (OffsetKey(group_id, partition), value)

@@ -14,7 +14,6 @@ What holds, call by call and across a restart from what was written:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Self
 
 from holdfast.coordinator.answers import GroupListing, GroupState, GroupType
@@ -23,22 +22,19 @@ from holdfast.coordinator.consumer_group_classic import ClassicSpeakers
 from holdfast.coordinator.consumer_group_core import ConsumerCore
 from holdfast.coordinator.consumer_group_deadlines import Wait
 from holdfast.coordinator.consumer_group_image import ConsumerImage
-from holdfast.coordinator.consumer_group_member import JOINS, LEAVES, NONE, PAUSES, ConsumerMember, MemberState
+from holdfast.coordinator.consumer_group_member import ConsumerMember, MemberState
+from holdfast.coordinator.consumer_group_new import NewSpeakers
 from holdfast.coordinator.consumer_group_patterns import compiled
 from holdfast.coordinator.consumer_group_requests import (
-    Beaten,
     ConsumerGroupDescription,
     ConsumerMemberDescription,
     HeartbeatRequest,
 )
 from holdfast.coordinator.errors import (
     CoordinatorStopped,
-    FencedMemberEpoch,
     GroupNotEmpty,
-    InstanceFenced,
     StaleMemberEpoch,
     UnknownMember,
-    UnreleasedInstance,
     UnsupportedAssignor,
     WrongGeneration,
 )
@@ -65,6 +61,7 @@ class ConsumerGroup:
         self.id = core.group_id
         self.core = core
         self._roster = core.roster
+        self._new = NewSpeakers(core)
         self._classic = ClassicSpeakers(core, chance)
         self._is_dead = False
         self._known_state: tuple[int, GroupState] | None = None
@@ -86,7 +83,9 @@ class ConsumerGroup:
 
     def beat(self, request: HeartbeatRequest, ticket: Ticket, now: int) -> list[Answer]:
         """A member of the new protocol comes, stays or goes. The request has been checked."""
-        return self._run(ticket, now, lambda: self._leave(request) if request.leaves else self._beat(request, now))
+        return self._run(
+            ticket, now, lambda: self._new.leave(request) if request.leaves else self._new.beat(request, now)
+        )
 
     def join(self, request: JoinRequest, ticket: Ticket, now: int) -> list[Answer]:
         """A member of the classic protocol comes, or goes on."""
@@ -132,92 +131,6 @@ class ConsumerGroup:
         self.tick(now)
         return [Answer(ticket, result)]
 
-    # The new protocol
-
-    def _beat(self, request: HeartbeatRequest, now: int) -> Beaten:
-        member = self._find(request)
-        before = member or ConsumerMember(id=request.member_id)
-        after = request.update(before)
-        if member is None:
-            self.core.check_room()
-        if member is None or not after.says_the_same(before):
-            self.core.check_size(after)
-            self._roster.put(after)
-        self.core.touch(after, now)
-        changed = member is None or (before.topics, before.regex) != (after.topics, after.regex)
-        self.core.refresh(changed=changed)
-        self.core.retarget()
-        after = self.core.reconcile(after, request.owned, now)
-        tell = request.is_full or request.epoch != before.epoch or after.assigned != before.assigned
-        interval_ms = self.core.settings.consumer_heartbeat_interval_ms
-        return Beaten(after.id, after.epoch, interval_ms, after.assigned if tell else None)
-
-    def _find(self, request: HeartbeatRequest) -> ConsumerMember | None:
-        """The member that a request comes from; None if it is new."""
-        if request.instance_id is not None:
-            return self._find_instance(request, request.instance_id)
-        member = self._roster.get(request.member_id)
-        if member is not None:
-            self._check_epoch(member, request)
-        elif request.epoch != JOINS:
-            raise UnknownMember(self.id, request.member_id)
-        return member
-
-    def _find_instance(self, request: HeartbeatRequest, instance_id: str) -> ConsumerMember | None:
-        holder = self._roster.instance(instance_id)
-        if request.epoch != JOINS:
-            self._check_instance(holder, request.member_id, instance_id)
-        elif holder is None:
-            return None
-        elif holder.is_away:
-            return self._come_back(holder, request.member_id)
-        elif holder.id != request.member_id:
-            raise UnreleasedInstance(self.id, instance_id, holder.id)
-        assert holder is not None
-        self._check_epoch(holder, request)
-        return holder
-
-    def _check_instance(self, holder: ConsumerMember | None, member_id: str, instance_id: str) -> None:
-        if holder is None:
-            raise UnknownMember(self.id, member_id)
-        if holder.id != member_id:
-            raise InstanceFenced(self.id, instance_id, member_id)
-
-    def _come_back(self, member: ConsumerMember, member_id: str) -> ConsumerMember:
-        """An instance that was away takes its place again, under a new id, with what was kept for it."""
-        self.core.forget(member.id)
-        if member.id != member_id:
-            member = self._roster.rename(member, member_id)
-        back = replace(member, epoch=JOINS, previous_epoch=-1)
-        self._roster.put(back)
-        return back
-
-    def _check_epoch(self, member: ConsumerMember, request: HeartbeatRequest) -> None:
-        if request.epoch == member.epoch:
-            self.core.used[member.id] = member.epoch
-            return
-        # The answer that told its epoch may have been lost: then it owns nothing that it was never told of. But who has
-        # used its epoch has had that answer, and what speaks of the epoch before is an old request.
-        lost = request.owned is not None and request.owned <= member.assigned
-        has_used = self.core.used.get(member.id) == member.epoch
-        if request.epoch != member.previous_epoch or member.is_away or has_used or not lost:
-            raise FencedMemberEpoch(self.id, member.id, request.epoch, member.epoch)
-
-    def _leave(self, request: HeartbeatRequest) -> Beaten:
-        if request.instance_id is None:
-            member = self._roster.get(request.member_id)
-        else:
-            member = self._roster.instance(request.instance_id)
-            self._check_instance(member, request.member_id, request.instance_id)
-        if member is None:
-            raise UnknownMember(self.id, request.member_id)
-        if request.epoch == LEAVES:
-            self.core.fence([member])
-        else:
-            self.core.deadlines.drop(member.id, Wait.REVOCATION)
-            self._roster.put(replace(member, epoch=PAUSES, state=MemberState.STABLE, revoking=NONE))
-        return Beaten(request.member_id, request.epoch, 0)
-
     # Offsets
 
     def check_commit(self, caller: Caller, now: int, *, in_transaction: bool = False) -> None:
@@ -232,7 +145,7 @@ class ConsumerGroup:
     def check_member(self, member_id: str, epoch: int, instance_id: str | None = None) -> None:
         """Raise unless this is a member, at its epoch."""
         if instance_id is not None:
-            self._check_instance(self._roster.instance(instance_id), member_id, instance_id)
+            self._new.check_instance(self._roster.instance(instance_id), member_id, instance_id)
         member = self._roster.get(member_id)
         if member is None:
             raise UnknownMember(self.id, member_id)

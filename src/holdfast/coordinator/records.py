@@ -76,11 +76,6 @@ def offset_record(group_id: str, partition: TopicPartition, value: CommittedOffs
     return Record(key, None if value is None else _encode_offset(value), now_ms)
 
 
-def group_record(group_id: str, image: GroupImage | None, now_ms: int) -> Record:
-    """The record of a group, or of one that is taken back."""
-    return Record(group_key(group_id), None if image is None else encode_group(image), now_ms)
-
-
 def group_key(group_id: str) -> bytes:
     """The key of a group's record."""
     return struct.pack(">h", _GROUP_KIND) + string(group_id)
