@@ -25,6 +25,7 @@ from holdfast.cli import (
     repair,
     replay,
     serve,
+    subscribe,
     topic,
     wal,
 )
@@ -90,6 +91,7 @@ def holdfast(
       holdfast topic create orders           make a topic
       holdfast produce orders < lines.txt    write lines to it
       holdfast consume orders                follow it
+      holdfast subscribe 'logs-*' --since 2h many topics in the order of their timestamps
       holdfast group offsets billing         how far a group has read
       holdfast backup ./data ./copy          copy everything, also while it runs
       holdfast repair ./data                 what is lost, and how to go on
@@ -108,6 +110,7 @@ app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
 app.command("consume", rich_help_panel="Use a running broker")(consume.consume)
+app.command("subscribe", rich_help_panel="Use a running broker")(subscribe.subscribe)
 app.command("archive", rich_help_panel="Run pipelines on Spark")(archive.archive)
 app.command("audit", rich_help_panel="Run pipelines on Spark")(audit.audit)
 app.command("compact", rich_help_panel="Run pipelines on Spark")(compact.compact)
