@@ -42,7 +42,7 @@ BUGS = [
     ),
     Bug(
         "an unclean stop does not raise the epoch",
-        (Edit("log/logs.py", "if identity is not None and not wal.opened.clean:", "if False:"),),
+        (Edit("log/identify.py", "if kept is not None and not wal.opened.clean:", "if False:"),),
         SEARCH,
     ),
     Bug(

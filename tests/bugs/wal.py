@@ -152,8 +152,8 @@ BUGS = [
         (
             Edit(
                 "wal/writer.py",
-                "self._file = self._directory.open(name, create=True)\n            self._directory.sync_names()\n",
-                "self._file = self._directory.open(name, create=True)\n",
+                "        self._directory.sync_names()\n        if self._file is None:\n",
+                "        if self._file is None:\n            self._directory.sync_names()\n",
             ),
         ),
         ("tests/wal/test_roll_over.py", SEARCH),
@@ -163,8 +163,8 @@ BUGS = [
         (
             Edit(
                 "wal/writer.py",
-                "self._directory.rename(self._spares.pop(), name)\n            self._directory.sync_names()\n",
-                "self._directory.rename(self._spares.pop(), name)\n",
+                "        self._directory.sync_names()\n        if self._file is None:\n",
+                "        if self._file is not None:\n            self._directory.sync_names()\n        else:\n",
             ),
         ),
         ("tests/wal/test_purge.py", SEARCH),

@@ -1,0 +1,76 @@
+"""Known ways to lose what was acknowledged when a disk is full, a store is set back, or a partition is damaged."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+ASIDE = "tests/operate/test_set_aside.py"
+FULL = "tests/operate/test_disk_full.py"
+REPAIR = "tests/operate/test_repair.py"
+BACKUP = "tests/operate/test_backup.py"
+
+BUGS = [
+    Bug(
+        "marks are not saved with a purge",
+        (Edit("log/journal.py", "            if flushed != self.kept.flushed:\n", "            if False:\n"),),
+        (f"{ASIDE}::test_a_partition_without_a_tail_is_refused_by_its_mark",),
+    ),
+    Bug(
+        "a partition without its manifest is made anew",
+        (Edit("log/logs.py", "create=mark == start == 0", "create=True"),),
+        (f"{ASIDE}::test_a_store_without_the_manifest_is_not_taken_for_a_new_one",),
+    ),
+    Bug(
+        "the log forgets what it has set aside",
+        (Edit("log/aside.py", "        await ground.calls.run(journal.set_aside, home, aside)\n", ""),),
+        (f"{ASIDE}::test_what_is_set_aside_stays_so_until_it_is_repaired",),
+    ),
+    Bug(
+        "a tail is let go although its file was not written",
+        (
+            Edit(
+                "log/aside.py",
+                "            return None  # And `home`",
+                "            aside = Aside(0, 0, '')  # And `home`",
+            ),
+        ),
+        (f"{ASIDE}::test_a_quarantine_that_fails_keeps_the_records_in_the_log",),
+    ),
+    Bug(
+        "an fsync is tried again for want of space",
+        (
+            Edit(
+                "wal/writer.py",
+                "        self._write_at(round_.start, round_.buffers, round_.size)\n        self._file.sync()\n",
+                "        self._write_at(round_.start, round_.buffers, round_.size)\n"
+                "        try:\n"
+                "            self._file.sync()\n"
+                "        except OSError as failure:\n"
+                "            self._check_worth_trying(failure)\n"
+                "            self._file.sync()\n",
+            ),
+        ),
+        (f"{FULL}::test_a_failed_fsync_is_not_made_again_for_want_of_space",),
+    ),
+    Bug(
+        "a repair drops what lies behind the damage",
+        (Edit("cli/repair_wal.py", "            at = following\n", "            return\n"),),
+        (f"{REPAIR}::test_a_damaged_frame_in_a_closed_chunk", f"{REPAIR}::test_a_missing_chunk"),
+    ),
+    Bug(
+        "a repair accepts any token",
+        (Edit("cli/repair.py", "accept == plan.token", "accept is not None"),),
+        (f"{REPAIR}::test_only_exactly_this_loss_is_accepted",),
+    ),
+    Bug(
+        "a backup copies the open chunk as it is",
+        (
+            Edit(
+                "cli/backup_wal.py",
+                "read_tail(source, link).end if newest else",
+                "read_tail(source, link).end // 2 if newest else",
+            ),
+        ),
+        (f"{BACKUP}::test_a_log_is_copied_while_it_is_written_purged_and_recycled",),
+    ),
+]
