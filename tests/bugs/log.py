@@ -125,8 +125,8 @@ BUGS = [
         (
             Edit(
                 "log/read.py",
-                "        self._check_range(offset)\n        info =",
-                "        info =",
+                "        self._check_range(offset)\n        began =",
+                "        began =",
             ),
         ),
         (f"{READS}::test_log_start_overtakes_a_read", MODEL),
