@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,7 @@ from holdfast.record.layout import Codec
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.catalog import Catalog, open_catalog
-from holdfast.spark.errors import DataLost
-from holdfast.spark.jobs.archive import Archived, archive
+from holdfast.spark.jobs.archive import ArchiveAhead, Archived, ExpiredFirst, archive
 from holdfast.spark.jobs.archive_delta import DeltaTarget
 from holdfast.spark.jobs.archive_iceberg import IcebergTarget
 from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
@@ -279,10 +279,20 @@ def test_expired_before_it_was_archived(spark: Any, stored: Stored, tmp_path: Pa
         await topics.get("orders").partition(0).delete_records(70)
 
     stored.run(work)
-    with pytest.raises(DataLost, match=r"orders-0: offsets \[60, 70\) are gone"):
+    with pytest.raises(ExpiredFirst, match=r"orders-0: offsets \[60, 70\) are gone"):
         run(spark, stored, kind)
     assert run(spark, stored, kind, skip_expired=True).rows() == 5
     assert kind.read().num_rows == 125
+
+
+def test_a_log_that_was_put_back(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: a log that ends before its archive does is not the one that was archived, and its records are not skipped."""
+    shutil.copytree(stored.data, tmp_path / "backup")
+    kind = Parquet(spark, tmp_path)
+    more(stored)
+    run(spark, stored, kind)
+    with pytest.raises(ArchiveAhead, match="orders-0: the archive ends at offset 75, but the log at 60"):
+        run(spark, Stored(tmp_path / "backup"), kind)
 
 
 def test_on_a_real_s3_server(

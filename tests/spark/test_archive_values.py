@@ -6,12 +6,13 @@ import io
 import json
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pytest
 
 from holdfast.spark.jobs.archive_schema import BadSchema, read_schema
 from holdfast.spark.jobs.archive_values import GROUP_COUNT, ValueDecoding
+
+fastavro = pytest.importorskip("fastavro", reason="the packages of the Spark part are missing")
 
 SCHEMA: dict[str, Any] = {
     "type": "record",

@@ -15,6 +15,7 @@ from tests.spark.stored import T0, Stored, fill, records, transaction
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.topics import Topics
+from holdfast.cli.audit_evidence import evidence_of
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.catalog import open_catalog
@@ -151,6 +152,10 @@ def test_beside_a_broker_under_load(spark: Any, tmp_path: Path) -> None:
             stop.set()
             producing.join()
             consuming.join()
+        evidence = evidence_of(str(data), find_store(str(data)), ["orders"], broker.address, None)
+        live = audit(spark, find_store(str(data)), ["orders"], evidence)
+        assert all(each.is_sound for each in live), [each.problems for each in live]
+        assert sum(each.total for each in live) == len(acked)
         assert sorted(consumed) == sorted(acked)  # Read while segments were swapped.
         again: list[tuple[int, int, bytes]] = []
         follow(broker.address, again, acked, producing)

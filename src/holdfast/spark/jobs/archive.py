@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.errors import Corrupt, Rejected
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import Catalog, Range, TopicPartition
-from holdfast.spark.errors import DataLost
 from holdfast.spark.jobs.archive_rows import dead_letter_schema, record_schema
 from holdfast.spark.jobs.archive_state import DEAD_LETTERS, RECORDS, NewFile, Target
 from holdfast.spark.jobs.archive_values import ValueDecoding
@@ -25,6 +25,32 @@ from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import plan
 
 TASK_SIZE = 64 * 1024 * 1024
+
+
+class ExpiredFirst(Rejected):
+    """Records are gone that were never archived."""
+
+    def __init__(self, where: str, start: int, end: int) -> None:
+        super().__init__(
+            f"{where}: offsets [{start}, {end}) are gone: they expired before they were archived. Run it with "
+            "--skip-expired to go on without them, and more often from then on"
+        )
+        self.where = where
+        self.start = start
+        self.end = end
+
+
+class ArchiveAhead(Corrupt):
+    """The archive holds offsets that the log does not have: the log is not the one that was archived."""
+
+    def __init__(self, where: str, archived: int, end: int) -> None:
+        super().__init__(
+            f"{where}: the archive ends at offset {archived}, but the log at {end}: it has lost records or was put "
+            "back to an earlier state. Archive it to another place"
+        )
+        self.where = where
+        self.archived = archived
+        self.end = end
 
 
 @dataclass(frozen=True)
@@ -105,10 +131,11 @@ def _ranges(
         start = done.get(homes[where], readable.start)
         if start < readable.start:
             if not skip_expired:
-                reason = f"the log starts at {readable.start} now, and the archive ends at {start}"
-                raise DataLost(str(where), start, readable.start, reason)
+                raise ExpiredFirst(str(where), start, readable.start)
             skipped[where] = readable.start - start
-        ranges[where] = Range(max(start, readable.start), max(readable.end, start))
+        elif start > readable.end:
+            raise ArchiveAhead(str(where), start, readable.end)
+        ranges[where] = Range(max(start, readable.start), readable.end)
     return ranges, skipped
 
 
