@@ -1,0 +1,96 @@
+"""Transactional ids over a long time: epochs that are used up, and ids that nobody uses any more."""
+
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.test_transaction_end import begun
+from tests.coordinator.transaction_house import TIMEOUT_MS, TransactionHouse
+from tests.log.world import in_loop, turns
+
+from holdfast.coordinator.transaction import EPOCH_LAST, Producer, TransactionState
+from holdfast.coordinator.transaction_errors import (
+    ProducerFenced,
+    ProducerIdMismatch,
+    TooManyTransactionalIds,
+    TransactionalIdUnknown,
+)
+from holdfast.coordinator.transaction_settings import TransactionSettings
+from holdfast.coordinator.transactions import IMPLICIT
+
+DAY_S = 24 * 60 * 60
+
+
+async def with_last_epoch(house: TransactionHouse) -> Producer:
+    """A producer with an open transaction, and no epoch left after it."""
+    hosted = house.opened.parts.transactions._hosted
+    await house.opened.parts.transactions.initialize("x", TIMEOUT_MS)
+    hosted["x"].move(hosted["x"].value._replace(epoch=EPOCH_LAST - 1))
+    return await begun(house)
+
+
+@in_loop
+async def test_the_last_epoch_is_followed_by_another_producer_id() -> None:
+    """K4: with the end of the transaction; a repeat of the end is known again, also after a crash."""
+    house = TransactionHouse(1)
+    await house.open()
+    producer = await with_last_epoch(house)
+    assert producer.epoch == EPOCH_LAST
+    end = house.opened.parts.transactions.end
+    after = await end("x", producer, commit=True, client_version=IMPLICIT)
+    assert (after.producer_id != producer.producer_id, after.epoch) == (True, 0)
+    for _ in range(2):
+        assert await end("x", producer, commit=True, client_version=IMPLICIT) == after
+        log, visible = await house.read()
+        assert visible == log
+        house.disk.power_cut()
+        await house.open()
+        end = house.opened.parts.transactions.end
+
+
+@in_loop
+async def test_a_timeout_in_the_last_epoch() -> None:
+    """K4: the transaction is aborted, and its producer shut out, though there is no epoch left to do it with."""
+    house = TransactionHouse(1)
+    await house.open()
+    producer = await with_last_epoch(house)
+    await house.pass_time(TIMEOUT_MS / 1000 + 1)
+    await turns(40)
+    transactions = house.opened.parts.transactions
+    assert transactions.describe("x").state is TransactionState.COMPLETE_ABORT
+    assert (await house.read())[1] == set()
+    for commit in (True, False):
+        with pytest.raises((ProducerFenced, ProducerIdMismatch)):
+            await transactions.end("x", producer, commit=commit, client_version=IMPLICIT)
+    assert (await transactions.initialize("x", TIMEOUT_MS)).producer_id != producer.producer_id
+
+
+@in_loop
+async def test_an_id_that_nobody_uses_is_forgotten() -> None:
+    """K4: after its time, for ever; one with an open transaction is not."""
+    house = TransactionHouse(1)
+    await house.open()
+    transactions = house.opened.parts.transactions
+    await transactions.initialize("idle", TIMEOUT_MS)
+    await house.pass_time(6 * DAY_S)
+    await transactions.initialize("young", TIMEOUT_MS)
+    await house.pass_time(1.1 * DAY_S)
+    await turns()
+    for _ in range(2):
+        with pytest.raises(TransactionalIdUnknown):
+            house.opened.parts.transactions.describe("idle")
+        assert house.opened.parts.transactions.describe("young").epoch == 0
+        house.disk.power_cut()
+        await house.open()
+
+
+@in_loop
+async def test_there_may_be_so_many_ids_and_no_more() -> None:
+    """K4: past the limit a producer is told to come again; those that are known go on."""
+    house = TransactionHouse(1)
+    await house.open()
+    transactions = house.opened.parts.transactions
+    transactions._settings = TransactionSettings(ids_max=2)
+    for name in ("a", "b", "a"):
+        await transactions.initialize(name, TIMEOUT_MS)
+    with pytest.raises(TooManyTransactionalIds):
+        await transactions.initialize("c", TIMEOUT_MS)
