@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, TransactionHouse
@@ -13,6 +14,7 @@ from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
 from holdfast.coordinator.transaction import Producer, TransactionState
 from holdfast.coordinator.transactions import IMPLICIT
 from holdfast.log.errors import LogsStopped
+from holdfast.record.batch import split
 
 AT = TopicPartition(TOPIC, 0)
 SEEDS = 40
@@ -89,3 +91,26 @@ async def outcome(house: TransactionHouse) -> str:
     internal = house.opened.parts.topics.get(TRANSACTIONS_TOPIC).partition(0)
     newest = list(internal.tail)[-1]
     return "carried out at the start" if newest.epoch == internal.epochs.current else "complete"
+
+
+@in_loop
+async def test_committed_offsets_outlive_their_marker() -> None:
+    """K4: compaction may drop a marker before what it has committed; the offset is still decided after a restart."""
+    house = TransactionHouse(1)
+    await house.open()
+    producer = await begun(house)
+    await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    internal = house.opened.parts.topics.get(OFFSETS_TOPIC).partition(0)
+    internal.settings = replace(internal.settings, tombstone_retention_ms=0)
+    for _ in range(2):
+        await internal.flush()
+        await internal.compact()
+        house.clock.advance(1)
+    read = await internal.read(internal.marks.log_start)
+    kinds = [header.is_control for buffer in read.buffers for header, _ in split(buffer)]
+    assert kinds == [False], "The marker is gone, the offset is not."
+    house.disk.power_cut()
+    await house.open()
+    assert await house.committed_offset() == 0
+    table = house.opened.parts.groups._shards[0].groups[GROUP].offsets
+    assert not table.is_undecided(AT)
