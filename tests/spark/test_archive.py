@@ -19,6 +19,7 @@ from holdfast.record.layout import Codec
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.catalog import Catalog, open_catalog
+from holdfast.spark.jobs import archive_delta
 from holdfast.spark.jobs.archive import ArchiveAhead, Archived, ExpiredFirst, archive
 from holdfast.spark.jobs.archive_delta import DeltaTarget
 from holdfast.spark.jobs.archive_iceberg import IcebergTarget
@@ -188,6 +189,30 @@ def test_two_runs_at_once(spark: Any, stored: Stored, kind: Any) -> None:
             archive(spark, catalog, slow)
     assert before != slow.progress()
     check(kind.read(), MORE)
+
+
+def test_two_first_runs_of_delta(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: also of two runs that both make the table one wins, and Delta itself refuses the other."""
+    kind = Delta(spark, tmp_path)
+    catalog = catalog_of(stored)
+    slow = kind.target(catalog)
+    with pytest.MonkeyPatch.context() as patch:
+        quick: list[Any] = [lambda: run(spark, stored, kind)]
+        patch.setattr("holdfast.spark.jobs.archive_delta._delta_schema", after(quick, archive_delta._delta_schema))
+        with pytest.raises(Overtaken):
+            archive(spark, catalog, slow)
+    check(kind.read(), EXPECTED)
+
+
+def after(first: list[Any], then: Any) -> Any:
+    """A function that lets something else happen before its first call."""
+
+    def call(*given: Any) -> Any:
+        while first:
+            first.pop()()
+        return then(*given)
+
+    return call
 
 
 def once(first: Any, then: Any) -> Any:

@@ -123,6 +123,15 @@ def test_a_task_that_fails_is_one_sentence(spark: Any, stored: Stored, tmp_path:
     assert not list((tmp_path / "out").glob("topic=*"))
 
 
+def test_a_library_that_fails_is_one_sentence(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: what Iceberg's catalog says is told as one sentence, too."""
+    catalog = ["--to", "iceberg", "--catalog", "uri=sqlite:////nowhere/at/all.db"]
+    done = run("archive", "orders", str(tmp_path / "out"), "--path", stored.path, *catalog)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("holdfast: sqlalchemy failed: ")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,6 +10,7 @@ import typer
 
 from holdfast.cli.client_options import assignments
 from holdfast.cli.client_table import give_table
+from holdfast.cli.job_errors import in_one_sentence
 from holdfast.cli.job_options import (
     ConfOption,
     DebugOption,
@@ -113,7 +114,11 @@ def archive(
     found = open_catalog(path, store_options(store), topics=names)
     options = dict(assignments(target_option, "--target-option"))
     properties = dict(assignments(catalog, "--catalog"))
-    with JobProgress("archive") as progress, spark_session(settings_of("archive", master, conf)) as session:
+    with (
+        in_one_sentence(),
+        JobProgress("archive") as progress,
+        spark_session(settings_of("archive", master, conf)) as session,
+    ):
         target = open_target(to.value, place, session, found, options, properties, compression)
         done = run(session, found, target, decoding=decoding, skip_expired=skip_expired, on_done=progress)
     _show(done, progress, place, as_json=as_json)

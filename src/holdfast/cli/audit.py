@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.client_table import give_table
+from holdfast.cli.job_errors import in_one_sentence
 from holdfast.cli.job_options import (
     ConfOption,
     DebugOption,
@@ -95,7 +96,11 @@ def audit(
 
     opened = find_store(path, store_options(store))
     evidence = evidence_of(path, opened, topics or [], bootstrap, expect)
-    with JobProgress("audit") as progress, spark_session(settings_of("audit", master, conf)) as session:
+    with (
+        in_one_sentence(),
+        JobProgress("audit") as progress,
+        spark_session(settings_of("audit", master, conf)) as session,
+    ):
         reports = run(session, opened, topics or (), evidence, decode=not headers_only, on_done=progress)
     _show(reports, progress, as_json=as_json)
     if plot is not None:

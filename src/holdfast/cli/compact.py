@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.client_table import give_table
+from holdfast.cli.job_errors import in_one_sentence
 from holdfast.cli.job_options import (
     ConfOption,
     DebugOption,
@@ -87,7 +88,11 @@ def compact(
 
     found = open_catalog(path, store_options(store), topics=topics)
     how: Any = None if cleanup is None else cleanup.value
-    with JobProgress("compact") as progress, spark_session(settings_of("compact", master, conf)) as session:
+    with (
+        in_one_sentence(),
+        JobProgress("compact") as progress,
+        spark_session(settings_of("compact", master, conf)) as session,
+    ):
         done = run(session, found, cleanup=how, segment_size=segment_mib << 20, on_done=progress)
     _show(done, progress, as_json=as_json)
     if plot is not None:

@@ -9,6 +9,7 @@ import typer
 
 from holdfast.cli.client_options import assignments
 from holdfast.cli.client_table import give_table
+from holdfast.cli.job_errors import in_one_sentence
 from holdfast.cli.job_options import (
     ConfOption,
     DebugOption,
@@ -68,7 +69,11 @@ def merge(
 
     opened = open_sources(sources, path, store_options(store))
     target = parquet_store(to, dict(assignments(target_option, "--target-option")))
-    with JobProgress("merge") as progress, spark_session(settings_of("merge", master, conf)) as session:
+    with (
+        in_one_sentence(),
+        JobProgress("merge") as progress,
+        spark_session(settings_of("merge", master, conf)) as session,
+    ):
         done = run(session, opened, target, on_done=progress)
     _show(done, progress, to, as_json=as_json)
     if plot is not None:

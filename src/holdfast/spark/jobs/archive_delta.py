@@ -69,7 +69,7 @@ class DeltaTarget:
 
     def _commit(self, table: str, run: str, files: list[NewFile], known: Offsets, moved: Offsets, schema: Any) -> None:
         import pyarrow as pa
-        from deltalake.exceptions import CommitFailedError
+        from deltalake.exceptions import DeltaError
         from deltalake.transaction import AddAction, CommitProperties, Transaction, create_table_with_add_actions
 
         if not moved:
@@ -106,8 +106,11 @@ class DeltaTarget:
                 there.create_write_transaction(
                     adds, "append", columns, partition_by=_PARTITION_BY, commit_properties=properties
                 )
-        except CommitFailedError as failure:
-            raise Overtaken(self._url(table), -1) from failure
+        except DeltaError as failure:
+            newest = self._table(table)
+            if newest is None or (there is not None and newest.version() == there.version()):
+                raise  # Nobody was quicker: it is something else.
+            raise Overtaken(self._url(table), newest.version()) from failure
 
 
 def _delta_schema(columns: Any) -> Any:
