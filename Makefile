@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-operate demo crash bugs kill fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-operate bench-spark demo crash bugs kill fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -40,7 +40,7 @@ check: install
 	.ci/check-hosts
 
 # bench: run all benchmarks; tables and plots go to benchmarks/results
-bench: bench-wal bench-log bench-broker bench-operate
+bench: bench-wal bench-log bench-broker bench-operate bench-spark
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
 bench-wal: install
@@ -54,6 +54,11 @@ bench-log: install
 bench-broker: install
 	@.ci/install-java-clients
 	@.ci/run-if-there benchmarks/broker/run.py
+
+# bench-spark: measure Spark on stored topics beside its Kafka connector and Parquet, or fewer rows with ROWS=
+bench-spark: install $(STAMP)-spark
+	@.ci/install-java-clients
+	@.ci/run-if-there benchmarks/spark/run.py $(if $(ROWS),--rows $(ROWS))
 
 # bench-operate: measure a broker with 2,000 partitions, idle and loaded, and how long it takes to recover
 bench-operate: install

@@ -1,0 +1,85 @@
+"""The tables and bars of a run."""
+
+from __future__ import annotations
+
+from benchmarks.bars import Bars
+from benchmarks.figures import Figures, Measurement, ratio, spread
+from benchmarks.results import Run
+from benchmarks.tables import Table, median_text, spread_text
+
+JOBS = {
+    "count": "all columns of all rows, counted",
+    "sum": "sum(length(value))",
+    "filter": "1 % by timestamp",
+    "archive": "archive to Parquet",
+    "audit": "audit",
+}
+READERS = ("holdfast", "holdfast narrow", "connector on kafka", "connector on holdfast", "parquet")
+PEER = "connector on kafka"
+
+
+def _cpu(measurement: Measurement) -> float:
+    return measurement["cpu_seconds"]
+
+
+def _rate(measurement: Measurement) -> float:
+    return measurement["rows"] / measurement["seconds"]
+
+
+def _sizes(run: Run) -> list[int]:
+    return sorted({int(str(m["size"])) for m in run["measurements"] if not str(m["label"]).startswith("growth")})
+
+
+def tables(run: Run) -> list[Table]:
+    """Rates and CPU for each size, how much less CPU than the connector, and the growth."""
+    figures = Figures(run["measurements"])
+    made = []
+    for size in _sizes(run):
+        rows = [
+            [f"{what}: {reader}", *_cells(figures, f"{reader}.{job}", f"{PEER}.{job}", size)]
+            for job, what in JOBS.items()
+            for reader in READERS
+            if figures.series(f"{reader}.{job}", size, _rate)
+        ]
+        columns = ["job: reader", "rows/s", "CPU s", "times less CPU than the connector on Kafka"]
+        made.append(Table(f"{run['scale']['rows']:,} rows, values of {size} B", columns, rows))
+    return [*made, _growth(run)]
+
+
+def _cells(figures: Figures, label: str, peer: str, size: int) -> list[str]:
+    cpu, other = (figures.series(each, size, _cpu) for each in (label, peer))
+    return [
+        median_text(spread(figures.series(label, size, _rate))),
+        median_text(spread(cpu), 1),
+        spread_text(spread(ratio(other, cpu)), 1),
+    ]
+
+
+def _growth(run: Run) -> Table:
+    rows = [
+        [
+            f"{JOBS[str(m['label']).rpartition('.')[2]]}: {int(str(m['total'])):,} rows in {m['segments']} segments",
+            f"{float(str(m['rows'])) / float(str(m['seconds'])):,.0f}",
+            f"{float(str(m['seconds'])):.2f}",
+            f"{float(str(m['cpu_seconds'])):.1f}",
+        ]
+        for m in sorted(run["measurements"], key=lambda each: str(each["label"]))
+        if str(m["label"]).startswith("growth") and "error" not in m
+    ]
+    return Table("How it grows, values of 100 B", ["job", "rows/s", "seconds", "CPU s"], rows)
+
+
+def ratio_bars(run: Run) -> dict[str, Bars]:
+    """Less CPU than the connector on Kafka, in times."""
+    figures = Figures(run["measurements"])
+    panels: dict[str, Bars] = {}
+    for size in _sizes(run):
+        bars: Bars = []
+        for job, what in JOBS.items():
+            peer = figures.series(f"{PEER}.{job}", size, _cpu)
+            for reader in READERS:
+                value = spread(ratio(peer, figures.series(f"{reader}.{job}", size, _cpu)))
+                if value is not None and reader != PEER:
+                    bars.append((f"{what}: {reader}", value))
+        panels[f"times less CPU than Spark's connector on Kafka, values of {size} B"] = bars
+    return panels
