@@ -47,19 +47,18 @@ def events(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+LIFE = ["recovered", "serving", "topic_created", "topic_deleted", "stopping", "stopped"]
+PORTS = 3  # Other ports than Kafka's may say where they are, once each.
+
+
 def test_each_state_change_is_one_line_for_machines(life: tuple[list[str], list[str]]) -> None:
     """K6, O2: recovered, serving, topic made and deleted, stopping, stopped; nothing twice, nothing per request."""
     lines = events(life[1])
-    assert [each["event"] for each in lines] == [
-        "recovered",
-        "serving",
-        "topic_created",
-        "topic_deleted",
-        "stopping",
-        "stopped",
-    ]
+    assert [each["event"] for each in lines if each.get("event") in LIFE] == LIFE
+    messages = [each["message"] for each in lines]
+    assert len(messages) == len(set(messages)) <= len(LIFE) + PORTS
     assert all({"time", "level", "logger", "message"} <= set(each) for each in lines)
-    by_event = {each["event"]: each for each in lines}
+    by_event = {each["event"]: each for each in lines if "event" in each}
     assert by_event["recovered"]["clean"] is True
     assert by_event["topic_created"]["topic"] == "orders"
     assert by_event["topic_created"]["partitions"] == 2
@@ -70,10 +69,8 @@ def test_the_same_lines_for_people(life: tuple[list[str], list[str]]) -> None:
     """The first start also makes the internal topics; apart from that the lines say the same."""
     assert all(TEXT.fullmatch(line) for line in life[0]), life[0]
     said = [line.split(" ", 3)[3].strip() for line in life[0] if "topic __" not in line]
-    wanted = [each["message"] for each in events(life[1])]
-    assert len(said) == len(wanted)
-    for line, message in zip(said, wanted, strict=True):
-        assert message.split()[0] in line
+    wanted = [(each["logger"], each["message"].split()[0]) for each in events(life[1])]
+    assert sorted(tuple(line.split()[:2]) for line in said) == sorted((f"{name}:", word) for name, word in wanted)
 
 
 def test_a_failed_start_is_a_json_line_too(tmp_path: Path) -> None:
