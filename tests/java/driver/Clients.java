@@ -39,7 +39,7 @@ final class Clients {
         return admin;
     }
 
-    private Map<String, Object> settings(JsonNode call) {
+    Map<String, Object> settings(JsonNode call) {
         Map<String, Object> settings = new HashMap<>();
         settings.put("bootstrap.servers", bootstrap);
         settings.put("enable.metrics.push", false);

@@ -61,7 +61,9 @@ final class Cluster {
                         "id", each.producerId(),
                         "epoch", each.producerEpoch(),
                         "last_sequence", each.lastSequence(),
-                        "last_timestamp", each.lastTimestamp())));
+                        "last_timestamp", each.lastTimestamp(),
+                        "coordinator_epoch", each.coordinatorEpoch().orElse(-1),
+                        "transaction_start", each.currentTransactionStartOffset().orElse(-1))));
         return shown;
     }
 }

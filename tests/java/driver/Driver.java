@@ -37,6 +37,10 @@ public final class Driver {
         new Configs(clients).addTo(commands);
         new Groups(clients).addTo(commands);
         new Cluster(clients).addTo(commands);
+        new Transactors(clients).addTo(commands);
+        new TransactionAdmin(clients).addTo(commands);
+        new Copying(clients).addTo(commands);
+        new Counting(clients).addTo(commands);
         new Wire(bootstrap).addTo(commands);
         new Samples().addTo(commands);
         new Tools().addTo(commands);

@@ -59,9 +59,11 @@ final class Groups {
                     "instance", member.groupInstanceId().orElse(""),
                     "client", member.clientId(),
                     "host", member.host(),
+                    "upgraded", member.upgraded().map(String::valueOf).orElse(""),
                     "assigned", new ArrayList<>(partitions)));
         }
         return Map.of(
+                "type", found.type().toString(),
                 "state", found.groupState().toString(),
                 "assignor", found.partitionAssignor(),
                 "coordinator", found.coordinator().id(),

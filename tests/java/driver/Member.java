@@ -9,9 +9,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.TopicPartition;
 
 /** A consumer in a group, which remembers what it was given, what was taken from it, and what it has read. */
@@ -20,9 +22,21 @@ final class Member implements ConsumerRebalanceListener {
     private final List<Object> events = new ArrayList<>();
     private final List<Object> records = new ArrayList<>();
 
-    Member(KafkaConsumer<byte[], byte[]> consumer, List<String> topics) {
+    Member(KafkaConsumer<byte[], byte[]> consumer) {
         this.consumer = consumer;
+    }
+
+    void subscribe(List<String> topics) {
         consumer.subscribe(topics, this);
+    }
+
+    /** By a pattern that this client holds against all topics, or one that the broker does. */
+    void subscribe(String pattern, boolean byBroker) {
+        if (byBroker) {
+            consumer.subscribe(new SubscriptionPattern(pattern), this);
+        } else {
+            consumer.subscribe(Pattern.compile(pattern), this);
+        }
     }
 
     void poll(long ms) {

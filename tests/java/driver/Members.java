@@ -32,10 +32,18 @@ final class Members {
         return members.get(call.get("member").asText());
     }
 
+    /** Reads "topics", or those that fit a "pattern"; the broker finds them where the protocol is the new one. */
     private Object join(JsonNode call) {
-        List<String> topics = new ArrayList<>();
-        call.get("topics").forEach(each -> topics.add(each.asText()));
-        members.put(call.get("member").asText(), new Member(clients.consumer(call), topics));
+        Member member = new Member(clients.consumer(call));
+        if (call.has("pattern")) {
+            boolean byBroker = call.get("config").path("group.protocol").asText().equals("consumer");
+            member.subscribe(call.get("pattern").asText(), byBroker);
+        } else {
+            List<String> topics = new ArrayList<>();
+            call.get("topics").forEach(each -> topics.add(each.asText()));
+            member.subscribe(topics);
+        }
+        members.put(call.get("member").asText(), member);
         return true;
     }
 

@@ -24,13 +24,17 @@ final class Producing {
 
     /** The answer says for each record where it went, or which error it got. */
     private Object produce(JsonNode call) throws Exception {
-        List<Future<RecordMetadata>> sent = new ArrayList<>();
         try (KafkaProducer<byte[], byte[]> producer = clients.producer(call)) {
-            for (JsonNode record : call.get("records")) {
-                sent.add(producer.send(record(record)));
-            }
-            producer.flush();
+            return send(producer, call.get("records"));
         }
+    }
+
+    static Object send(KafkaProducer<byte[], byte[]> producer, JsonNode records) throws Exception {
+        List<Future<RecordMetadata>> sent = new ArrayList<>();
+        for (JsonNode record : records) {
+            sent.add(producer.send(record(record)));
+        }
+        producer.flush();
         List<Object> answers = new ArrayList<>();
         for (Future<RecordMetadata> each : sent) {
             answers.add(outcome(each));

@@ -1,0 +1,48 @@
+"""Whole topics as they are read in both isolation levels, and what the two must have in common."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+_SECONDS_MAX = 60
+
+Place = tuple[int, int]  # Partition and offset.
+Found = dict[Place, tuple[bytes | None, bytes]]  # Key and value, in order of offsets within a partition.
+
+
+def read_whole(address: str, topic: str, partitions: int, *, committed: bool) -> Found:
+    """Everything up to the end of each partition."""
+    level = "read_committed" if committed else "read_uncommitted"
+    settings = {"group.id": "reader", "isolation.level": level, "enable.partition.eof": True, "fetch.wait.max.ms": 50}
+    consumer = Consumer({"bootstrap.servers": address, "log_level": 2, **settings})
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)])
+    found: Found = {}
+    left = set(range(partitions))
+    deadline = time.monotonic() + _SECONDS_MAX
+    try:
+        while left:
+            assert time.monotonic() < deadline, f"partitions {sorted(left)} of {topic} were not read to their end"
+            for message in consumer.consume(1000, 0.1):
+                error = message.error()
+                if error is None:
+                    found[message.partition(), message.offset()] = (message.key(), message.value())
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    left.discard(message.partition())
+    finally:
+        consumer.close()
+    return found
+
+
+def read_twice(address: str, topic: str, partitions: int) -> tuple[Found, Found]:
+    """What is committed, and everything: the first is part of the second, record by record."""
+    committed = read_whole(address, topic, partitions, committed=True)
+    everything = read_whole(address, topic, partitions, committed=False)
+    assert committed.items() <= everything.items()
+    return committed, everything
+
+
+def values_of(found: Found, partition: int) -> list[bytes]:
+    """The values of one partition in their order."""
+    return [value for (number, _), (_, value) in sorted(found.items()) if number == partition]
