@@ -112,6 +112,12 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         self.go(self.acting(self.pick(pick), lose=lose), count)
 
     @precondition(lambda self: self.live)
+    @rule(pick=PICK, other=PICK)
+    def two_act(self, pick: int, other: int) -> None:
+        for number in (pick, other, pick, other):
+            self.go(self.acting(self.pick(number)), 20)
+
+    @precondition(lambda self: self.live)
     @rule(count=st.integers(1, 3))
     def all_act(self, count: int) -> None:
         for _ in range(count):
@@ -143,21 +149,16 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             return
 
     @precondition(lambda self: self.live)
-    @rule(pick=PICK, count=TURNS, silently=st.booleans())
-    def leave(self, pick: int, count: int, silently: bool) -> None:
-        consumer = self.pick(pick)
-        if consumer.busy:
-            return
-        if silently:
-            consumer.gone = True
-        elif isinstance(consumer, NewConsumer | ClassicConsumer):
-            self.go(consumer.leave(self.house.coordinator), count)
-
-    @rule(count=TURNS)
-    def all_new_consumers_leave(self, count: int) -> None:
-        """Those of the classic protocol may be left, and the group moves back."""
-        for consumer in self.live:
-            if isinstance(consumer, NewConsumer) and not consumer.busy:
+    @rule(pick=PICK, count=TURNS, how=st.sampled_from(["properly", "silently", "all of the new protocol"]))
+    def leave(self, pick: int, count: int, how: str) -> None:
+        """When only those of the classic protocol are left, the group moves back."""
+        leaving = [self.pick(pick)]
+        if how == "all of the new protocol":
+            leaving = [each for each in self.live if isinstance(each, NewConsumer)]
+        for consumer in leaving:
+            if how == "silently":
+                consumer.gone = True
+            elif isinstance(consumer, NewConsumer | ClassicConsumer) and not consumer.busy:
                 self.go(consumer.leave(self.house.coordinator), count)
 
     def pick(self, number: int) -> Consumer:
@@ -172,6 +173,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         consumer = self.pick(pick)
         self.offsets.sent += 1
         self.go(self.committing(consumer, self.offsets.sent), count)
+        self.run(self.fetching())
 
     async def committing(self, consumer: Consumer, number: int) -> None:
         try:
@@ -184,10 +186,6 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         else:
             self.offsets.acked = max(self.offsets.acked, number)
 
-    @rule()
-    def fetch(self) -> None:
-        self.run(self.fetching())
-
     async def fetching(self) -> None:
         acked = self.offsets.acked
         [found] = (await self.house.coordinator.fetch_offsets("g", [AT])).values()
@@ -195,11 +193,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     # The world
 
-    @rule(count=st.integers(1, 30))
-    def turn(self, count: int) -> None:
-        self.go(turns(0), count)
-
-    @rule(seconds=st.sampled_from([0.1, 1, 3, 9.9, 10, 31]))
+    @rule(seconds=st.sampled_from([0, 0.1, 1, 1, 3, 3, 9.9, 10, 31]))
     def wait(self, seconds: float) -> None:
         self.run(self.house.wait(seconds))
         self.go(turns(0), 3)

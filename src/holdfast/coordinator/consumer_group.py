@@ -200,6 +200,11 @@ class ConsumerGroup:
     def members(self) -> list[ConsumerMember]:
         return list(self._roster)
 
+    @property
+    def has_only_classic_members(self) -> bool:
+        """Asked after every request: the first member of the new protocol answers it."""
+        return bool(len(self._roster)) and all(member.classic is not None for member in self._roster)
+
     def common_protocols(self) -> set[str] | None:
         """What all members of the classic protocol know; None if there are none."""
         return self._classic.common_protocols()

@@ -86,7 +86,7 @@ def must_downgrade(group: Group, migration: Migration) -> bool:
     """Whether only members of the classic protocol are left in a consumer group."""
     if isinstance(group, ClassicGroup) or not migration.downgrades or group.state is GroupState.DEAD:
         return False
-    return bool(group.members) and all(member.classic is not None for member in group.members)
+    return group.has_only_classic_members
 
 
 def downgraded(group: ConsumerGroup) -> GroupImage:
