@@ -28,6 +28,7 @@ from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport, Spa
 from holdfast.spark.jobs.audit_segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit_walk import Walk, is_behind, repeated
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
+from holdfast.spark.plan import OPEN_SIZE
 from holdfast.spark.store import Store, cluster_of
 
 TASK_SIZE = 64 * 1024 * 1024
@@ -102,15 +103,25 @@ def _partitions(store: Store, topics: Iterable[str]) -> list[tuple[TopicPartitio
 def _units(store: Store, looks: Sequence[Look], *, decode: bool, parallelism: int) -> Iterator[Unit[AuditTask]]:
     """Whole segments, in tasks of about equal size: enough of them to keep every executor busy."""
     suspects = [Suspect.of(look.manifest, info) for look in looks if look.manifest for info in look.manifest.segments]
-    total = sum(each.info.size for each in suspects)
-    size_max = max(1, min(TASK_SIZE, total // (2 * parallelism)))
+    cost_max = max(1, min(TASK_SIZE, sum(map(_cost, suspects)) // (2 * parallelism)))
     run: list[Suspect] = []
-    for each in [*suspects, None]:
-        size = sum(some.info.size for some in run)
-        if run and (each is None or size + each.info.size > size_max):
-            yield Unit(AuditTask(store, tuple(run), decode), len(run), size)
-            run = []
-        run += [each] if each is not None else []
+    cost = 0
+    for each in suspects:
+        if run and cost + _cost(each) > cost_max:
+            yield _unit(store, run, decode=decode)
+            run, cost = [], 0
+        run.append(each)
+        cost += _cost(each)
+    if run:
+        yield _unit(store, run, decode=decode)
+
+
+def _cost(suspect: Suspect) -> int:
+    return suspect.info.size + OPEN_SIZE
+
+
+def _unit(store: Store, run: list[Suspect], *, decode: bool) -> Unit[AuditTask]:
+    return Unit(AuditTask(store, tuple(run), decode), len(run), sum(each.info.size for each in run))
 
 
 def _sum_up(
