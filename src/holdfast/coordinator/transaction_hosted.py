@@ -101,7 +101,7 @@ class HostedTransaction:
         left = [each for each in sorted(self.value.partitions) if self._ends.end(each, marker) is Reached.LATER]
         if left:
             log.error(
-                "transactional id %s: %s cannot be carried out in %s",
+                "transactional id %s: %s cannot be carried out in %s: repair the partition, then start again",
                 self.value.transactional_id,
                 self.value.state.title,
                 ", ".join(f"{topic}-{number}" for topic, number in left),
