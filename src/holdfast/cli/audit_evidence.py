@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from holdfast.cli.client import connected
 from holdfast.cli.client_topics import EARLIEST, LATEST, find_offsets, find_topics
+from holdfast.cli.log_scan import is_crc_right
 from holdfast.cli.log_tail import read_tails
 from holdfast.cli.wal import log_directory
+from holdfast.client.client import Client
 from holdfast.errors import Corrupt
+from holdfast.record.batch import split
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit import BrokerMarks, Evidence, TailBatch
@@ -24,6 +28,7 @@ def evidence_of(path: str, store: Store, topics: Sequence[str], bootstrap: str |
     return Evidence(
         read_tails=None if wal is None else lambda: _tails(wal),
         ask_broker=None if bootstrap is None else lambda: asyncio.run(_marks(bootstrap, topics)),
+        fetch_tail=None if bootstrap is None else partial(_fetch_tail, bootstrap),
         acked={} if expect is None else read_expected(expect),
     )
 
@@ -43,6 +48,22 @@ def _tails(wal: Path) -> Mapping[PartitionId, Sequence[TailBatch]]:
         for home, rows in tails.rows.items()
         if home.topic_id not in tails.deleted
     }
+
+
+def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> list[TailBatch]:
+    """The batches of `[start, end)` from the broker, as it would send them to a consumer that reads everything."""
+    found: list[TailBatch] = []
+    with Client(bootstrap, "holdfast-audit") as client:
+        while start < end:
+            fetched = client.fetch({where: start})[where]
+            if fetched.error is not None:
+                raise fetched.error
+            batches = [TailBatch(header, is_crc_right(header, batch)) for header, batch in split(fetched.records)]
+            if not batches:
+                break  # What is missing is counted as missing.
+            found += batches
+            start = batches[-1].header.end_offset
+    return found
 
 
 async def _marks(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:

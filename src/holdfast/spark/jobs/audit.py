@@ -50,6 +50,7 @@ class TailBatch(NamedTuple):
 
 Tails = Mapping[PartitionId, Sequence[TailBatch]]
 AskBroker = Callable[[], Mapping[TopicPartition, BrokerMarks]]
+FetchTail = Callable[[TopicPartition, int, int], Sequence[TailBatch]]  # The batches of the offsets `[start, end)`.
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Evidence:
 
     read_tails: Callable[[], Tails] | None = None  # From the write-ahead log, after the marks and before manifests.
     ask_broker: AskBroker | None = None
+    fetch_tail: FetchTail | None = None  # From the broker, where the write-ahead log is not at hand.
     acked: Acked = field(default_factory=dict)
 
 
@@ -82,9 +84,21 @@ def audit(
             found[home].append(report)
     for look in looks:
         look_again(store.open(), look)
+    if tails is None and known.fetch_tail is not None:
+        tails = _fetched(looks, before, known.fetch_tail)
     after = known.ask_broker() if known.ask_broker else {}
     reports = [_sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in looks]
     return _compared(reports, known.acked, set(topics))
+
+
+def _fetched(looks: Sequence[Look], marks: Mapping[TopicPartition, BrokerMarks], fetch: FetchTail) -> Tails:
+    """What brokers have above the manifests; not where segments are unlisted: they may know a manifest that is gone."""
+    return {
+        look.home: fetch(look.where, look.manifest.flushed, marks[look.where].high_watermark)
+        for look in looks
+        if look.manifest is not None and not look.beyond and look.where in marks
+        if look.manifest.flushed < marks[look.where].high_watermark
+    }
 
 
 def _partitions(store: Store, topics: Iterable[str]) -> list[tuple[TopicPartition, PartitionId]]:
