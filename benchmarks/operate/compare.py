@@ -20,8 +20,8 @@ METHOD = """\
 One `holdfast serve` with its store in a directory on the same disk, default settings where nothing else is said, and
 librdkafka as the client, on the same machine. CPU, memory and file handles are those of the broker's process. Store
 requests are counted by the broker itself: those of the start, those of the first round of upkeep after it, in which
-every partition is looked at for garbage, and those of an hour from then on, in which nothing changes. For this count all
-upkeep runs ten times as often as usual.
+every partition is looked at for garbage, and those of an hour from then on, in which nothing changes. For this count
+all upkeep runs ten times as often as usual.
 
 Recovery is timed from the start of the process until it says that it serves, after kill -9, with all records of the
 write-ahead log unflushed. The same amount of log lies beside little stored data and beside ten times as much; the two

@@ -28,6 +28,7 @@ class Upkeep:
         self._logs = logs
         self._ground = ground
         self._tasks: list[asyncio.Task[None]] = []
+        self._late: set[str] = set()  # What has failed in its last round.
         self._quiet_since: dict[PartitionLog, tuple[int, int]] = {}  # The manifest version, and when it was first seen.
 
     def start(self) -> None:
@@ -56,8 +57,16 @@ class Upkeep:
                 await work(partition)
             except HoldfastError as failure:
                 late += [(partition.home.path, failure)] if partition.is_alive else []
-        if late:  # One line a round, not one a partition.
-            log.warning("%s is late for %d partitions, such as %s: %s", what, len(late), *late[0])
+        if late:
+            path, why = late[0]
+            self._tell_late(what, f"late for {len(late)} partitions, such as {path}: {why}")
+        else:
+            self._late.discard(what)
+
+    def _tell_late(self, what: str, how: str) -> None:
+        """Once, until it works again: not once a round, nor once a partition."""
+        log.log(logging.DEBUG if what in self._late else logging.WARNING, "%s is %s", what, how)
+        self._late.add(what)
 
     async def apply_retention(self) -> None:
         """Let every partition go of what is too old or too much, and forget silent producers."""
@@ -75,7 +84,7 @@ class Upkeep:
         try:
             now_ms = await self._ground.calls.run(store_time_ms, self._ground.objects, self._ground.clock)
         except HoldfastError as failure:
-            log.warning("garbage is not collected this time: %s", failure)
+            self._tell_late("garbage collection", f"late: {failure}")
             return
 
         async def collect(partition: PartitionLog) -> None:
