@@ -87,8 +87,8 @@ BUGS = [
         (
             Edit(
                 "log/logs.py",
-                "journal.purge_below(needed, self._flushed())",
-                "journal.purge_below(min(needed + 1, journal.next_index), self._flushed())",
+                "journal.purge_below(needed, ",
+                "journal.purge_below(min(needed + 1, journal.next_index), ",
             ),
         ),
         (f"{FLUSH}::test_the_write_ahead_log_goes_up_to_the_lowest_unflushed_entry_and_no_further", MODEL),

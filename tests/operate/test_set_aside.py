@@ -87,6 +87,21 @@ async def test_what_is_set_aside_stays_so_until_it_is_repaired() -> None:
 
 
 @in_loop
+async def test_a_deleted_topic_leaves_nothing_set_aside() -> None:
+    """O2, K6: with its topic also what was set aside is settled."""
+    house, logs = await damaged_house()
+    with pytest.raises(SetAside):
+        await logs.partition(HOME)
+    await logs.delete_topic(HOME.topic_id)
+    await turns(50)
+    await fill(await logs.partition(OTHER), 1, start=2)
+    await logs.close()
+    logs = await house.reopen()
+    assert not logs._ground.journal.kept.aside
+    await logs.close()
+
+
+@in_loop
 async def test_a_quarantine_that_fails_keeps_the_records_in_the_log() -> None:
     """O2: no room for the file: the records stay where they are, and the next start saves them."""
     house, logs = await damaged_house()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
+from uuid import UUID
 
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
@@ -133,8 +134,10 @@ class Journal:
         """Whether a purge below this entry would give any room back."""
         return self._wal.frees_a_chunk(index)
 
-    def purge_below(self, index: int, flushed: Mapping[PartitionId, int]) -> bool:
+    def purge_below(self, index: int, flushed: Mapping[PartitionId, int], deleted: Container[UUID] = ()) -> bool:
         """Nothing below this entry is needed any more: the store has all below `flushed`, which is saved first.
+
+        Of topics in `deleted` nothing is remembered, not even what is set aside.
 
         False: not now, another thread is saving something, and the loop never waits for a disk.
         """
@@ -144,8 +147,9 @@ class Journal:
         if not self._saving.acquire(blocking=False):
             return False
         try:
-            if flushed != self.kept.flushed:
-                self.kept = replace(self.kept, flushed=flushed)
+            aside = {home: each for home, each in self.kept.aside.items() if home.topic_id not in deleted}
+            if flushed != self.kept.flushed or aside != self.kept.aside:
+                self.kept = replace(self.kept, flushed=flushed, aside=aside)
                 self._wal.save_user_data(self.kept.encode())
             self._wal.purge(log_id)
         finally:

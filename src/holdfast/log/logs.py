@@ -360,7 +360,7 @@ class Logs:
             return
         if chunks_only and not journal.frees_a_chunk(needed):
             return
-        if journal.purge_below(needed, self._flushed()):
+        if journal.purge_below(needed, self._flushed(), self._deleting):
             self._purged_below = needed
 
     def _flushed(self) -> dict[PartitionId, int]:
