@@ -81,5 +81,5 @@ def ratio_bars(run: Run) -> dict[str, Bars]:
                 value = spread(ratio(peer, figures.series(f"{reader}.{job}", size, _cpu)))
                 if value is not None and reader != PEER:
                     bars.append((f"{what}: {reader}", value))
-        panels[f"times less CPU than Spark's connector on Kafka, values of {size} B"] = bars
+        panels[f"Spark's connector on Kafka, {size} B, by rows for a CPU second"] = bars
     return panels
