@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 _SECONDS_MAX = 60
 
@@ -13,18 +13,20 @@ Found = dict[Place, tuple[bytes | None, bytes]]  # Key and value, in order of of
 
 
 def read_whole(address: str, topic: str, partitions: int, *, committed: bool) -> Found:
-    """Everything up to the end of each partition."""
+    """Everything from the first offset there is to the end of each partition."""
     level = "read_committed" if committed else "read_uncommitted"
-    settings = {"group.id": "reader", "isolation.level": level, "enable.partition.eof": True, "fetch.wait.max.ms": 50}
-    consumer = Consumer({"bootstrap.servers": address, "log_level": 2, **settings})
-    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(partitions)])
+    settings = {"isolation.level": level, "auto.offset.reset": "earliest", "enable.partition.eof": True}
+    consumer = Consumer(
+        {"bootstrap.servers": address, "group.id": "nobody", "log_level": 2, "fetch.wait.max.ms": 50, **settings}
+    )
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
     found: Found = {}
     left = set(range(partitions))
     deadline = time.monotonic() + _SECONDS_MAX
     try:
         while left:
             assert time.monotonic() < deadline, f"partitions {sorted(left)} of {topic} were not read to their end"
-            for message in consumer.consume(1000, 0.1):
+            for message in consumer.consume(1000, 0.02):
                 error = message.error()
                 if error is None:
                     found[message.partition(), message.offset()] = (message.key(), message.value())

@@ -6,7 +6,12 @@ from pathlib import Path
 
 from tests.support.broker_process import BrokerProcess
 
-SETTINGS = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=1000")
+SETTINGS = (
+    "group.initial.rebalance.delay.ms=0",
+    "group.min.session.timeout.ms=1000",
+    "group.consumer.heartbeat.interval.ms=50",
+    "group.consumer.session.timeout.ms=6000",
+)
 
 
 class Serving(BrokerProcess):

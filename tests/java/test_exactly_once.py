@@ -17,14 +17,13 @@ from tests.java.serving import Serving
 
 WAIT_S = 90
 PARTITIONS = 2
-FAST = ("group.consumer.heartbeat.interval.ms=50", "group.consumer.session.timeout.ms=6000")
 
 
 @pytest.fixture(scope="module")
 def own(needs_java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """A broker that the tests may kill; segments are small, so that transactions reach into the store."""
     small = ("log.segment_size_max=65536", "log.flush_age_ms_max=300")
-    with Serving(tmp_path_factory.mktemp("killed"), *FAST, *small) as serving:
+    with Serving(tmp_path_factory.mktemp("killed"), *small) as serving:
         yield serving
 
 
@@ -73,6 +72,7 @@ class Words:
             "processing.guarantee": "exactly_once_v2",
             "commit.interval.ms": "30",
             "num.stream.threads": "2",
+            "repartition.purge.interval.ms": "600000",  # The topics are read twice, and must not change in between.
             "state.dir": str(folder / name),
             "consumer.auto.offset.reset": "earliest",
             "consumer.session.timeout.ms": "6000",
