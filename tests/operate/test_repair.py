@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.log.world import read_all
 from tests.operate.directory import (
     append,
     content,
@@ -292,3 +293,36 @@ def test_another_cluster_s_store_is_nothing_to_repair(data: Path, written: Path)
         code, output = run("repair", wal, "--store", store / "objects")
         assert code == 1
         assert "another cluster's store" in output
+
+
+def test_the_newest_metadata_is_damaged(data: Path) -> None:
+    """O2: the version before it is taken; topics that only it knew get a name from their id, with all their records,
+    and no producer id is handed out twice."""
+    versions = sorted((data / "objects" / "meta").glob("0*.json"))
+    before = [path for path in versions if b"orders" not in path.read_bytes()]
+    for path in versions[len(before) :]:
+        flip(path, 200)
+    code, items, summary = repair(data)
+    assert code == 1
+    assert {each["kind"] for each in items} == {"metadata"}
+    assert repair(data, "--accept-loss", summary["token"])[0] == 0
+    names = topic_names(LocalObjects(data / "objects"))
+    [name] = [name for name in names.values() if name.startswith("recovered-")]
+
+    async def read(broker: Opened) -> list[tuple[int, bytes]]:
+        return await read_all(partition(broker, 0, name))
+
+    assert in_broker(data, read) == expected(0, 0, 100, SIZE)
+    assert repair(data)[0] == 0
+
+
+def test_all_metadata_is_damaged(data: Path) -> None:
+    """O2: nothing is known of the cluster but what lies in its store, and that is all there again."""
+    for path in (data / "objects" / "meta").glob("0*.json"):
+        flip(path, 150)
+    _, _, summary = repair(data)
+    assert repair(data, "--accept-loss", summary["token"])[0] == 0
+    names = topic_names(LocalObjects(data / "objects"))
+    assert len([name for name in names.values() if name.startswith("recovered-")]) == 3
+    in_broker(data, _nothing)
+    assert repair(data)[0] == 0

@@ -10,6 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
+from holdfast.cli.repair_metadata import write_metadata
 from holdfast.cli.repair_plan import Plan
 from holdfast.cli.repair_write import Repairer
 from holdfast.io.chance import Chance, SystemChance
@@ -31,6 +32,8 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
     identity = _next_identity(plan, chance)
     repairer = Repairer(plan.objects, identity, chance)
     flushed = dict(plan.salvaged.kept.flushed) if plan.salvaged.kept else {}
+    if plan.metadata is not None and plan.metadata.items:
+        write_metadata(plan.objects, plan.metadata, identity.broker, chance)
     for each in plan.partitions:
         flushed[each.home] = repairer.write(each).flushed
     gone = plan.dropped | plan.deleted
@@ -41,7 +44,9 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
 
 
 def _keep_originals(plan: Plan, place: Path) -> None:
-    for name in {name for each in plan.partitions for name in each.originals}:
+    names = {name for each in plan.partitions for name in each.originals}
+    names |= set(plan.metadata.originals) if plan.metadata is not None else set()
+    for name in names:
         target = place / "objects" / name
         RealDirectory(target.parent)
         _write_durably(target, plan.objects.get(name))

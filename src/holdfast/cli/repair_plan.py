@@ -9,16 +9,12 @@ from uuid import UUID
 
 from holdfast.cli.log_place import open_place
 from holdfast.cli.repair_item import Item, token_of
+from holdfast.cli.repair_metadata import FoundMetadata, find_metadata
 from holdfast.cli.repair_partition import Batch, PartitionPlan, survey
 from holdfast.cli.repair_wal import Salvaged, read_entries, salvage
-from holdfast.cluster.metadata import Metadata
-from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
-from holdfast.io.chance import SystemChance
-from holdfast.io.clock import SystemClock
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
-from holdfast.io.versions import Patience
 from holdfast.log import entry
 from holdfast.log.identify import CLUSTER, decode_cluster
 from holdfast.log.kept import Aside
@@ -42,6 +38,7 @@ class Plan:
     payloads: dict[PartitionId, list[memoryview]] = field(default_factory=dict)  # Entries, as they were.
     partitions: list[PartitionPlan] = field(default_factory=list)  # Those that are not sound.
     dropped: set[UUID] = field(default_factory=set)  # Topics that the store knows nothing of.
+    metadata: FoundMetadata | None = None
 
     @property
     def token(self) -> str:
@@ -75,7 +72,9 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
             "this is another cluster's store, and nothing that can be repaired"
         )
     _sort(plan)
-    metadata = _metadata(objects, plan.cluster)
+    plan.metadata = find_metadata(objects, plan.cluster, plan.deleted)
+    plan.items += plan.metadata.items
+    metadata = plan.metadata.metadata
     names = {each.topic_id: each.name for each in metadata.topics.values()}
     known = {PartitionId(each.topic_id, n) for each in metadata.topics.values() for n in range(each.partitions)}
     marks, asides = (kept.flushed, kept.aside) if kept is not None else ({}, {})
@@ -111,11 +110,6 @@ def _batches(payloads: Iterable[memoryview]) -> list[Batch]:
         except InvalidBatch:  # Its frame was whole, so this was written so: no partition can hold it.
             continue
     return found
-
-
-def _metadata(objects: Objects, cluster: str) -> Metadata:
-    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
-    return MetadataLog(objects, cluster, "", patience).metadata
 
 
 def _drop(plan: Plan, home: PartitionId, aside: Aside | None) -> None:

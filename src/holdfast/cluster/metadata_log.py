@@ -70,7 +70,7 @@ class MetadataLog:
         stamp = Stamp(0, self._writer, f"{self._patience.chance.bits(128):032x}")
         started = self._patience.clock.monotonic()
         name = self._versions.name(made.version)
-        data = [_encode(made, all_steps, stamp)]
+        data = [encode(made, all_steps, stamp)]
         if take(self._versions.objects, name, data, stamp, _stamp_of, self._patience, self._fresh_until) is not None:
             return False
         self.metadata = made
@@ -112,7 +112,7 @@ class MetadataLog:
         return body
 
 
-def _encode(metadata: Metadata, steps: list[Step], stamp: Stamp) -> bytes:
+def encode(metadata: Metadata, steps: list[Step], stamp: Stamp) -> bytes:
     body: dict[str, Any] = {
         "version": metadata.version,
         "cluster": metadata.cluster_id,
