@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-operate bench-spark demo crash bugs kill fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-operate bench-spark demo crash bugs kill fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -40,7 +40,7 @@ check: install
 	.ci/check-hosts
 
 # bench: run all benchmarks; tables and plots go to benchmarks/results
-bench: bench-wal bench-log bench-broker bench-operate bench-spark
+bench: bench-wal bench-log bench-broker bench-subscribe bench-operate bench-spark
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
 bench-wal: install
@@ -63,6 +63,11 @@ bench-spark: install $(STAMP)-spark
 # bench-operate: measure a broker with 2,000 partitions, idle and loaded, and how long it takes to recover
 bench-operate: install
 	@.ci/run-if-there benchmarks/operate/run.py
+
+# bench-subscribe: measure subscriptions: simulated costs, events on disk and on S3, live latency
+bench-subscribe: install
+	@.ci/install-versitygw
+	@.ci/run-if-there benchmarks/subscribe/run.py
 
 # demo: write to a log, kill the writer, and show that nothing acknowledged is lost
 demo: $(STAMP)-run

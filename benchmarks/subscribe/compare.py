@@ -1,0 +1,113 @@
+"""One run from start to end: arguments, the two simulated set-ups, the real thing, the tables, the files."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.bars import write_bars
+from benchmarks.figures import Figures, ratio, spread
+from benchmarks.machine import CHECKOUT, busy_percent
+from benchmarks.results import Run, new_run, surroundings, write_json, write_markdown
+from benchmarks.subscribe import files, real, sends
+from benchmarks.subscribe.tables import REAL, SIMULATED, all_tables
+from rich.console import Console
+
+TITLE = "Subscriptions"
+METHOD = """\
+The first table has simulated costs: every message that is sent takes 50 µs of a core, every file that is read 2 ms.
+Each event is checked at the client: that it is the next one of its partition, that its value is right, and that the
+merged order holds. Messages hold at most 256 events and 1 MiB. No network lies between the two ends, but messages are
+encoded and decoded. The time of the Python process that stands for the client counts in full.
+
+The second table is real: a broker process, events of 100 bytes in three topics whose timestamps interleave event by
+event, all of them flushed to segments, and a client process that reads them to the end over loopback, checked in the
+same way. The Kafka consumer reads the same topics without merging them; slow ways read a part of the events. Loading
+and compiling is done before the clock starts; connecting is not. The broker and its client share the cores.
+
+The third is the time from handing a record to a Kafka producer, which waits for the fsync, to having it as an event."""
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure subscriptions.")
+    parser.add_argument("--events", type=int, help="how many events to read (default 10 million; quick 300,000)")
+    parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 1)")
+    parser.add_argument("--quick", action="store_true", help="fewer events; writes no results")
+    parser.add_argument("--no-s3", action="store_true", help="only local disk")
+    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
+    parser.add_argument("--results", type=Path, help="where to write (default benchmarks/results; quick: nowhere)")
+    parser.add_argument("--profile", action="store_true", help="only show where a read of references spends its time")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    directory = arguments.dir / "subscribe"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    try:
+        if arguments.profile:
+            from benchmarks.subscribe.where import show_profile
+
+            return show_profile(directory, arguments.events or 1_000_000)
+        run = measure(arguments, directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    results = arguments.results or (None if arguments.quick else CHECKOUT / "benchmarks" / "results")
+    return show(run, results)
+
+
+def measure(arguments: argparse.Namespace, directory: Path) -> Run:
+    events = arguments.events or (300_000 if arguments.quick else 10_000_000)
+    rounds = arguments.rounds or (1 if arguments.quick else 5)
+    talk = Console(stderr=True)
+    measurements: list[dict[str, Any]] = []
+    with talk.status("measuring") as status:
+        for name, part in (("sends", sends), ("files", files)):
+            status.update(f"simulated: {name}")
+            around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
+            measurements += [{**around, **row} for row in asyncio.run(part.measure(directory / name, max(rounds, 3)))]
+        measurements += real.measure(directory, events, rounds, status.update, s3=not arguments.no_s3)
+    versions = machine.versions("grpcio", "protobuf", "pyarrow", "numba", "numpy", "confluent-kafka")
+    return new_run({"events": events, "rounds": rounds}, arguments.dir, versions, measurements)
+
+
+def show(run: Run, results: Path | None) -> int:
+    figures = Figures(run["measurements"])
+    run["notes"] += figures.errors()
+    tables = all_tables(figures)
+    output = Console(width=None if sys.stdout.isatty() else 140)
+    for table in tables:
+        output.print(table.to_rich())
+    for note in run["notes"]:
+        output.print(note, markup=False)
+    output.print(surroundings(run), markup=False)
+    if results:
+        results.mkdir(parents=True, exist_ok=True)
+        write_json(run, results / "subscribe.json")
+        write_markdown(run, TITLE, METHOD, tables, results / "subscribe.md")
+        write_plot(figures, results / "subscribe.png")
+        output.print(f"written: {results / 'subscribe'}.json, .md, .png")
+    return 1 if figures.errors() else 0
+
+
+def write_plot(figures: Figures, path: Path) -> None:
+    """How many times as fast as the plain way, and as a Kafka consumer."""
+    simulated, real_ = [], []
+    for label, (_, way, base) in SIMULATED.items():
+        found = spread(ratio(figures.series(label, 0), figures.series(base, 0))) if base else None
+        if found:
+            simulated.append((way, found))
+    for store in ("disk", "s3"):
+        for way, told in REAL.items():
+            kafka = figures.series(f"{store}.kafka", 100)
+            found = spread(ratio(figures.series(f"{store}.{way}", 100), kafka)) if way != "kafka" else None
+            if found:
+                real_.append((f"{store}: {told}", found))
+    write_bars({"x the plain way, simulated costs": simulated, "x a Kafka consumer": real_}, path)

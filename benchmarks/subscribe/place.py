@@ -1,0 +1,76 @@
+"""Partitions with events in them, inside the process that measures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from benchmarks.subscribe.data import SOURCES, batch_of
+
+from holdfast.broker.broker import Parts
+from holdfast.broker.running import AllSettings, Surroundings, opened
+from holdfast.broker.settings import BrokerSettings
+from holdfast.io.disk import RealDirectory
+from holdfast.io.objects import Objects
+from holdfast.log.settings import LogSettings
+from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.settings import SubscribeSettings
+from holdfast.subscribe.site import Site
+from holdfast.subscribe.stream import ServerStream
+from holdfast.wal import WalSettings
+
+
+@asynccontextmanager
+async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[Parts, Site]]:
+    """A broker without its sockets."""
+    around = Surroundings.real(RealDirectory(data / "wal"), objects)
+    everything = AllSettings(broker=BrokerSettings(log_retention_ms=-1), log=LogSettings(), wal=WalSettings())
+    async with opened(around, everything, "127.0.0.1", 1) as broker:
+        parts = broker.parts
+        yield (
+            parts,
+            Site(
+                parts.topics,
+                parts.cluster_id,
+                objects.url,
+                around.calls,
+                around.clock,
+                SubscribeSettings(listen="none"),
+            ),
+        )
+
+
+async def fill(parts: Parts, per_source: int, batch_count: int, flush_every: int = 0) -> None:
+    """Topics a, b and c, each with so many events; flushed as the broker would, or every so many events."""
+    for source, name in enumerate(SOURCES):
+        topic = await parts.topics.create(name, 1, {"retention.ms": "-1"})
+        log = topic.partition(0)
+        for first in range(0, per_source, batch_count):
+            await log.append(batch_of(source, first, min(batch_count, per_source - first)))
+            if flush_every and (first + batch_count) % flush_every == 0:
+                await log.flush()
+        await log.flush()
+
+
+async def direct(site: Site, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+    """A stream without a network between its ends; messages are bytes all the same."""
+    queue: asyncio.Queue[bytes] = asyncio.Queue(64)
+    server = asyncio.ensure_future(ServerStream(site, Asked.from_message(asked.to_message()), queue.put).run())
+    try:
+        while True:
+            message = wire.Message.FromString(await queue.get())
+            yield message
+            if message.HasField("ended"):
+                return
+    finally:
+        server.cancel()
+        with suppress(asyncio.CancelledError):
+            await server
+
+
+def connector(site: Site) -> Any:
+    return lambda _, asked: direct(site, asked)

@@ -1,0 +1,76 @@
+"""The figures of a run as tables."""
+
+from __future__ import annotations
+
+from benchmarks.figures import Figures, Measurement, Series, ratio, spread
+from benchmarks.tables import Table, median_text, spread_text
+
+SIMULATED = {
+    "send.plain": ("2,100 events, 50 µs a send", "one by one, each awaited", ""),
+    "send.piped": ("2,100 events, 50 µs a send", "pipelined, one by one", "send.plain"),
+    "send.packed": ("2,100 events, 50 µs a send", "pipelined and packed", "send.plain"),
+    "read.server": ("3 x 7 files x 300 events, 2 ms a read", "server, file by file", ""),
+    "read.server_sends": ("3 x 7 files x 300 events, 2 ms a read", "server, file by file, 50 µs a send", "read.server"),
+    "read.direct": ("3 x 7 files x 300 events, 2 ms a read", "client, file by file", "read.server"),
+    "read.parallel": ("3 x 7 files x 300 events, 2 ms a read", "client, in parallel, ahead", "read.server"),
+}
+REAL = {
+    "stream": "server stream, Arrow batches",
+    "refs": "references, Arrow batches",
+    "refs_events": "references, event by event",
+    "stream_events": "server stream, event by event",
+    "plain": "server stream, one event a message",
+    "kafka": "Kafka consumer (librdkafka), no merge",
+}
+LIVE = {"live.one": "one source", "live.three": "three sources, two of them idle"}
+
+
+def all_tables(figures: Figures) -> list[Table]:
+    return [table for table in (_simulated(figures), _real(figures), _live(figures)) if table.rows]
+
+
+def _first_ms(measurement: Measurement) -> float:
+    return measurement["first_s"] * 1000
+
+
+def _simulated(figures: Figures) -> Table:
+    rows = []
+    for label, (setup, way, base) in SIMULATED.items():
+        rate = figures.series(label, 0)
+        if rate:
+            over = spread_text(spread(ratio(rate, figures.series(base, 0))), 1) if base else ""
+            rows.append([setup, way, median_text(spread(rate)), over, median_text(_first(figures, label, 0), 1)])
+    return Table("Simulated costs", ["set-up", "way", "events/s", "x the first", "first event, ms"], rows)
+
+
+def _first(figures: Figures, label: str, size: int):  # type: ignore[no-untyped-def]
+    return spread(figures.series(label, size, _first_ms))
+
+
+def _real(figures: Figures) -> Table:
+    rows = []
+    for store in ("disk", "s3"):
+        kafka: Series = figures.series(f"{store}.kafka", 100)
+        for way, told in REAL.items():
+            label = f"{store}.{way}"
+            rate = figures.series(label, 100)
+            if rate:
+                over = spread_text(spread(ratio(rate, kafka)), 2)
+                memory = spread(figures.series(label, 100, lambda m: m["peak_size"] / (1 << 20)))
+                cpu = spread(figures.series(label, 100, lambda m: m["cpu_s"] * 1e6 / m["entries"]))
+                first = median_text(_first(figures, label, 100), 0)
+                texts = [median_text(spread(rate)), over, first, median_text(cpu, 2), median_text(memory)]
+                rows.append([store, told, *texts])
+    columns = ["store", "way", "events/s", "x Kafka consumer", "first event, ms", "client CPU, µs/event", "client MiB"]
+    return Table("Events of 100 B over three sources, read to the end", columns, rows)
+
+
+def _live(figures: Figures) -> Table:
+    rows = []
+    for label, told in LIVE.items():
+        p50, p99, most = (
+            spread(figures.series(label, 0, lambda m, k=key: m[k])) for key in ("p50_ms", "p99_ms", "max_ms")
+        )
+        if p50:
+            rows.append([told, spread_text(p50), spread_text(p99), spread_text(most)])
+    return Table("From produce to event at 500 events/s, ms", ["", "p50", "p99", "longest"], rows)
