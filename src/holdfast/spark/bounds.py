@@ -52,7 +52,7 @@ class Latest(NamedTuple):
 class Last(NamedTuple):
     """So many offsets before the end of each partition."""
 
-    count: int
+    offset_count: int
 
 
 class At(NamedTuple):

@@ -69,7 +69,7 @@ def wanted_by(filters: Iterable[Filter]) -> Wanted:
 
 
 def _narrowed(wanted: Wanted, each: Any) -> Wanted:
-    attribute = getattr(each, "attribute", ())
+    attribute: tuple[str, ...] = getattr(each, "attribute", ())
     if len(attribute) != 1 or getattr(each, "value", None) is None:
         return wanted
     name, value = attribute[0], each.value
@@ -85,8 +85,11 @@ def _narrowed(wanted: Wanted, each: Any) -> Wanted:
         return wanted if span is None else replace(wanted, times=wanted.times.both(Times(*span)))
     if name in ("partition", "offset"):
         span = _span(each, *((item, item) for item in _values(value)))
-        field = f"{name}s"
-        return wanted if span is None else replace(wanted, **{field: _both(getattr(wanted, field), span)})
+        if span is None:
+            return wanted
+        if name == "offset":
+            return replace(wanted, offsets=_both(wanted.offsets, span))
+        return replace(wanted, partitions=_both(wanted.partitions, span))
     return wanted
 
 

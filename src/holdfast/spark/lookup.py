@@ -73,6 +73,7 @@ def _in_tails(
     if not wanted:
         return {}
     with Client(options.bootstrap, "holdfast-spark") as client:
-        found = client.list_offsets(dict(wanted), committed=options.committed)
+        times = {(topic, number): each for (topic, number), each in wanted.items()}
+        found = client.list_offsets(times, committed=options.committed)
     ends = {where: view.marks[where].end for where in found}
     return {where: each.offset if 0 <= each.offset < ends[where] else None for where, each in found.items()}

@@ -48,7 +48,7 @@ def resolve(view: View, bound: Bound, options: ReadOptions, clock: Clock) -> dic
     if isinstance(bound, Latest):
         return {where: each.end for where, each in marks.items()}
     if isinstance(bound, Last):
-        return {where: max(each.log_start, each.end - bound.count) for where, each in marks.items()}
+        return {where: max(each.log_start, each.end - bound.offset_count) for where, each in marks.items()}
     if isinstance(bound, At):
         return _given(marks, bound.offsets)
     if isinstance(bound, Ago):

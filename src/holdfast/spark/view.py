@@ -87,4 +87,4 @@ def ends_of_epochs(options: ReadOptions, epochs: Mapping[TopicPartition, int]) -
     if not epochs or not options.bootstrap:
         return {}
     with Client(options.bootstrap, "holdfast-spark") as client:
-        return client.ends_of_epochs(dict(epochs))
+        return client.ends_of_epochs({(topic, number): each for (topic, number), each in epochs.items()})
