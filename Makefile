@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-operate bench-spark demo crash bugs kill fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -55,6 +55,11 @@ bench-broker: install
 	@.ci/install-java-clients
 	@.ci/run-if-there benchmarks/broker/run.py
 
+# bench-subscribe: measure subscriptions: simulated costs, events on disk and on S3, live latency
+bench-subscribe: install
+	@.ci/install-versitygw
+	@.ci/run-if-there benchmarks/subscribe/run.py
+
 # bench-spark: measure Spark on stored topics beside its Kafka connector and Parquet, or fewer rows with ROWS=
 bench-spark: install $(STAMP)-spark
 	@.ci/install-java-clients
@@ -63,11 +68,6 @@ bench-spark: install $(STAMP)-spark
 # bench-operate: measure a broker with 2,000 partitions, idle and loaded, and how long it takes to recover
 bench-operate: install
 	@.ci/run-if-there benchmarks/operate/run.py
-
-# bench-subscribe: measure subscriptions: simulated costs, events on disk and on S3, live latency
-bench-subscribe: install
-	@.ci/install-versitygw
-	@.ci/run-if-there benchmarks/subscribe/run.py
 
 # demo: write to a log, kill the writer, and show that nothing acknowledged is lost
 demo: $(STAMP)-run
