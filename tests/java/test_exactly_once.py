@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from tests.java.jvm import Jvm
-from tests.java.reading import read_twice, read_whole, values_of
+from tests.support.reading import read_twice, read_whole, values_of
 from tests.java.serving import Serving
 
 WAIT_S = 90

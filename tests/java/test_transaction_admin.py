@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.java.jvm import JavaFailure, Jvm
-from tests.java.reading import read_twice, values_of
+from tests.support.reading import read_twice, values_of
 from tests.java.serving import Serving
 
 

@@ -2,207 +2,151 @@
 
     python tests/kill/rounds.py --rounds 200 --seed 7
 
-Several idempotent producers write numbers, and two consumer groups read and commit, while the broker is killed and
-started again. Afterwards every acknowledged record must be there, once, in its producer's order, at the offset that was
-acknowledged; committed offsets must never have gone back; the groups must have reached the end.
+Idempotent producers write numbers, and groups of both protocols read them and commit (`numbers`). Transactional
+producers of three clients write transfers (`transfers`), and copy loops copy those exactly once (`copying`). Meanwhile
+the broker is killed and started again. Afterwards every acknowledged record must be there, once, in its producer's
+order, at the offset that was acknowledged; committed offsets must never have gone back; the groups must have reached
+the end; every transfer must be there whole or not at all; and the copy must be the same as what was copied.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs from the command line.
 
-from tests.support.broker_process import BrokerProcess, free_port  # The checkout, for runs from the command line.
+from tests.kill import copying, numbers, transfers
+from tests.kill.transactors import CLIENTS
+from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.reading import Found, read_whole, wait_until_ended
 
-TOPIC = "numbers"
-PARTITIONS = 4
-GROUPS = ("first", "second")
-QUIET = {"log_level": 0, "socket.connection.setup.timeout.ms": 5000, "reconnect.backoff.max.ms": 200}
+SETTINGS = (
+    "group.initial.rebalance.delay.ms=0",
+    "group.consumer.heartbeat.interval.ms=200",
+    "group.consumer.session.timeout.ms=6000",
+    "log.segment_size_max=262144",
+    "log.flush_age_ms_max=300",
+)
 
 
 @dataclass
-class History:
-    """What the clients saw."""
+class Seen:
+    """What all clients were told, and what they failed with."""
 
-    acked: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # (producer, number) → place
-    refused: list[str] = field(default_factory=list)
-    sent: dict[int, int] = field(default_factory=dict)  # Producer → numbers handed to its client.
-    read: dict[str, set[tuple[int, int]]] = field(default_factory=dict)  # Group → (partition, offset)
-    committed: dict[tuple[str, int], int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    numbers: numbers.History = field(default_factory=numbers.History)
+    transfers: transfers.Transfers = field(default_factory=transfers.Transfers)
+    copied: int = 0
+    copy_failures: list[str] = field(default_factory=list)
 
 
-def produce(number: int, port: int, history: History, stop: threading.Event) -> None:
-    """Write numbers, each to a partition of its own turn, as fast as acks come."""
-    producer = Producer(
-        {
-            **QUIET,
-            "bootstrap.servers": f"127.0.0.1:{port}",
-            "enable.idempotence": True,
-            "linger.ms": 2,
-            "message.timeout.ms": 120_000,
-            "queue.buffering.max.messages": 2000,
-        }
-    )
+class Load:
+    """All clients, each in a thread."""
 
-    def told(error: object, message: object, at: int) -> None:
-        if error is not None:
-            history.refused.append(f"producer {number}: {at}: {error}")
-        else:
-            history.acked[number, at] = (message.partition(), message.offset())  # type: ignore[attr-defined]
+    def __init__(self, address: str, seen: Seen, seed: int, producers: int) -> None:
+        self._stop_writing, self._stop_reading = threading.Event(), threading.Event()
+        writing, reading = self._stop_writing, self._stop_reading
+        plain = [(numbers.produce, (each, address, seen.numbers, writing)) for each in range(producers)]
+        transacting = [
+            (transfers.transfer, (client, address, seen.transfers, writing, seed + number))
+            for number, client in enumerate(CLIENTS)
+        ]
+        following = [
+            (numbers.follow, (group, protocol, address, seen.numbers, reading))
+            for group, protocols in numbers.GROUPS.items()
+            for protocol in protocols
+        ]
+        copiers = [
+            (copying.copy, (protocol, address, seen.copy_failures, reading, seed + number))
+            for number, protocol in enumerate(("classic", "consumer"))
+        ]
+        self._writers = [threading.Thread(target=run, args=args) for run, args in [*plain, *transacting]]
+        self._readers = [threading.Thread(target=run, args=args) for run, args in [*following, *copiers]]
 
-    count = 0
-    while not stop.is_set():
-        try:
-            producer.produce(
-                TOPIC,
-                f"{number}:{count}",
-                partition=count % PARTITIONS,
-                on_delivery=lambda error, message, at=count: told(error, message, at),
-            )
-        except BufferError:
-            producer.poll(0.05)
-            continue
-        count += 1
-        producer.poll(0)
-    history.sent[number] = count
-    if producer.flush(60):
-        history.problems.append(f"producer {number} could not get rid of its records")
+    def start(self) -> None:
+        for thread in [*self._writers, *self._readers]:
+            thread.start()
 
+    def wait(self, seconds: float) -> None:
+        """Only the time passes: nobody sets the event in here."""
+        self._stop_writing.wait(seconds)
 
-def follow(group: str, port: int, history: History, stop: threading.Event) -> None:
-    """Read as a member of a group, and commit what was read."""
-    consumer = Consumer(
-        {
-            **QUIET,
-            "bootstrap.servers": f"127.0.0.1:{port}",
-            "group.id": group,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-            "session.timeout.ms": 6000,
-        }
-    )
-    consumer.subscribe([TOPIC])
-    seen = history.read.setdefault(group, set())
-    try:
-        while not stop.is_set():
-            messages = [each for each in consumer.consume(1000, 0.1) if each.error() is None]
-            seen.update((each.partition(), each.offset()) for each in messages)
-            if messages:
-                try:
-                    consumer.commit(asynchronous=False)
-                except KafkaException:
-                    continue  # Killed meanwhile, or the group is being rebuilt: the next commit covers it.
-    finally:
-        consumer.close()
+    def stop_writing(self) -> None:
+        self._stop_writing.set()
+        for thread in self._writers:
+            thread.join()
+
+    def stop_reading(self) -> None:
+        self._stop_reading.set()
+        for thread in self._readers:
+            thread.join()
 
 
-def check_committed(port: int, history: History) -> None:
-    """Committed offsets never go back."""
-    admin = AdminClient({**QUIET, "bootstrap.servers": f"127.0.0.1:{port}"})
-    for group in GROUPS:
-        try:
-            asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=10)
-            found = asked[group].result().topic_partitions
-        except KafkaException:
-            continue  # The group has not committed anything yet, or the broker is only just there.
-        for each in found:
-            before = history.committed.get((group, each.partition), -1)
-            if each.offset < before:
-                history.problems.append(f"group {group}-{each.partition}: committed {before}, then {each.offset}")
-            history.committed[group, each.partition] = max(before, each.offset)
-
-
-def read_all(port: int) -> list[list[str]]:
-    """Every record of every partition, in order."""
-    consumer = Consumer({**QUIET, "bootstrap.servers": f"127.0.0.1:{port}", "group.id": "auditor"})
-    found: list[list[str]] = []
-    for partition in range(PARTITIONS):
-        start, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=20)
-        records: list[str] = []
-        consumer.assign([TopicPartition(TOPIC, partition, start)])
-        deadline = time.monotonic() + 60
-        while len(records) < end - start and time.monotonic() < deadline:
-            for message in consumer.consume(10_000, 1.0):
-                if message.error() is None:
-                    assert message.offset() == start + len(records), "an offset is missing"
-                    records.append(message.value().decode())
-        assert len(records) == end - start, f"partition {partition}: {len(records)} of {end - start} were readable"
-        found.append(records)
-    consumer.close()
-    return found
-
-
-def check(history: History, stored: list[list[str]]) -> list[str]:
-    """What is wrong; nothing, if nothing acknowledged was lost, doubled or moved."""
-    problems = list(history.problems) + history.refused
-    for (producer, number), (partition, offset) in history.acked.items():
-        wanted = f"{producer}:{number}"
-        found = stored[partition][offset] if offset < len(stored[partition]) else None
-        if found != wanted:
-            problems.append(f"acknowledged record {wanted} at {partition}:{offset} is {found}")
-    for partition, records in enumerate(stored):
-        last: dict[str, int] = {}
-        for record in records:
-            producer_text, number_text = record.split(":")
-            if int(number_text) <= last.get(producer_text, -1):
-                problems.append(f"partition {partition}: {record} comes after {last[producer_text]}")
-            last[producer_text] = int(number_text)
-    for group in GROUPS:
-        everything = {(p, o) for p, records in enumerate(stored) for o in range(len(records))}
-        missed = everything - history.read.get(group, set())
-        if missed:
-            problems.append(f"group {group} missed {len(missed)} records, such as {sorted(missed)[:3]}")
-    return problems
-
-
-def run(data: Path, rounds: int, seed: int, producers: int = 3) -> tuple[History, list[str]]:
-    """The whole test; the history, and what was wrong."""
+def run(data: Path, rounds: int, seed: int, producers: int = 2) -> tuple[Seen, list[str]]:
+    """The whole test; what was seen, and what was wrong."""
     chance = random.Random(seed)
-    port = free_port()
-    history = History()
-    settings = ["group.initial.rebalance.delay.ms=0", "log.segment_size_max=262144", "log.flush_age_ms_max=300"]
-    broker = BrokerProcess(data, port=port, settings=settings)
+    broker = BrokerProcess(data, port=free_port(), settings=SETTINGS)
     broker.start()
-    admin = AdminClient({**QUIET, "bootstrap.servers": f"127.0.0.1:{port}"})
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
-    stop_writing, stop_reading = threading.Event(), threading.Event()
-    writers = [threading.Thread(target=produce, args=(each, port, history, stop_writing)) for each in range(producers)]
-    readers = [threading.Thread(target=follow, args=(each, port, history, stop_reading)) for each in GROUPS]
-    for thread in [*writers, *readers]:
-        thread.start()
+    make_topics(broker.address)
+    seen = Seen()
+    load = Load(broker.address, seen, seed, producers)
+    load.start()
     try:
         for _ in range(rounds):
-            stop_writing.wait(0.1 + chance.random() * 0.6)  # Only the time passes: nobody sets it in here.
+            load.wait(0.1 + chance.random() * 0.6)
             broker.kill()
             broker.start()
-            check_committed(port, history)
+            numbers.check_committed(broker.address, seen.numbers)
+        load.stop_writing()
+        problems = judge(broker.address, seen, load)
     finally:
-        stop_writing.set()
-        for thread in writers:
-            thread.join()
-    stored = read_all(port)
-    total = sum(map(len, stored))
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and any(len(history.read.get(each, ())) < total for each in GROUPS):
-        stop_reading.wait(0.1)
-    stop_reading.set()
-    for thread in readers:
-        thread.join()
-    check_committed(port, history)
+        load.stop_writing()
+        load.stop_reading()
+    numbers.check_committed(broker.address, seen.numbers)
     broker.stop()
-    return history, check(history, stored)
+    return seen, problems + seen.numbers.problems
+
+
+def make_topics(address: str) -> None:
+    admin = AdminClient({**numbers.QUIET, "bootstrap.servers": address})
+    topics = {
+        numbers.TOPIC: numbers.PARTITIONS,
+        transfers.TOPIC: transfers.PARTITIONS,
+        copying.TOPIC: transfers.PARTITIONS,
+    }
+    for made in admin.create_topics([NewTopic(name, count, 1) for name, count in topics.items()]).values():
+        made.result(20)
+
+
+def judge(address: str, seen: Seen, load: Load) -> list[str]:
+    """Let the readers catch up, stop them, and count."""
+    stored = numbers.read_all(address)
+    numbers.wait_for_groups(seen.numbers, sum(map(len, stored)))
+    committed = whole(address, transfers.TOPIC)
+    copying.wait_for_copies(address, len(committed))
+    load.stop_reading()
+    copies = whole(address, copying.TOPIC)
+    seen.copied = len(copies)
+    everything = read_whole(address, transfers.TOPIC, transfers.PARTITIONS, committed=False)
+    return [
+        *numbers.check(seen.numbers, stored),
+        *transfers.check(seen.transfers, committed, everything),
+        *copying.check(committed, copies),
+    ]
+
+
+def whole(address: str, topic: str) -> Found:
+    """All that is committed, once nothing is open any more: what was given up is aborted when its time is over."""
+    wait_until_ended(address, topic, transfers.PARTITIONS)
+    return read_whole(address, topic, transfers.PARTITIONS, committed=True)
 
 
 def main() -> int:
@@ -210,10 +154,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     asked = parser.parse_args()
+    logging.disable()  # Clients in Python complain at length of a broker that is not there.
     print(f"seed {asked.seed}, {asked.rounds} rounds", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        history, problems = run(Path(folder), asked.rounds, asked.seed)
-    print(f"{len(history.acked)} records acknowledged, {len(problems)} problems")
+        seen, problems = run(Path(folder), asked.rounds, asked.seed)
+    print(
+        f"{len(seen.numbers.acked)} records acknowledged, {len(seen.transfers.committed)} transfers committed, "
+        f"{len(seen.transfers.aborted)} aborted, {len(seen.transfers.unclear)} unclear, {seen.copied} records copied, "
+        f"{len(problems)} problems"
+    )
     for problem in problems[:20]:
         print(problem)
     return 1 if problems else 0

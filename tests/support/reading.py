@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 _SECONDS_MAX = 60
 
@@ -35,6 +36,22 @@ def read_whole(address: str, topic: str, partitions: int, *, committed: bool) ->
     finally:
         consumer.close()
     return found
+
+
+def wait_until_ended(address: str, topic: str, partitions: int) -> None:
+    """Until no transaction is open: what is committed reaches as far as what is written."""
+    admin = AdminClient({"bootstrap.servers": address, "log_level": 2})
+    asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in range(partitions)}
+    deadline = time.monotonic() + _SECONDS_MAX
+    while True:
+        ends = [
+            [found.result().offset for found in admin.list_offsets(asked, isolation_level=level).values()]
+            for level in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED)
+        ]
+        if ends[0] == ends[1]:
+            return
+        assert time.monotonic() < deadline, f"a transaction in {topic} stays open: {ends}"
+        time.sleep(0.05)
 
 
 def read_twice(address: str, topic: str, partitions: int) -> tuple[Found, Found]:
