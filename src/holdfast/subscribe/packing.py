@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.subscribe.merge import Pick, Taken
+from holdfast.subscribe.piece import Piece
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 
 EVENTS_MAX = 256  # In one message.
@@ -65,6 +67,48 @@ def _sizes(batch: Any) -> NDArray[np.int64]:
         total = np.cumsum(each)
         sizes += total[ends[1:]] - total[ends[:-1]]
     return sizes
+
+
+def are_recent(taken: Taken, now_ms: int) -> bool:
+    """Whether none of the rows is old enough to be packed."""
+    return all((_times(pick) >= now_ms - OLD_MS).all() for pick in taken.picks)
+
+
+def _times(pick: Pick) -> NDArray[np.int64]:
+    return pick.piece.columns.timestamp[pick.piece.rows[pick.start : pick.end]]
+
+
+def singles(taken: Taken) -> Iterator[bytes]:
+    """One message for each row, straight from the columns: for the few that come live."""
+    rows = [(pick.piece, number) for pick in taken.picks for number in range(pick.start, pick.end)]
+    for turn in range(len(rows)) if taken.turns is None else taken.turns.tolist():
+        piece, number = rows[turn]
+        yield _single(piece, number, late=taken.late).SerializeToString()
+
+
+def _single(piece: Piece, number: int, *, late: bool) -> wire.Message:
+    columns, row = piece.columns, int(piece.rows[number])
+    assert columns.key is not None
+    assert columns.value is not None
+    assert columns.headers is not None
+    key, value, (ends, names, values) = columns.key, columns.value, columns.headers
+    return wire.Message(
+        event=wire.Event(
+            lane=int(piece.lanes[number]),
+            offset=int(columns.offset[row]),
+            timestamp=int(columns.timestamp[row]),
+            timestamp_type=int(piece.types[number]),
+            key=key.__getitem__(row),  # Not `key[row]`: for a type checker that is a field of the tuple.
+            value=value.__getitem__(row),
+            headers=[
+                wire.Header(key=names.__getitem__(each).decode("utf-8", "replace"), value=values.__getitem__(each))
+                for each in range(ends[row], ends[row + 1])
+            ],
+            late=late,
+            epoch=int(piece.epochs[number]),
+            order_time=int(piece.times[number]),
+        )
+    )
 
 
 def one_by_one(batch: Any) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.gather import gather
 from holdfast.subscribe.lane import Reading, ServerLane
 from holdfast.subscribe.merge import Merge, Point, State, Taken
-from holdfast.subscribe.packing import pack
+from holdfast.subscribe.packing import are_recent, pack, singles
 from holdfast.subscribe.piece import Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.references import refer, to_messages
@@ -160,6 +160,9 @@ class ServerStream:
     async def _send_rows(self, taken: Taken) -> bool:
         """Send what was taken; True when the bound is reached."""
         self._moved.update(taken.after)
+        if self._are_few(taken):
+            await self._send(*singles(taken))
+            return False
         over = False
         for batch in await self._run_if_large(len(taken), gather, taken):
             rows = batch
@@ -175,6 +178,12 @@ class ServerStream:
                 self._moved.clear()  # Lanes that were read beyond the bound stand at it.
                 return True
         return False
+
+    def _are_few(self, taken: Taken) -> bool:
+        """Live events take the short way."""
+        if len(taken) > _SMALL_COUNT or self._asked.until_ms is not None:
+            return False
+        return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
 
     def _pack(self, batch: Any) -> list[bytes]:
         return list(pack(batch, self._site.clock.now_ms(), batches=self._asked.batches))
