@@ -120,6 +120,7 @@ $(STAMP)-run: $(STAMP)-tools requirements/run.txt pyproject.toml
 	@$(BIN)/python -m holdfast.record.warm
 	@$(BIN)/python -m holdfast.segment.warm
 	@$(BIN)/python -m holdfast.subscribe.warm
+	@$(BIN)/python -m holdfast.sync.warm
 	@touch $@
 
 $(STAMP)-dev: $(STAMP)-run requirements/dev.txt

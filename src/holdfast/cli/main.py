@@ -26,6 +26,7 @@ from holdfast.cli import (
     replay,
     serve,
     subscribe,
+    sync,
     topic,
     wal,
 )
@@ -110,6 +111,7 @@ app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
 app.command("consume", rich_help_panel="Use a running broker")(consume.consume)
+app.command("sync", rich_help_panel="Use a running broker")(sync.sync)
 app.command("subscribe", rich_help_panel="Use a running broker")(subscribe.subscribe)
 app.command("archive", rich_help_panel="Run pipelines on Spark")(archive.archive)
 app.command("audit", rich_help_panel="Run pipelines on Spark")(audit.audit)

@@ -72,6 +72,14 @@ class Client:
         self._try(lambda: topics.check_known(self._nodes, counts))
         return made
 
+    def create_partitions(self, topic: str, count: int) -> None:
+        """Give a topic so many partitions."""
+        self._try(lambda: topics.create_partitions(self._nodes, topic, count))
+
+    def own_configs(self, topic: str) -> dict[str, str]:
+        """The settings that a topic itself was given."""
+        return self._try(lambda: topics.own_configs(self._nodes, topic))
+
     def describe_configs(self, topic: str, keys: Iterable[str] | None = None) -> dict[str, str | None]:
         """The settings of a topic: these, or all."""
         wanted = None if keys is None else list(keys)
@@ -158,6 +166,11 @@ class Client:
     def end_txn(self, transactional_id: str, producer: Producer, *, commit: bool) -> None:
         """Commit or abort."""
         self._try(lambda: transactions.end_txn(self._nodes, transactional_id, producer, commit=commit))
+
+    def write_markers(self, producer: Producer, pairs: Iterable[Pair]) -> None:
+        """Let partitions know a producer's epoch, so that they refuse what an older one still has on its way."""
+        wanted = list(pairs)
+        self._try(lambda: transactions.write_markers(self._nodes, producer, wanted))
 
     # Groups
 

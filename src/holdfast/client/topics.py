@@ -19,6 +19,7 @@ TOPIC = 2  # Kinds of what has configs.
 BROKER = 4
 
 _TIMEOUT_MS = 30_000
+_OF_TOPIC = 1  # Where a setting comes from: the topic itself.
 
 
 class PartitionInfo(NamedTuple):
@@ -105,8 +106,31 @@ def check_known(nodes: Nodes, names: Iterable[str]) -> None:
         raise failure_of(f"topic {failure.topic}", Code.LEADER_NOT_AVAILABLE) from failure
 
 
+def create_partitions(nodes: Nodes, name: str, count: int) -> None:
+    """Give a topic so many partitions. It may have had them already: then a repeat has come through before."""
+    request = request_class(Key.CREATE_PARTITIONS)
+    wanted = request.CreatePartitionsTopic(name=name, count=count, assignments=None)
+    asked = request(topics=[wanted], timeout_ms=_TIMEOUT_MS, validate_only=False)
+    [done] = nodes.controller().ask(Key.CREATE_PARTITIONS, asked, _TIMEOUT_MS / 1000).results
+    if done.error_code == Code.INVALID_PARTITIONS and len(nodes.metadata([name]).topics[name].partitions) == count:
+        return
+    check(f"{count} partitions for topic {name}", done.error_code, done.error_message)
+
+
+def own_configs(nodes: Nodes, name: str) -> dict[str, str]:
+    """The settings that a topic itself was given; the others are its broker's."""
+    found = _described(nodes, TOPIC, name, None)
+    return {
+        each.name: each.value for each in found.configs if each.value is not None and each.config_source == _OF_TOPIC
+    }
+
+
 def describe_configs(nodes: Nodes, kind: int, name: str, keys: Iterable[str] | None) -> dict[str, str | None]:
     """The settings of a topic or of one broker."""
+    return {each.name: each.value for each in _described(nodes, kind, name, keys).configs}
+
+
+def _described(nodes: Nodes, kind: int, name: str, keys: Iterable[str] | None) -> Message:
     request = request_class(Key.DESCRIBE_CONFIGS)
     resource = request.DescribeConfigsResource(
         resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys)
@@ -115,4 +139,4 @@ def describe_configs(nodes: Nodes, kind: int, name: str, keys: Iterable[str] | N
     fields = {"resources": [resource], "include_synonyms": False, "include_documentation": False}
     [found] = connection.ask(Key.DESCRIBE_CONFIGS, request(**fields)).results
     check(f"the settings of {name}", found.error_code, found.error_message)
-    return {each.name: each.value for each in found.configs}
+    return found

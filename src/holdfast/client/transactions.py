@@ -106,3 +106,27 @@ def end_txn(nodes: Nodes, transactional_id: str, producer: Producer, *, commit: 
     )
     answer = nodes.coordinator(TRANSACTION, transactional_id).ask(Key.END_TXN, request)
     check(f"{'commit' if commit else 'abort'} transaction {transactional_id}", answer.error_code)
+
+
+def write_markers(nodes: Nodes, producer: Producer, pairs: Iterable[Pair]) -> None:
+    """Abort whatever this producer has open in partitions, and let them know its epoch: what an older one still has
+    on its way is refused there from now on. A repeat is harmless."""
+    request = request_class(Key.WRITE_TXN_MARKERS)
+    marker = request.WritableTxnMarker
+    for connection, some in nodes.by_leader(pairs).items():
+        topics = [
+            marker.WritableTxnMarkerTopic(name=name, partition_indexes=numbers)
+            for name, numbers in by_topic(some).items()
+        ]
+        wanted = marker(
+            producer_id=producer.id,
+            producer_epoch=producer.epoch,
+            transaction_result=False,
+            topics=topics,
+            coordinator_epoch=0,
+        )
+        for answered in connection.ask(Key.WRITE_TXN_MARKERS, request(markers=[wanted])).markers:
+            for each in answered.topics:
+                for part in each.partitions:
+                    pair = TopicPartition(each.name, part.partition_index)
+                    check(f"a marker in {pair}", part.error_code)

@@ -1,0 +1,80 @@
+"""How a direction begins, each time: topics made, earlier writers shut out, lanes where their checkpoints say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from holdfast.client import Client, TopicPartition
+from holdfast.sync import checkpoint
+from holdfast.sync.checkpoint import Point, Saved
+from holdfast.sync.fence import Writer, begin_writing, writer_id
+from holdfast.sync.lane import Lane
+from holdfast.sync.mark import Home
+from holdfast.sync.progress import Counts
+from holdfast.sync.settings import SyncSettings
+from holdfast.sync.sides import Side
+from holdfast.sync.topics import NO_ID, Planned, make
+
+_BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A topic of which this process is the writer now."""
+
+    planned: Planned
+    writer: Writer
+    target_id: UUID
+    batch_size_max: int
+
+
+def take(planned: Planned, source: Side, target: Side, client: Client) -> Taken:
+    """Make the topic at the target, and become its writer."""
+    made = make(client, planned, target.address)
+    name = writer_id(source.cluster_id, planned.source.id or NO_ID)
+    numbers = [each.number for each in planned.source.partitions]
+    writer = begin_writing(client, name, planned.name, numbers)
+    limit = client.describe_configs(planned.name, ["max.message.bytes"]).get("max.message.bytes")
+    return Taken(planned, writer, made.id or NO_ID, int(limit or _BATCH_SIZE_MAX))
+
+
+def make_lanes(
+    planned: Sequence[Planned],
+    sides: tuple[Side, Side],
+    client: Client,
+    settings: SyncSettings,
+    known: Mapping[Home, Saved],
+    counts: dict[Home, Counts],
+) -> list[Lane]:
+    """The lanes of all topics. Checkpoints are read when nobody else can write any more."""
+    source, target = sides
+    checkpoint.make_topic(client)
+    taken = [take(each, source, target, client) for each in planned]
+    saved = checkpoint.read_all(client, source.cluster_id)
+    lanes = []
+    for each in taken:
+        for part in each.planned.source.partitions:
+            home = Home(source.cluster_id, each.planned.source.id or NO_ID, part.number)
+            back = Home(target.cluster_id, each.target_id, part.number)
+            lane = Lane(
+                where=TopicPartition(each.planned.name, part.number),
+                home=home,
+                back=back,
+                writer=each.writer,
+                batch_size_max=each.batch_size_max,
+                own_only=settings.own_only,
+                point=_point(back, known.get(home), saved.get(home)),
+                counts=counts.setdefault(home, Counts()),
+            )
+            lanes.append(lane)
+    return lanes
+
+
+def _point(back: Home, *candidates: Saved | None) -> Point:
+    """Where to go on: what this process knows, or what is saved; nothing if the target's topic is another one."""
+    for each in candidates:
+        if each is not None and each.target_id == back.topic_id:
+            return each.point
+    return Point()

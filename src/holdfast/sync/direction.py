@@ -1,0 +1,182 @@
+"""One way of a sync: plans, lets workers carry, saves checkpoints, and begins again after a failure that may pass.
+
+Every start is the same, the first and the one after a failure: fence, find what is applied, go on behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from uuid import UUID
+
+from holdfast.client import LATEST, Client, TopicInfo
+from holdfast.client.codes import Code
+from holdfast.client.errors import Refused, TopicNotFound
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.sync.beginning import make_lanes
+from holdfast.sync.checkpoint import Saved
+from holdfast.sync.lane import Lane
+from holdfast.sync.mark import Home
+from holdfast.sync.progress import Counts, Look, Troubles, look_at
+from holdfast.sync.saving import Saver
+from holdfast.sync.settings import SyncSettings
+from holdfast.sync.sides import Side
+from holdfast.sync.topics import list_topics, matching, plan
+from holdfast.sync.worker import Worker
+
+log = logging.getLogger(__name__)
+
+Faces: TypeAlias = dict[str, tuple[UUID | None, int]]  # What may change of topics, by name.
+
+_TICK_S = 0.05
+_PAUSE_S_FIRST, _PAUSE_S_MAX = 0.1, 5.0
+
+
+@dataclass
+class Attempt:
+    """What runs between two failures."""
+
+    lanes: list[Lane]
+    faces: Faces
+    workers: list[Worker] = field(default_factory=list)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def is_broken(self) -> bool:
+        return any(each.failure is not None for each in self.workers)
+
+    def end(self) -> None:
+        """Stop the workers; what they failed with is raised by `check`."""
+        self.stop.set()
+        for each in self.workers:
+            if each.ident is not None:
+                each.join()
+
+    def check(self) -> None:
+        """Raise what the workers failed with, first what no waiting repairs."""
+        failures = [each.failure for each in self.workers if each.failure is not None]
+        for each in sorted(failures, key=_may_pass):
+            raise each
+
+
+def _may_pass(failure: BaseException) -> bool:
+    """Whether beginning again can help."""
+    if isinstance(failure, Refused):
+        return failure.code == Code.UNKNOWN_TOPIC_OR_PARTITION  # It was deleted: the next plan does without.
+    return isinstance(failure, Unavailable | TopicNotFound)
+
+
+class Direction:
+    """Copies from one cluster to another until it is stopped or, with `once`, caught up."""
+
+    def __init__(self, source: Side, target: Side, settings: SyncSettings, stop: threading.Event) -> None:
+        self.source, self.target = source, target
+        self._settings = settings
+        self._clock = source.clock
+        self._stop = stop
+        self._saver = Saver(settings.save_interval_s, self._clock)
+        self._known: dict[Home, Saved] = {}  # Where lanes stood when the last attempt ended.
+        self._counts: dict[Home, Counts] = {}
+        self._goals: dict[Home, int] | None = None
+        self._lanes: list[Lane] = []
+        self._state = "starting"
+        self._troubles = Troubles()
+
+    @property
+    def name(self) -> str:
+        return f"{self.source.address} → {self.target.address}"
+
+    def run(self) -> None:
+        """To the end: returns after a clean stop, raises what no waiting can repair."""
+        pause, patient_since = _PAUSE_S_FIRST, self._clock.monotonic()
+        while True:
+            before = self._done()
+            try:
+                if self._attempt():
+                    return
+                pause = _PAUSE_S_FIRST
+            except HoldfastError as failure:
+                if not _may_pass(failure) or self._stop.is_set():
+                    raise
+                if self._done() > before:
+                    pause, patient_since = _PAUSE_S_FIRST, self._clock.monotonic()
+                self._note(failure, patient_since)
+                self._stop.wait(pause)
+                pause = min(2 * pause, _PAUSE_S_MAX)
+
+    def _done(self) -> int:
+        return sum(each.records for each in self._counts.values())
+
+    def _note(self, failure: HoldfastError, patient_since: float) -> None:
+        give_up_s = self._settings.give_up_s
+        if give_up_s is not None and self._clock.monotonic() - patient_since > give_up_s:
+            raise failure
+        self._troubles.count += 1
+        self._troubles.last = str(failure)
+        self._state = "waiting"
+        log.warning("%s begins again after: %s", self.name, failure)
+
+    def _attempt(self) -> bool:
+        """Whether all is done; False if topics have changed and are to be planned again."""
+        with self.source.client() as source, self.target.client() as target:
+            attempt = self._begin(source, target)
+            try:
+                for worker in attempt.workers:
+                    worker.start()
+                is_done = self._watch(attempt, source, target)
+            finally:
+                attempt.end()
+                self._known |= {each.home: Saved(each.point, each.target_id) for each in attempt.lanes if each.resumed}
+            attempt.check()
+            if is_done:
+                self._saver.save(attempt.lanes, target)
+                self._state = "stopped"
+            return is_done
+
+    def _begin(self, source: Client, target: Client) -> Attempt:
+        planned = plan(source, target, self._settings.patterns)
+        sides = self.source, self.target
+        lanes = make_lanes(planned, sides, target, self._settings, self._known, self._counts)
+        self._lanes = lanes
+        if self._settings.once and self._goals is None:
+            ends = source.list_offsets({each.where: LATEST for each in lanes}, committed=True)
+            self._goals = {each.home: ends[each.where].offset for each in lanes}
+        attempt = Attempt(lanes, {each.name: _face(each.source) for each in planned})
+        count = min(self._settings.workers, len(lanes))
+        attempt.workers = [Worker(*sides, lanes[number::count], attempt.stop) for number in range(count)]
+        self._state = "running"
+        return attempt
+
+    def _watch(self, attempt: Attempt, source: Client, target: Client) -> bool:
+        """Until it is stopped or caught up (True), or a worker has failed or topics have changed (False)."""
+        refresh_at = self._clock.monotonic() + self._settings.refresh_s
+        while not self._stop.wait(_TICK_S):
+            if attempt.is_broken():
+                return False
+            if self._saver.is_due():
+                self._saver.save(attempt.lanes, target)
+            if self._goals is not None and self._caught_up(attempt):
+                return True
+            if self._clock.monotonic() >= refresh_at:
+                refresh_at = self._clock.monotonic() + self._settings.refresh_s
+                if self._faces(source) != attempt.faces:
+                    return False
+        return True
+
+    def _caught_up(self, attempt: Attempt) -> bool:
+        goals = self._goals or {}
+        return all(each.resumed and each.point.position >= goals.get(each.home, 0) for each in attempt.lanes)
+
+    def _faces(self, source: Client) -> Faces:
+        topics = list_topics(source)
+        return {name: _face(topics[name]) for name in matching(topics, self._settings.patterns)}
+
+    def look(self) -> Look:
+        """This moment, for whoever shows it."""
+        saved = self._saver.saves, 0
+        return look_at(self.name, self._state, self._lanes, self._troubles, saved, self._clock.now_ms())
+
+
+def _face(topic: TopicInfo) -> tuple[UUID | None, int]:
+    return topic.id, len(topic.partitions)

@@ -1,0 +1,116 @@
+"""What can be wrong with a sync.
+
+Rejected
+├── SameCluster         both addresses lead to one cluster
+├── NoClusterId         a cluster does not say who it is
+├── NothingMatches      the pattern names no topic
+├── BadPattern          the text is no pattern
+├── TimesNotKept        the target would put its own time on every record
+├── NeedsChoice         both ways on a compacted topic, and nobody has said who wins
+├── SourceWentBack      the source ends before what was copied from it
+└── RecordTooLarge      a record does not fit into the target's batches
+Fenced
+└── TakenOver           another sync of the same direction has begun
+"""
+
+from __future__ import annotations
+
+from holdfast.errors import Fenced, Rejected
+
+
+class SameCluster(Rejected):
+    """Both addresses lead to one cluster."""
+
+    def __init__(self, cluster_id: str) -> None:
+        super().__init__(f"both addresses lead to cluster {cluster_id}: give the addresses of two clusters")
+        self.cluster_id = cluster_id
+
+
+class NoClusterId(Rejected):
+    """A cluster does not say who it is, so its records could not be told from others."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"the cluster at {address} has no id, or one of more than 255 bytes: it cannot be synced")
+        self.address = address
+
+
+class NothingMatches(Rejected):
+    """The pattern names no topic of the source."""
+
+    def __init__(self, pattern: str, address: str, known: list[str]) -> None:
+        some = ", ".join(known[:5]) or "none"
+        super().__init__(f"no topic at {address} matches {pattern!r}: check --topics; there is {some}")
+        self.pattern = pattern
+        self.address = address
+
+
+class BadPattern(Rejected):
+    """The text is no pattern."""
+
+    def __init__(self, pattern: str, reason: str) -> None:
+        super().__init__(f"--topics {pattern!r} is no pattern: {reason}")
+        self.pattern = pattern
+        self.reason = reason
+
+
+class TimesNotKept(Rejected):
+    """The target would put its own time on every record."""
+
+    def __init__(self, topic: str, address: str) -> None:
+        super().__init__(
+            f"topic {topic} at {address} takes the broker's time for every record, so timestamps cannot be kept: "
+            f"set its message.timestamp.type to CreateTime"
+        )
+        self.topic = topic
+        self.address = address
+
+
+class NeedsChoice(Rejected):
+    """Both ways on compacted topics: two values of a key may cross, and somebody has to say which one stays."""
+
+    def __init__(self, topics: list[str]) -> None:
+        super().__init__(
+            f"compacted both ways: {', '.join(topics)}. Two writes of one key may cross: say with --last-writer-wins "
+            f"that the later one stays, or leave these topics out with --topics"
+        )
+        self.topics = topics
+
+
+class SourceWentBack(Rejected):
+    """The source ends before what was copied from it: it lost records, or is an older copy of itself."""
+
+    def __init__(self, partition: str, position: int, end: int) -> None:
+        super().__init__(
+            f"{partition} ends at offset {end}, but was copied up to {position}: the source has lost records that the "
+            f"target holds; bring them back, or begin anew with a topic of another name"
+        )
+        self.partition = partition
+        self.position = position
+        self.end = end
+
+
+class RecordTooLarge(Rejected):
+    """A record does not fit into the target's batches."""
+
+    def __init__(self, partition: str, offset: int, size: int, size_max: int) -> None:
+        super().__init__(
+            f"{partition}: the record at offset {offset} takes up to {size} bytes with its origin mark, the target "
+            f"takes {size_max}: raise the topic's max.message.bytes there"
+        )
+        self.partition = partition
+        self.offset = offset
+        self.size = size
+        self.size_max = size_max
+
+
+class TakenOver(Fenced):
+    """Another sync of the same direction has begun."""
+
+    def __init__(self, topic: str, source: str, target: str) -> None:
+        super().__init__(
+            f"another sync from {source} to {target} has begun to write topic {topic}: this one stops, since two "
+            f"would write every record twice"
+        )
+        self.topic = topic
+        self.source = source
+        self.target = target

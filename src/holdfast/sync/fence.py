@@ -1,0 +1,57 @@
+"""One writer for each topic of a direction: whoever begins shuts out whoever wrote before.
+
+1. A transactional id of the direction and topic gives this writer a higher epoch than any earlier one had.
+2. Markers carry that epoch into every partition: what an earlier writer still has on its way is refused there from now
+   on. Where the target lets only brokers write markers, an empty transaction over all partitions is aborted instead.
+
+Records are then written outside of transactions, with the id's numbers: a record that is there is there for every
+reader, whatever happens to the writer, and nothing that was written has to be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from holdfast.client import Client, Producer, TopicPartition
+from holdfast.client.errors import Refused, TooOld
+from holdfast.record.layout import SEQUENCE_MASK
+
+CHECKPOINTS = "__holdfast_sync"  # The topic of the target that holds checkpoints.
+CHECKPOINT_PARTITION = TopicPartition(CHECKPOINTS, 0)
+
+
+@dataclass
+class Writer:
+    """The numbers that batches of one topic carry."""
+
+    topic: str
+    producer: Producer
+    sequences: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def sequence(self, where: TopicPartition) -> int:
+        """The sequence of the partition's next batch."""
+        return self.sequences.get(where, 0)
+
+    def wrote(self, where: TopicPartition, count: int) -> None:
+        """So many records were acknowledged. Only one thread writes to a partition."""
+        self.sequences[where] = (self.sequence(where) + count) & SEQUENCE_MASK
+
+
+def writer_id(source_cluster: str, topic_id: UUID) -> str:
+    """The transactional id of a direction's topic: the target's cluster is the one that keeps it."""
+    return f"holdfast-sync-{source_cluster}-{topic_id}"
+
+
+def begin_writing(target: Client, name: str, topic: str, partitions: Iterable[int]) -> Writer:
+    """Become the writer."""
+    pairs = [*(TopicPartition(topic, number) for number in partitions), CHECKPOINT_PARTITION]
+    producer = target.init_producer_id(name)
+    try:
+        target.write_markers(producer, pairs)
+        return Writer(topic, producer)
+    except (Refused, TooOld):
+        target.add_partitions(name, producer, pairs)
+        target.end_txn(name, producer, commit=False)
+        return Writer(topic, target.init_producer_id(name))  # Comes back only when all markers are written.

@@ -1,0 +1,161 @@
+"""One partition of a direction: what was read of the source becomes batches for the target, in order."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import numpy as np
+
+from holdfast.client import Client, Fetched, TopicPartition
+from holdfast.client.codes import Code
+from holdfast.client.errors import Refused
+from holdfast.record.columns import Columns
+from holdfast.record.decode import Decoder
+from holdfast.sync.checkpoint import Point
+from holdfast.sync.committed import committed, end_of
+from holdfast.sync.errors import SourceWentBack
+from holdfast.sync.fence import Writer
+from holdfast.sync.mark import Home
+from holdfast.sync.marking import NONE, Marks, Numbers, Truths
+from holdfast.sync.piece import Piece, cut
+from holdfast.sync.progress import Counts
+from holdfast.sync.scan import bounds, find_applied
+
+log = logging.getLogger(__name__)
+
+_GROUP_COUNT = 50_000  # Records that are decoded at once, and
+_GROUP_SIZE = 16 << 20  # bytes.
+
+
+@dataclass
+class Lane:
+    """Belongs to one worker's thread; others read `point`, which is replaced whole, and the figures."""
+
+    where: TopicPartition
+    home: Home  # In the source.
+    back: Home  # The same partition of the target.
+    writer: Writer
+    batch_size_max: int
+    own_only: bool  # Leave out what the source itself has from elsewhere.
+    point: Point
+    counts: Counts
+    applied: int = 0  # Records below it are in the target already.
+    end: int = 0  # Of the source, as far as known.
+    last_timestamp: int = -1  # Of the last record that was read.
+    resumed: bool = False
+    moving: threading.Lock = field(default_factory=threading.Lock)  # Held while batches are on their way.
+    _target_end: int = 0
+
+    @property
+    def target_id(self) -> UUID:
+        return self.back.topic_id
+
+    @property
+    def lag(self) -> int:
+        """Offsets of the source that are still to be read."""
+        return max(self.end - self.point.position, 0)
+
+    def resume(self, source: Client, target: Client) -> None:
+        """Find what is applied already. What the point says may be older than the target, and never newer."""
+        low, high = bounds(target, self.where)
+        if self.point.target_offset > high:
+            log.warning(
+                "%s: the target ends at %d, and has held records up to %d: it is searched from its start",
+                *(self.where, high, self.point.target_offset),
+            )
+            self.point = Point()
+        start = max(self.point.target_offset, low)
+        highest = find_applied(target, self.where, self.home, start, high)
+        self.applied = max(self.point.position, highest + 1)
+        if self.point.position >= self.applied:
+            self.point = Point(self.point.position, high, self.point.echoed)
+        self._check_source(*bounds(source, self.where))
+        self.resumed = True
+
+    def _check_source(self, start: int, end: int) -> None:
+        """What was copied must still be the source's past."""
+        if self.applied > end:
+            raise SourceWentBack(str(self.where), self.applied, end)
+        self.end = end
+        if self.point.position < start:
+            gone = start - max(self.point.position, self.applied)
+            if self.point.position and gone > 0:
+                self.counts.expired += gone
+                log.warning("%s: %d offsets had expired at the source before they were copied", self.where, gone)
+            self.point = Point(start, self.point.target_offset, self.point.echoed)
+
+    def pieces(self, fetched: Fetched, source: Client) -> Iterator[Piece]:
+        """The batches to send. When the next one is asked for, the last one was written: see `wrote`."""
+        if fetched.error is not None:
+            if not isinstance(fetched.error, Refused) or fetched.error.code != Code.OFFSET_OUT_OF_RANGE:
+                raise fetched.error
+            self._check_source(*bounds(source, self.where))
+            return
+        self.end = max(self.end, fetched.last_stable_offset)
+        decoder = Decoder(place=f"{self.where} of cluster {self.home.cluster_id}")
+        for columns in decoder.groups(committed(fetched), _GROUP_COUNT, _GROUP_SIZE):
+            with self.moving:
+                yield from self._group(columns)
+        self._reached(end_of(fetched, self.point.position), self.point.echoed)
+
+    def _group(self, columns: Columns) -> Iterator[Piece]:
+        new = columns.offset >= self.point.position  # The first batch may begin before it.
+        marks = Marks.of(columns)
+        echoes, echoed = self._echoes(marks, new)
+        rows = self._chosen(columns, marks, new & ~echoes)
+        self._target_end = self.point.target_offset
+        if len(rows):
+            codec = columns.batches[-1].codec
+            marked = marks.with_hop(self.home)
+            numbers = (self.where, self.writer.producer, self.writer.sequence(self.where))
+            yield from cut(marked, rows, *numbers, size_max=self.batch_size_max, codec=codec)
+        self.counts.echoes += int(np.count_nonzero(new & echoes))
+        self.last_timestamp = int(columns.timestamp[-1])
+        self._reached(columns.batches[-1].end_offset, echoed)
+
+    def _echoes(self, marks: Marks, new: Truths) -> tuple[Truths, int]:
+        """Which records the target has sent itself, and the highest offset that they had there.
+
+        The other direction writes each record once, in order. A mark whose offset does not rise was put there by an
+        application that copies headers: what it wrote is new.
+        """
+        sent = np.where(new, marks.offsets_from(self.back), NONE)
+        before = np.maximum.accumulate(np.concatenate(([self.point.echoed], sent)))
+        through, _ = marks.came_through(self.back)
+        return (sent > before[:-1]) | through, int(before[-1])
+
+    def _chosen(self, columns: Columns, marks: Marks, wanted: Truths) -> Numbers:
+        """The rows to send."""
+        wanted = wanted & (columns.offset >= self.applied)
+        if self.own_only:
+            wanted = wanted & (marks.found == NONE)
+        return np.flatnonzero(wanted)
+
+    def wrote(self, piece: Piece, base_offset: int) -> None:
+        """The target has acknowledged a batch."""
+        self.writer.wrote(self.where, piece.count)
+        self._target_end = base_offset + piece.count
+        self.counts.records += piece.count
+        self.counts.bytes += len(piece.batch)
+
+    def _reached(self, position: int, echoed: int) -> None:
+        if position <= self.point.position:
+            return
+        target_offset = self._target_end if position > self.applied else self.point.target_offset
+        self.point = Point(position, max(target_offset, self.point.target_offset), echoed)
+
+    def has_moved_without_writing(self, before: Point | None) -> bool:
+        """Whether the target was given nothing since an earlier point, though the source was read on."""
+        if before is None or not self.resumed or self.point.position < self.applied:
+            return False
+        return before.position < self.point.position and before.target_offset == self.point.target_offset
+
+    def drained(self, stable: int) -> None:
+        """No partition has anything more to read now: what lies below `stable` are holes."""
+        self.end = max(self.end, stable)
+        self._target_end = self.point.target_offset
+        self._reached(stable, self.point.echoed)

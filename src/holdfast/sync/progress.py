@@ -1,0 +1,90 @@
+"""What a run says of itself: counts that only grow, and a look at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.sync.lane import Lane
+
+
+@dataclass
+class Counts:
+    """Of one lane, in this process."""
+
+    records: int = 0
+    bytes: int = 0
+    echoes: int = 0  # Not sent back to where they came from.
+    lost: int = 0  # Not applied, since a later write of the same key was there: last writer wins.
+    expired: int = 0  # Gone at the source before they could be copied.
+
+    @classmethod
+    def of_all(cls, some: Iterable[Counts]) -> Counts:
+        total = cls()
+        for each in some:
+            for field in fields(cls):
+                setattr(total, field.name, getattr(total, field.name) + getattr(each, field.name))
+        return total
+
+
+@dataclass
+class Troubles:
+    """What went wrong and was tried again."""
+
+    count: int = 0
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLook:
+    """One topic of one direction at one moment."""
+
+    topic: str
+    partitions: int
+    counts: Counts
+    lag_records: int
+    lag_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A direction at one moment."""
+
+    direction: str
+    state: str
+    topics: list[TopicLook]
+    errors: int
+    last_error: str
+    saves: int
+    groups: int
+
+    @property
+    def counts(self) -> Counts:
+        return Counts.of_all(each.counts for each in self.topics)
+
+    @property
+    def lag_records(self) -> int:
+        return sum(each.lag_records for each in self.topics)
+
+    @property
+    def lag_ms(self) -> int:
+        return max((each.lag_ms for each in self.topics), default=0)
+
+
+def look_at(
+    direction: str, state: str, lanes: Iterable[Lane], troubles: Troubles, saved: tuple[int, int], now_ms: int
+) -> Look:
+    """The lanes of a direction, by topic."""
+    by_topic: dict[str, list[Lane]] = {}
+    for lane in lanes:
+        by_topic.setdefault(lane.where.topic, []).append(lane)
+    topics = [_topic(name, some, now_ms) for name, some in sorted(by_topic.items())]
+    return Look(direction, state, topics, troubles.count, troubles.last, *saved)
+
+
+def _topic(name: str, lanes: list[Lane], now_ms: int) -> TopicLook:
+    ages = [now_ms - each.last_timestamp for each in lanes if each.lag and each.last_timestamp >= 0]
+    counts = Counts.of_all(each.counts for each in lanes)
+    return TopicLook(name, len(lanes), counts, sum(each.lag for each in lanes), max(0, *ages, 0))

@@ -1,0 +1,76 @@
+"""A whole sync: one direction or two, each in a thread of its own. When one cannot go on, both end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
+from holdfast.sync.direction import Direction
+from holdfast.sync.progress import Look
+from holdfast.sync.settings import SyncSettings
+from holdfast.sync.sides import Side, meet_both
+from holdfast.sync.topics import check_choice, check_matches, list_topics
+
+
+class Sync:
+    """Keeps the topics of two clusters equal. The constructor asks both; `run` copies."""
+
+    def __init__(
+        self,
+        first: str,
+        second: str,
+        settings: SyncSettings,
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+    ) -> None:
+        self.settings = settings
+        self.sides = meet_both(first, second, clock or SystemClock(), chance or SystemChance())
+        check_topics(self.sides, settings)
+        self._stop = threading.Event()
+        ways = [self.sides, self.sides[::-1]] if settings.both else [self.sides]
+        self._directions = [Direction(source, target, settings, self._stop) for source, target in ways]
+        self._failures: list[BaseException] = []
+
+    def run(self, watch: Callable[[list[Look]], None] | None = None, watch_s: float = 1.0) -> None:
+        """Copy until it is stopped or caught up. `watch` is called now and then, and at the end."""
+        threads = [threading.Thread(target=self._carry, args=(each,), daemon=True) for each in self._directions]
+        for each in threads:
+            each.start()
+        for each in threads:
+            while each.is_alive():
+                each.join(watch_s)
+                if watch is not None:
+                    watch(self.look())
+        for failure in self._failures:
+            raise failure
+
+    def _carry(self, direction: Direction) -> None:
+        try:
+            direction.run()
+        except BaseException as failure:  # Raised again by `run`, in the thread where somebody looks.
+            self._failures.append(failure)
+            self._stop.set()
+
+    def stop(self) -> None:
+        """Finish what is under way, save, and end. From any thread, or a signal handler."""
+        self._stop.set()
+
+    def look(self) -> list[Look]:
+        """All directions at this moment."""
+        return [each.look() for each in self._directions]
+
+
+def check_topics(sides: tuple[Side, Side], settings: SyncSettings) -> None:
+    """Whether there is something to copy, and nothing that needs a choice nobody has made."""
+    with sides[0].client() as first, sides[1].client() as second:
+        names = set(list_topics(first))
+        address = sides[0].address
+        if settings.both:
+            names |= set(list_topics(second))
+            address = f"{address} and {sides[1].address}"
+        check_matches(names, settings.patterns, address)
+        if settings.both and not settings.last_writer_wins:
+            check_choice([first, second], settings.patterns)

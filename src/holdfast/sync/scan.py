@@ -1,0 +1,56 @@
+"""What the target holds already: the highest offset of the source that was applied, found by the origin marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.client import EARLIEST, LATEST, Client, TopicPartition
+from holdfast.record.columns import Column, Columns
+from holdfast.record.decode import Decoder
+from holdfast.sync.committed import end_of
+from holdfast.sync.mark import Home
+from holdfast.sync.marking import NONE, Marks
+
+_FETCH_SIZE = 16 << 20
+
+
+def bounds(client: Client, where: TopicPartition) -> tuple[int, int]:
+    """Start and end of a partition."""
+    start = client.list_offsets({where: EARLIEST})[where].offset
+    return start, client.list_offsets({where: LATEST})[where].offset
+
+
+def read_range(
+    client: Client, where: TopicPartition, start: int, end: int, columns: Column = Column.HEADERS
+) -> Iterator[tuple[int, Columns]]:
+    """All records of a range, as far as compaction and retention have left them; with each the offset behind it.
+
+    Also those of open and aborted transactions: marks are never written in one.
+    """
+    decoder = Decoder(columns, place=f"{where}")
+    at = start
+    while at < end:
+        fetched = client.fetch({where: at}, committed=False, partition_max_bytes=_FETCH_SIZE)[where]
+        if fetched.error is not None:
+            low = bounds(client, where)[0]
+            if low <= at:
+                raise fetched.error
+            at = low  # Retention was quicker.
+            continue
+        after = end_of(fetched, at)
+        if after == at:
+            return  # Holes up to the end.
+        yield after, decoder.decode([fetched.records])
+        at = after
+
+
+def find_applied(client: Client, where: TopicPartition, home: Home, start: int, end: int) -> int:
+    """The highest offset of the source partition among the records of a range of the target, or NONE.
+
+    Records are applied in order, so all below it are applied, too.
+    """
+    highest = NONE
+    for _, columns in read_range(client, where, start, end):
+        offsets = Marks.of(columns).offsets_from(home)
+        highest = max(highest, int(offsets.max(initial=NONE)))
+    return highest

@@ -1,0 +1,27 @@
+"""The settings of a sync."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.sync.topics import EVERYTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncSettings:
+    """How a sync behaves."""
+
+    patterns: tuple[str, ...] = EVERYTHING  # Topic names, with * and ?.
+    both: bool = False
+    once: bool = False  # Stop when all is copied that was there at the start.
+    own_only: bool = False  # Copy only what was produced at the source itself.
+    last_writer_wins: bool = False
+    groups: bool = True  # Translate the offsets of consumer groups.
+    workers: int = 4  # Threads for each direction.
+    save_interval_s: float = 5.0
+    refresh_s: float = 5.0  # How often to look for new topics and partitions.
+    give_up_s: float | None = None  # How long to try without any progress; None: for ever.
+
+    def __post_init__(self) -> None:
+        if self.workers < 1 or self.save_interval_s <= 0 or self.refresh_s <= 0:
+            raise ValueError("workers must be at least 1, and intervals more than 0 seconds")

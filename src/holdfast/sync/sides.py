@@ -1,0 +1,44 @@
+"""The two ends of a direction: who they are, and clients of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.client import Client
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+from holdfast.sync.errors import NoClusterId, SameCluster
+from holdfast.sync.mark import CLUSTER_SIZE_MAX
+
+PATIENCE_S = 5.0  # For one call; whoever waits for a broker that is away waits outside, where a stop is heard.
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One cluster."""
+
+    address: str
+    cluster_id: str
+    clock: Clock
+    chance: Chance
+
+    def client(self) -> Client:
+        """A client of its own for each thread."""
+        return Client(self.address, "holdfast-sync", patience_s=PATIENCE_S, clock=self.clock, chance=self.chance)
+
+
+def meet(address: str, clock: Clock, chance: Chance) -> Side:
+    """Ask a cluster who it is."""
+    with Client(address, "holdfast-sync", patience_s=PATIENCE_S, clock=clock, chance=chance) as client:
+        cluster_id = client.metadata([]).cluster_id
+    if not cluster_id or len(cluster_id.encode()) > CLUSTER_SIZE_MAX:
+        raise NoClusterId(address)
+    return Side(address, cluster_id, clock, chance)
+
+
+def meet_both(first: str, second: str, clock: Clock, chance: Chance) -> tuple[Side, Side]:
+    """Two clusters, which must not be one."""
+    sides = meet(first, clock, chance), meet(second, clock, chance)
+    if sides[0].cluster_id == sides[1].cluster_id:
+        raise SameCluster(sides[0].cluster_id)
+    return sides
