@@ -1,0 +1,148 @@
+"""Events of all clients as tables that rules can ask. Pure: nothing is read or written here.
+
+The ops, and their facts, as clients write them down:
+
+    topic       info: name, like (what is done to it, see `LIKES`), partitions
+    producer    info: producer, once (whether a record of it may be stored once only)
+    send        invoke: producer, topic, first, count, txn · ok: acks [[number, partition, offset]] · fail: numbers, error
+    commit, abort  of a transaction, invoke, ok, fail: producer, txn
+    read        ok: topic, partition, offsets, values, committed, stream, since; group; final (1 or 2)
+    group       invoke, ok: group, offsets [[topic, partition, offset]]: a commit's; polled: how they were found
+    marks       ok: topic, partition, low, high, asked; final
+    delete_records  ok: topic, partition, low
+    delete_topic, create_topic  invoke, ok: topic
+    broker      info: event (started, killed, failed, stopped, ended), expected
+    said        info: line: something the broker should never have to say
+    unfinished  info: what: a client that did not come to its end
+    sample      info: rss, handles · limits  info: rss, handles
+
+A record's value says what it is: `producer:number:txn`, padded behind a further colon. `txn` is - outside of transactions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from tests.torture.history import Event
+
+LIKES = ("kept", "shrinking", "compacted", "memory", "reborn")
+NO_TXN = -1
+
+Place: TypeAlias = tuple[str, int]  # Topic and partition.
+
+
+class Id(NamedTuple):
+    """Which record: its producer, and its number there."""
+
+    producer: str
+    number: int
+
+
+class Sent(NamedTuple):
+    at: float
+    topic: str
+    txn: int
+
+
+class Ack(NamedTuple):
+    at: float
+    place: Place
+    offset: int
+
+
+class Read(NamedTuple):
+    """Records that one client was handed at once, of one partition."""
+
+    at: float
+    who: str
+    place: Place
+    committed: bool  # Only what is committed was asked for.
+    stream: str  # Reads of one stream follow one another.
+    since: float  # When its stream began.
+    group: str | None
+    final: int
+    offsets: list[int]
+    values: list[str]
+
+
+class Marks(NamedTuple):
+    asked: float
+    at: float
+    place: Place
+    low: int
+    high: int
+    final: bool
+
+
+class Committed(NamedTuple):
+    """A group's offset, as it was committed or found."""
+
+    asked: float
+    at: float
+    group: str
+    place: Place
+    offset: int
+
+
+class Span(NamedTuple):
+    asked: float
+    at: float
+
+
+@dataclass
+class Transaction:
+    """What its producer was told of its end."""
+
+    commit_asked: bool = False
+    committed: bool = False
+    aborted: bool = False
+    ids: list[Id] = field(default_factory=list)
+
+
+@dataclass
+class Facts:
+    """Everything the clients saw."""
+
+    likes: dict[str, str] = field(default_factory=dict)
+    once: set[str] = field(default_factory=set)
+    sent: dict[Id, Sent] = field(default_factory=dict)
+    acks: dict[Id, Ack] = field(default_factory=dict)
+    transactions: dict[tuple[str, int], Transaction] = field(default_factory=lambda: defaultdict(Transaction))
+    reads: list[Read] = field(default_factory=list)
+    finals: dict[tuple[Place, bool, int], dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    marks: list[Marks] = field(default_factory=list)
+    committed: list[Committed] = field(default_factory=list)
+    found: list[Committed] = field(default_factory=list)
+    cut: list[tuple[float, Place, int]] = field(default_factory=list)  # DeleteRecords that were answered.
+    deleted: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    created: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    unclean: list[float] = field(default_factory=list)  # When the broker ended without its farewell.
+    wrong: list[Event] = field(default_factory=list)  # What is wrong by itself.
+    samples: list[tuple[int, int]] = field(default_factory=list)
+    limits: tuple[int, int] = (1 << 62, 1 << 62)
+
+    def like(self, topic: str) -> str:
+        return self.likes.get(topic, "kept")
+
+    def final_low(self, place: Place) -> int:
+        """Where a partition begins at the end of the run."""
+        return max((marks.low for marks in self.marks if marks.final and marks.place == place), default=0)
+
+
+def id_of(value: str) -> Id | None:
+    """Which record this value belongs to; None for bytes that nobody of us writes."""
+    parts = value.split(":", 3)
+    if len(parts) < 3 or not parts[1].isdigit():
+        return None
+    return Id(parts[0], int(parts[1]))
+
+
+def txn_of(value: str) -> int:
+    text = value.split(":", 3)[2]
+    return NO_TXN if text == "-" else int(text)
+
+
+def value_of(producer: str, number: int, txn: int = NO_TXN, padding: str = "") -> str:
+    return f"{producer}:{number}:{'-' if txn == NO_TXN else txn}:{padding}"

@@ -1,0 +1,146 @@
+"""From events to tables: one function for each op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from tests.torture.facts import NO_TXN, Ack, Committed, Facts, Id, Marks, Read, Sent, Span
+from tests.torture.history import Event
+
+Taker: TypeAlias = Callable[[Facts, Event, float], None]  # With when the client had asked.
+
+
+def facts_of(events: Iterable[Event]) -> Facts:
+    """Events, in the order of their times, as tables."""
+    facts = Facts()
+    asked: dict[tuple[str, str], float] = {}  # By client and op: clients ask one at a time.
+    for event in events:
+        key = event["who"], event["op"]
+        if event["kind"] == "invoke":
+            asked[key] = event["at"]
+        taker = _TAKERS.get(event["op"])
+        if taker is not None:
+            taker(facts, event, asked.get(key, event["at"]))
+    return facts
+
+
+def _topic(facts: Facts, event: Event, _: float) -> None:
+    facts.likes[event["name"]] = event["like"]
+
+
+def _producer(facts: Facts, event: Event, _: float) -> None:
+    if event["once"]:
+        facts.once.add(event["producer"])
+
+
+def _send(facts: Facts, event: Event, _: float) -> None:
+    producer = event["producer"]
+    if event["kind"] == "invoke":
+        sent = Sent(event["at"], event["topic"], event["txn"])
+        for number in range(event["first"], event["first"] + event["count"]):
+            facts.sent[Id(producer, number)] = sent
+            if sent.txn != NO_TXN:
+                facts.transactions[producer, sent.txn].ids.append(Id(producer, number))
+    elif event["kind"] == "ok":
+        for number, partition, offset in event["acks"]:
+            facts.acks[Id(producer, number)] = Ack(event["at"], (event["topic"], partition), offset)
+
+
+def _commit(facts: Facts, event: Event, _: float) -> None:
+    transaction = facts.transactions[event["producer"], event["txn"]]
+    transaction.commit_asked = True
+    transaction.committed |= event["kind"] == "ok"
+
+
+def _abort(facts: Facts, event: Event, _: float) -> None:
+    facts.transactions[event["producer"], event["txn"]].aborted |= event["kind"] == "ok"
+
+
+def _read(facts: Facts, event: Event, _: float) -> None:
+    place = event["topic"], event["partition"]
+    final = event.get("final", 0)
+    facts.reads.append(
+        Read(
+            event["at"],
+            event["who"],
+            place,
+            event["committed"],
+            event["stream"],
+            event["since"],
+            event.get("group"),
+            final,
+            event["offsets"],
+            event["values"],
+        )
+    )
+    if final:
+        facts.finals[place, event["committed"], final].update(zip(event["offsets"], event["values"], strict=True))
+
+
+def _marks(facts: Facts, event: Event, _: float) -> None:
+    place = event["topic"], event["partition"]
+    final = event.get("final", False)
+    facts.marks.append(Marks(event["asked"], event["at"], place, event["low"], event["high"], final))
+
+
+def _group(facts: Facts, event: Event, asked: float) -> None:
+    if event["kind"] != "ok":
+        return
+    table = facts.found if event["polled"] else facts.committed
+    for topic, partition, offset in event["offsets"]:
+        table.append(Committed(asked, event["at"], event["group"], (topic, partition), offset))
+
+
+def _delete_records(facts: Facts, event: Event, _: float) -> None:
+    if event["kind"] == "ok":
+        facts.cut.append((event["at"], (event["topic"], event["partition"]), event["low"]))
+
+
+def _delete_topic(facts: Facts, event: Event, asked: float) -> None:
+    if event["kind"] == "ok":
+        facts.deleted[event["topic"]].append(Span(asked, event["at"]))
+
+
+def _create_topic(facts: Facts, event: Event, asked: float) -> None:
+    if event["kind"] == "ok":
+        facts.created[event["topic"]].append(Span(asked, event["at"]))
+
+
+def _broker(facts: Facts, event: Event, _: float) -> None:
+    if event["event"] in ("killed", "failed", "ended"):
+        facts.unclean.append(event["at"])
+    if not event["expected"]:
+        facts.wrong.append(event)
+
+
+def _wrong(facts: Facts, event: Event, _: float) -> None:
+    facts.wrong.append(event)
+
+
+def _sample(facts: Facts, event: Event, _: float) -> None:
+    facts.samples.append((event["rss"], event["handles"]))
+
+
+def _limits(facts: Facts, event: Event, _: float) -> None:
+    facts.limits = (event["rss"], event["handles"])
+
+
+_TAKERS: dict[str, Taker] = {
+    "topic": _topic,
+    "producer": _producer,
+    "send": _send,
+    "commit": _commit,
+    "abort": _abort,
+    "read": _read,
+    "marks": _marks,
+    "group": _group,
+    "delete_records": _delete_records,
+    "delete_topic": _delete_topic,
+    "create_topic": _create_topic,
+    "broker": _broker,
+    "said": _wrong,
+    "unfinished": _wrong,
+    "sample": _sample,
+    "limits": _limits,
+}

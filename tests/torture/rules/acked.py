@@ -1,0 +1,99 @@
+"""Acknowledged records: present, once, in their producer's order, and visible from the moment of the ack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.torture.facts import Ack, Facts, Id, Place, id_of
+from tests.torture.rules.problem import Problem
+
+
+def lost(facts: Facts) -> Iterator[Problem]:
+    """What was acknowledged is at its offset, in the first reading of everything and in the second."""
+    lows = {place: facts.final_low(place) for place, _, _ in facts.finals}
+    for round_ in sorted({which for _, _, which in facts.finals}):
+        for record, ack in facts.acks.items():
+            stored = facts.finals.get((ack.place, False, round_), {})
+            value = stored.get(ack.offset)
+            if value is not None and id_of(value) == record:
+                continue
+            if not _may_be_gone(facts, record, ack, lows.get(ack.place, 0), stored):
+                yield Problem("lost", f"{record} was acknowledged at {ack.place} {ack.offset}; there is {value}")
+
+
+def _may_be_gone(facts: Facts, record: Id, ack: Ack, low: int, stored: dict[int, str]) -> bool:
+    like = facts.like(ack.place[0])
+    if like == "shrinking":
+        return ack.offset < low
+    if like == "compacted":
+        return ack.offset not in stored and _has_later(facts, record, ack, stored)
+    if like == "memory":
+        return any(ack.at <= when for when in facts.unclean)
+    if like == "reborn":
+        births = facts.created.get(ack.place[0], [])
+        return bool(births) and facts.sent[record].at <= births[-1].at
+    return False
+
+
+def _has_later(facts: Facts, record: Id, ack: Ack, stored: dict[int, str]) -> bool:
+    """Whether a later record of its key is there: a key is the number's remainder, see `KEYS`."""
+    key = key_of(record.number)
+    return any(
+        offset > ack.offset and (found := id_of(value)) is not None and key_of(found.number) == key
+        for offset, value in stored.items()
+    )
+
+
+KEYS = 20  # Of compacted topics.
+
+
+def key_of(number: int) -> int:
+    return number % KEYS
+
+
+def doubled(facts: Facts) -> Iterator[Problem]:
+    """A record of an idempotent or transactional producer is stored once."""
+    for (place, committed, _), stored in facts.finals.items():
+        seen: dict[Id, int] = {}
+        for offset, value in stored.items():
+            record = id_of(value)
+            if committed or record is None or record.producer not in facts.once:
+                continue
+            if record in seen:
+                yield Problem("doubled", f"{record} is in {place} at {seen[record]} and at {offset}")
+            seen[record] = offset
+
+
+def disorder(facts: Facts) -> Iterator[Problem]:
+    """A producer's records are in the order in which it sent them; repeats of a plain one do not count."""
+    for (place, committed, _), stored in facts.finals.items():
+        last: dict[str, int] = {}
+        seen: set[Id] = set()
+        for offset, value in sorted(stored.items()):
+            record = id_of(value)
+            if committed or record is None or record in seen:
+                continue
+            seen.add(record)
+            if record.number < last.get(record.producer, -1):
+                text = f"{place} {offset}: {record} comes after {last[record.producer]}"
+                yield Problem("disorder", text)
+            last[record.producer] = record.number
+
+
+def unseen(facts: Facts) -> Iterator[Problem]:
+    """Whoever asks for the high watermark after an ack finds it above the acknowledged record."""
+    acks = sorted(facts.acks.items(), key=lambda item: item[1].at)
+    highest: dict[Place, tuple[int, Id]] = {}
+    at = 0
+    for marks in sorted(facts.marks, key=lambda marks: marks.asked):
+        while at < len(acks) and acks[at][1].at < marks.asked:
+            record, ack = acks[at]
+            if ack.offset > highest.get(ack.place, (-1, record))[0]:
+                highest[ack.place] = ack.offset, record
+            at += 1
+        if facts.like(marks.place[0]) in ("memory", "reborn"):
+            continue
+        offset, record = highest.get(marks.place, (-1, None))
+        if offset >= marks.high:
+            text = f"{marks.place}: {record} was acknowledged at {offset}, then the watermark was {marks.high}"
+            yield Problem("unseen", text)

@@ -1,0 +1,244 @@
+"""The checker of the torture test: a good history passes, and one that breaks a rule is found out by that rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from tests.torture.checker import RULES, check
+from tests.torture.history import Event, History, read_histories
+from tests.torture.story import good_story
+
+Mutation = Callable[[list[Event]], None]
+MUTATIONS: dict[str, list[Mutation]] = {}
+
+
+def breaks(rule: str) -> Callable[[Mutation], Mutation]:
+    """Marks a mutation of the good history as one that this rule must find."""
+
+    def mark(mutation: Mutation) -> Mutation:
+        MUTATIONS.setdefault(rule, []).append(mutation)
+        return mutation
+
+    return mark
+
+
+def of(events: list[Event], op: str, **facts: Any) -> Iterator[Event]:
+    """Events of one op with these facts."""
+    return (each for each in events if each["op"] == op and all(each.get(key) == facts[key] for key in facts))
+
+
+def drop(read: Event, at: int) -> None:
+    """Leave one record out of a read."""
+    del read["offsets"][at], read["values"][at]
+
+
+@breaks("lost")
+def an_acked_record_is_nowhere(events: list[Event]) -> None:
+    for read in of(events, "read", topic="one"):
+        if 0 in read["offsets"]:
+            drop(read, read["offsets"].index(0))
+
+
+@breaks("lost")
+def it_is_gone_at_the_second_look(events: list[Event]) -> None:
+    drop(next(of(events, "read", topic="one", final=2, committed=False)), 4)
+
+
+@breaks("lost")
+def it_is_gone_above_the_log_start(events: list[Event]) -> None:
+    for read in of(events, "read", topic="short", final=1):
+        drop(read, -1)
+
+
+@breaks("lost")
+def the_last_of_a_key_is_compacted_away(events: list[Event]) -> None:
+    for read in of(events, "read", topic="keys"):
+        drop(read, -1)
+
+
+@breaks("lost")
+def memory_forgets_although_nobody_died(events: list[Event]) -> None:
+    for event in of(events, "broker", event="killed"):
+        event["event"] = "stopped"
+
+
+@breaks("lost")
+def a_new_topic_loses(events: list[Event]) -> None:
+    drop(next(of(events, "read", topic="phoenix", final=1)), 0)
+
+
+@breaks("doubled")
+def an_idempotent_record_is_there_twice(events: list[Event]) -> None:
+    for read in of(events, "read", topic="one", final=1):
+        read["offsets"].append(13)
+        read["values"].append(read["values"][0])
+
+
+@breaks("disorder")
+def two_records_of_a_producer_change_places(events: list[Event]) -> None:
+    for read in of(events, "read", topic="one"):
+        if read["offsets"][0] == 0:
+            read["values"][0], read["values"][1] = read["values"][1], read["values"][0]
+
+
+@breaks("unseen")
+def the_watermark_lags_behind_an_ack(events: list[Event]) -> None:
+    for marks in list(of(events, "marks", topic="one"))[:1]:
+        marks["high"] -= 1
+
+
+@breaks("aborted")
+def an_aborted_record_is_seen(events: list[Event]) -> None:
+    read = next(of(events, "read", who="careful"))
+    read["offsets"].insert(4, 5)
+    read["values"].insert(4, "trans:4:1:")
+
+
+@breaks("undecided")
+def a_record_is_seen_before_its_end(events: list[Event]) -> None:
+    for event in list(of(events, "commit", txn=2)):
+        events.remove(event)
+
+
+@breaks("torn")
+def half_a_transaction_is_there(events: list[Event]) -> None:
+    for read in of(events, "read", topic="txn", committed=True, final=1):
+        drop(read, 0)
+
+
+@breaks("torn")
+def a_committed_transaction_is_not_there_at_all(events: list[Event]) -> None:
+    for read in of(events, "read", topic="txn", committed=True, final=2):
+        del read["offsets"][:4], read["values"][:4]
+
+
+@breaks("group_back")
+def a_group_finds_less_than_it_committed(events: list[Event]) -> None:
+    list(of(events, "group", kind="ok", polled=True))[-1]["offsets"][0][2] = 11
+
+
+@breaks("position_back")
+def a_reader_is_set_back(events: list[Event]) -> None:
+    read = list(of(events, "read", who="member"))[-1]
+    read["offsets"].insert(0, 9)
+    read["values"].insert(0, "plain:3:-:")
+
+
+@breaks("marks_back")
+def the_log_start_goes_back(events: list[Event]) -> None:
+    next(of(events, "marks", topic="short"))["low"] = 5
+
+
+@breaks("marks_back")
+def the_high_watermark_goes_back(events: list[Event]) -> None:
+    next(of(events, "marks", topic="one"))["high"] = 100
+
+
+@breaks("future")
+def a_record_is_read_that_nobody_sent(events: list[Event]) -> None:
+    next(of(events, "read", who="late"))["values"][0] = "nobody:1:-:"
+
+
+@breaks("future")
+def a_record_is_read_before_it_was_sent(events: list[Event]) -> None:
+    next(of(events, "read", who="member"))["at"] = 0.5
+
+
+@breaks("future")
+def a_record_is_read_from_another_topic(events: list[Event]) -> None:
+    next(of(events, "read", who="late"))["values"][0] = "idem:0:-:"
+
+
+@breaks("changed")
+def an_offset_shows_another_record_later(events: list[Event]) -> None:
+    next(of(events, "read", who="late"))["values"][0] = "plain:3:-:"
+
+
+@breaks("hidden")
+def a_reader_is_led_past_a_record(events: list[Event]) -> None:
+    drop(next(of(events, "read", who="member")), 5)
+
+
+@breaks("hidden")
+def a_gap_between_two_reads(events: list[Event]) -> None:
+    drop(list(of(events, "read", who="member"))[-1], 0)
+
+
+@breaks("skipped")
+def a_group_commits_what_no_member_read(events: list[Event]) -> None:
+    drop(list(of(events, "read", who="member"))[-1], -1)
+
+
+@breaks("undead")
+def a_deleted_record_is_seen_again(events: list[Event]) -> None:
+    read = next(of(events, "read", who="late"))
+    read["offsets"].insert(0, 3)
+    read["values"].insert(0, "plain:9:-:")
+
+
+@breaks("reborn")
+def a_new_topic_shows_the_old_ones_records(events: list[Event]) -> None:
+    next(of(events, "read", who="fresh"))["values"][0] = "old:0:-:"
+
+
+@breaks("unexpected")
+def the_broker_ends_by_itself(events: list[Event]) -> None:
+    next(of(events, "broker", event="killed"))["expected"] = False
+
+
+@breaks("unexpected")
+def the_broker_complains(events: list[Event]) -> None:
+    events.append({"at": 1e6, "who": "house", "kind": "info", "op": "said", "line": "Traceback"})
+
+
+@breaks("memory")
+def memory_grows(events: list[Event]) -> None:
+    next(of(events, "sample"))["rss"] = 2000
+
+
+@breaks("handles")
+def handles_leak(events: list[Event]) -> None:
+    next(of(events, "sample"))["handles"] = 200
+
+
+def test_a_good_history_passes() -> None:
+    """A8, K4: the checker has nothing against a log that does everything right."""
+    assert check(good_story()) == []
+
+
+CASES = [(rule, mutation) for rule, mutations in MUTATIONS.items() for mutation in mutations]
+
+
+@pytest.mark.parametrize(("rule", "mutation"), CASES, ids=[f"{rule}-{each.__name__}" for rule, each in CASES])
+def test_a_broken_rule_is_found(rule: str, mutation: Mutation) -> None:
+    """A8, K4: each way to break a promise is found by the rule that is there for it."""
+    events = deepcopy(good_story())
+    mutation(events)
+    assert rule in {problem.rule for problem in check(events)}
+
+
+def test_every_rule_can_fail() -> None:
+    """A8: no rule is there that no history breaks."""
+    assert {rule.__name__ for rule in RULES} == set(MUTATIONS)
+
+
+def test_memory_may_be_forgotten_by_a_kill_only() -> None:
+    """A2: what is lost of a topic in memory is excused by the kill that came after its ack."""
+    events = deepcopy(good_story())
+    next(of(events, "topic", name="light"))["like"] = "kept"
+    assert "lost" in {problem.rule for problem in check(events)}, "the good history does lose it"
+
+
+def test_histories_are_read_back_in_time(tmp_path: Any) -> None:
+    """A8: what clients write down is what the checker reads; half a line at the end is left out."""
+    first, second = History(tmp_path, "first"), History(tmp_path, "second")
+    for number in range(5):
+        (first, second)[number % 2].info("sample", rss=number, handles=0)
+    first.close()
+    second.close()
+    with (tmp_path / "first.jsonl").open("a") as file:
+        file.write('{"at": 1')
+    assert [event["rss"] for event in read_histories(tmp_path)] == list(range(5))
