@@ -40,6 +40,7 @@ class RunningBroker:
         python: str | Path = sys.executable,
         environment: Mapping[str, str] | None = None,
         options: Sequence[str] = (),
+        entry: Sequence[str] = ("-m", "holdfast.cli"),
     ) -> None:
         self.data = data
         self.port = port  # 0 until the first start: then a free one.
@@ -47,6 +48,7 @@ class RunningBroker:
         self._python = str(python)  # Of the environment that Holdfast is installed in.
         self._environment = dict(environment or {})
         self._options = tuple(options)
+        self._entry = tuple(entry)  # What Python runs as the command `holdfast`.
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
         self._said_enough = threading.Event()  # It listens, or has ended.
@@ -68,7 +70,7 @@ class RunningBroker:
     def start(self) -> None:
         """Start it, and come back when it serves clients."""
         assert not self.is_running, "it is running already"
-        command = [self._python, "-m", "holdfast.cli", "serve", "--data", str(self.data), "--listen", self.bootstrap]
+        command = [self._python, *self._entry, "serve", "--data", str(self.data), "--listen", self.bootstrap]
         own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         self._said_enough.clear()
         self._listens = False
