@@ -1,0 +1,156 @@
+"""Checkpoints: when they are saved, and what a sync does that finds an old one, or none."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.sync.conftest import Pair
+from tests.sync.process import SyncProcess
+from tests.sync.sides import assert_equal, numbered, read_topic, write
+
+from holdfast.client import LATEST
+from holdfast.client.errors import ProducerFenced, TopicNotFound
+from holdfast.io.clock import ManualClock
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.sync.checkpoint import Point, read_all
+from holdfast.sync.errors import TakenOver
+from holdfast.sync.fence import begin_writing, writer_id
+from holdfast.sync.mark import Home
+from holdfast.sync.run import Sync
+from holdfast.sync.saving import Saver
+from holdfast.sync.settings import SyncSettings
+
+
+def checkpoints(pair: Pair, topic: str) -> dict[int, Point]:
+    """What is saved of a topic at B, by partition."""
+    cluster_id, topic_id = pair.at_a.metadata([]).cluster_id, pair.at_a.topic(topic).id
+    assert cluster_id is not None
+    try:
+        saved = read_all(pair.at_b, cluster_id)
+    except TopicNotFound:
+        return {}
+    return {home.partition: each.point for home, each in saved.items() if home.topic_id == topic_id}
+
+
+def end(pair: Pair, topic: str) -> int:
+    return pair.at_b.list_offsets({(topic, 0): LATEST})[topic, 0].offset
+
+
+def test_the_first_save_is_after_a_whole_interval() -> None:
+    """S8: a checkpoint is due one interval after the start, and one interval after each save."""
+    clock = ManualClock()
+    saver = Saver(5.0, clock)
+    clock.advance(4.999)
+    assert not saver.is_due()
+    clock.advance(0.001)
+    assert saver.is_due()
+    saver.save([], None)  # type: ignore[arg-type]  # There is nothing to save, and nobody to send it to.
+    assert not saver.is_due()
+    clock.advance(5)
+    assert saver.is_due()
+
+
+def test_saved_after_an_interval_and_at_a_clean_stop(pair: Pair, topic: str) -> None:
+    """S8: nothing is saved before the first interval is over; a clean stop saves at once, exactly."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("first", 300))
+    sync = SyncProcess(*pair.addresses, "--topics", topic, "--save-interval", "600")
+    sync.wait_for("records", 300)
+    assert checkpoints(pair, topic) == {}
+    assert sync.stop() == 0, sync.said
+    assert checkpoints(pair, topic)[0].position == 300
+    assert checkpoints(pair, topic)[0].target_offset == end(pair, topic)
+
+
+def test_killed_before_anything_was_saved(pair: Pair, topic: str) -> None:
+    """S8: without a checkpoint, what is applied is found in the target, and nothing doubles."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("first", 3000))
+    sync = SyncProcess(*pair.addresses, "--topics", topic, "--save-interval", "600")
+    sync.wait_for("records", 3000)
+    sync.kill()
+    write(pair.at_a, topic, 0, numbered("second", 500))
+    again = SyncProcess(*pair.addresses, "--topics", topic, "--once")
+    assert again.wait() == 0, again.said
+    assert again.looks[-1]["records"] == 500
+    assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
+
+
+def test_killed_after_a_checkpoint(pair: Pair, topic: str) -> None:
+    """S8: what was applied after the checkpoint is found behind it, and is skipped."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("first", 1000))
+    run_once(pair, topic)
+    saved = checkpoints(pair, topic)[0]
+    write(pair.at_a, topic, 0, numbered("second", 1000))
+    sync = SyncProcess(*pair.addresses, "--topics", topic, "--save-interval", "600")
+    sync.wait_for("records", 1000)
+    sync.kill()
+    assert checkpoints(pair, topic)[0] == saved
+    write(pair.at_a, topic, 0, numbered("third", 10))
+    assert run_once(pair, topic).look()[0].counts.records == 10
+    assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
+
+
+def run_once(pair: Pair, topic: str) -> Sync:
+    sync = Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True, give_up_s=60))
+    sync.run()
+    return sync
+
+
+def test_a_second_sync_shuts_out_the_first(pair: Pair, topic: str) -> None:
+    """S8: two syncs of one direction never both write; the older one says why it stops."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("first", 100))
+    first = Sync(*pair.addresses, SyncSettings(patterns=(topic,)))
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            first.run()
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while first.look()[0].counts.records < 100:
+        thread.join(0.02)
+    run_once(pair, topic)
+    write(pair.at_a, topic, 0, numbered("second", 100))
+    thread.join(60)
+    assert [type(each) for each in failures] == [TakenOver]
+    run_once(pair, topic)
+    assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
+
+
+def test_what_a_dead_sync_had_on_its_way_is_refused(pair: Pair, topic: str) -> None:
+    """S8: a batch of an earlier writer that arrives after a new one has looked is refused, in every partition."""
+    made = pair.at_a.create_topics({topic: 2})
+    pair.at_b.create_topics({topic: 2})
+    topic_id, cluster_id = made[topic], pair.at_a.metadata([]).cluster_id
+    assert topic_id is not None
+    assert cluster_id is not None
+    run_once(pair, topic)
+    dead = begin_writing(pair.at_b, writer_id(cluster_id, topic_id), topic, range(2))
+    run_once(pair, topic)
+    for where in ((topic, 0), (topic, 1), ("__holdfast_sync", 0)):
+        numbers = {"producer_id": dead.producer.id, "producer_epoch": dead.producer.epoch, "base_sequence": 0}
+        with pytest.raises(ProducerFenced):
+            pair.at_b.produce({where: build([Record(b"late", b"late", 1)], **numbers)})  # type: ignore[arg-type]
+
+
+def test_lanes_that_only_meet_echoes_are_saved_behind_the_target(pair: Pair, topic: str) -> None:
+    """S8: a direction that writes nothing still knows from where on the target has to be searched."""
+    pair.at_a.create_topics({topic: 1})
+    settings = SyncSettings(patterns=(topic,), once=True, both=True)
+    for round_ in range(2):
+        write(pair.at_a, topic, 0, numbered(f"round-{round_}", 400))
+        Sync(*pair.addresses, settings).run()
+    cluster_id, topic_id = pair.at_b.metadata([]).cluster_id, pair.at_b.topic(topic).id
+    assert cluster_id is not None
+    assert topic_id is not None
+    saved = read_all(pair.at_a, cluster_id)[Home(cluster_id, topic_id, 0)]
+    assert saved.point.target_offset >= 800
+    assert saved.point.echoed >= 799
