@@ -27,7 +27,7 @@ from holdfast.subscribe.segments import SegmentSource
 from holdfast.subscribe.session import Means
 from holdfast.subscribe.site import Site
 from holdfast.subscribe.standing import Lane, Lanes
-from holdfast.subscribe.subscription import READ_AHEAD_SIZE, Subscription
+from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
 
 FILES, EVENTS_PER_FILE, READ_S = 7, 300, 0.002
 EVENTS = len(SOURCES) * FILES * EVENTS_PER_FILE
@@ -118,7 +118,7 @@ async def direct(site: Site, store: Any, result: Result) -> None:
 
 async def parallel(site: Site, store: Any, result: Result) -> None:
     """The client as it is: references, several reads ahead for each source, the merge of what comes."""
-    calls = ThreadCalls(8)
+    calls = ThreadCalls(READS_MAX)
     means = Means(
         addresses={"": ""},
         objects={"": store},

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from holdfast.subscribe.cursor import Cursor
 from holdfast.subscribe.standing import Standing
 
+_EVENTS_AT_ONCE = 1024
+
 
 class Event(NamedTuple):
     """One record, as an event of the merged order."""
@@ -47,10 +49,33 @@ class EventBatch:
         return self._standing.cursor()
 
     def events(self) -> Iterator[Event]:
-        """The events one by one."""
-        batch = self.batch
-        columns = [batch.column(name).to_pylist() for name in ("source", "topic", "partition", "offset")]
-        columns.append(batch.column("timestamp").view("int64").to_pylist())
-        columns += [batch.column("key").to_pylist(), batch.column("value").to_pylist()]
-        headers = [tuple((each["key"], each["value"]) for each in row) for row in batch.column("headers").to_pylist()]
-        return map(Event._make, zip(*columns, headers, batch.column("late").to_pylist(), strict=True))
+        """The events one by one; made some at a time, so that the first one is there at once."""
+        for start in range(0, len(self), _EVENTS_AT_ONCE):
+            yield from _events(self.batch.slice(start, _EVENTS_AT_ONCE))
+
+
+def _events(batch: Any) -> Iterator[Event]:
+    columns = [
+        _texts(batch.column("source")),
+        _texts(batch.column("topic")),
+        batch.column("partition").to_pylist(),
+        batch.column("offset").to_pylist(),
+        batch.column("timestamp").view("int64").to_pylist(),
+        batch.column("key").to_pylist(),
+        batch.column("value").to_pylist(),
+        _headers(batch.column("headers")),
+        batch.column("late").to_pylist(),
+    ]
+    return map(Event._make, zip(*columns, strict=True))
+
+
+def _texts(column: Any) -> list[str]:
+    """Each text is made once, not once for each row."""
+    known = column.dictionary.to_pylist()
+    return [known[index] for index in column.indices.to_pylist()]
+
+
+def _headers(column: Any) -> list[tuple[tuple[str, bytes | None], ...]]:
+    if not len(column.flatten()):  # Most records have none.
+        return [()] * len(column)
+    return [tuple((each["key"], each["value"]) for each in row) for row in column.to_pylist()]

@@ -15,7 +15,7 @@ from holdfast.subscribe.piece import Piece, Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.segments import JOB_SIZE, SegmentSource
 
-READS_MAX = 4  # Under way for one lane.
+READS_MAX = 8  # Under way for one lane.
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ Time: TypeAlias = int | datetime | timedelta  # Milliseconds since 1970, a time,
 NOW = "now"  # As `until`: what is there when the subscription opens.
 
 READ_AHEAD_SIZE = 64 << 20  # Bytes of segments read at once, over all lanes.
+READS_MAX = 16  # At once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
 CORRUPT_TRIES = 5  # What looks damaged may have been torn on the way; so often it is not.
 
@@ -79,7 +80,7 @@ def subscribe(
         batches=batches,
         segment_refs=segment_refs,
     )
-    own = calls or ThreadCalls(8)
+    own = calls or ThreadCalls(READS_MAX)
     means = Means(
         addresses=addresses,
         objects=stores,
