@@ -17,6 +17,7 @@ from holdfast.cli import (
     backup,
     compact,
     consume,
+    demo,
     doctor,
     group,
     log,
@@ -89,6 +90,7 @@ def holdfast(
     Examples:
       holdfast serve --data ./data           start the server
       holdfast doctor                        whether a broker can run here
+      holdfast demo                          kill a broker under load, and check that nothing is lost
       holdfast topic create orders           make a topic
       holdfast produce orders < lines.txt    write lines to it
       holdfast consume orders                follow it
@@ -107,6 +109,7 @@ def holdfast(
 
 app.command("serve", rich_help_panel="Run", cls=ServeCommand)(serve.serve)
 app.command("doctor", rich_help_panel="Run")(doctor.doctor)
+app.command("demo", rich_help_panel="Run")(demo.demo)
 app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
