@@ -316,6 +316,26 @@ def test_the_newest_metadata_is_damaged(data: Path) -> None:
     assert repair(data)[0] == 0
 
 
+def test_metadata_that_knew_of_more_partitions_is_damaged(tmp_path: Path) -> None:
+    """O2: the version before it has fewer partitions. Neither the new ones' records are lost, nor those of the others,
+    which are in the log only."""
+    live, data = tmp_path / "live", tmp_path / "data"
+
+    async def grow(broker: Opened) -> None:
+        await broker.parts.topics.create("orders", 1, {})
+        await append(partition(broker, 0), 0, 20, SIZE)
+        await broker.parts.topics.add_partitions("orders", 2)
+        await append(partition(broker, 1), 1, 10, SIZE)
+        shutil.copytree(live, data)
+
+    in_broker(live, grow)
+    flip(sorted((data / "objects" / "meta").glob("0*.json"))[-1], 200)
+    _, items, summary = repair(data)
+    assert {each["kind"] for each in items} == {"metadata"}
+    assert repair(data, "--accept-loss", summary["token"])[0] == 0
+    assert read_orders(data) == {"0": expected(0, 0, 20, SIZE), "1": expected(1, 0, 10, SIZE)}
+
+
 def test_all_metadata_is_damaged(data: Path) -> None:
     """O2: nothing is known of the cluster but what lies in its store, and that is all there again."""
     for path in (data / "objects" / "meta").glob("0*.json"):

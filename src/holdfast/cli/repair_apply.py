@@ -36,8 +36,7 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
         write_metadata(plan.objects, plan.metadata, identity.broker, chance)
     for each in plan.partitions:
         flushed[each.home] = repairer.write(each).flushed
-    gone = plan.dropped | plan.deleted
-    flushed = {home: mark for home, mark in flushed.items() if home.topic_id not in gone}
+    flushed = {home: mark for home, mark in flushed.items() if not _is_gone(plan, home)}
     _build_log(plan, Kept(identity, flushed), plan.data / "wal.repaired")
     _put_in_place(plan, place)
     return place
@@ -87,9 +86,13 @@ def _build_log(plan: Plan, kept: Kept, path: Path) -> None:
 def _entries(plan: Plan, written: set[PartitionId]) -> list[bytes | memoryview]:
     entries: list[bytes | memoryview] = []
     for home, payloads in plan.payloads.items():
-        if home not in written and home.topic_id not in plan.dropped | plan.deleted:
+        if home not in written and not _is_gone(plan, home):
             entries += payloads
     return entries + [entry.encode_prefix(entry.DELETE_TOPIC, PartitionId(each, 0)) for each in sorted(plan.deleted)]
+
+
+def _is_gone(plan: Plan, home: PartitionId) -> bool:
+    return home in plan.dropped or home.topic_id in plan.deleted
 
 
 def _put_in_place(plan: Plan, place: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from holdfast.io.envelope import unseal
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import NewerFormat
 from holdfast.io.versions import FULL_EVERY, Stamp, Versions, full_before
+from holdfast.segment.names import PartitionId
 
 _PRODUCER_IDS_SKIPPED = 1_000_000  # More than lost versions can have handed out: none may be handed out twice.
 
@@ -31,8 +32,11 @@ class FoundMetadata:
     originals: list[str] = field(default_factory=list)
 
 
-def find_metadata(objects: Objects, cluster: str, deleted: Collection[UUID]) -> FoundMetadata:
-    """The newest readable version. Topics that only a lost one knew get a name from their id."""
+def find_metadata(
+    objects: Objects, cluster: str, deleted: Collection[UUID], in_log: Iterable[PartitionId] = ()
+) -> FoundMetadata:
+    """The newest readable version. Topics that only a lost one knew get a name from their id, and partitions that only
+    a lost one knew, but the store or the log (`in_log`) has, are there again."""
     versions = Versions(objects, PREFIX)
     numbers = [number for each in objects.list(PREFIX) if (number := versions.number(each.name)) is not None]
     found = FoundMetadata(Metadata(cluster), numbers[-1] if numbers else None)
@@ -47,6 +51,7 @@ def find_metadata(objects: Objects, cluster: str, deleted: Collection[UUID]) -> 
             found.items.append(Item("metadata", versions.name(number), what))
             found.originals.append(versions.name(number))
     if found.items:
+        _count_partitions(found, {*find_partitions(objects, None, None), *in_log})
         _name_orphans(objects, found, deleted)
         skipped = found.metadata.producer_ids_end + _PRODUCER_IDS_SKIPPED
         found.metadata = replace(found.metadata, producer_ids_end=skipped)
@@ -70,6 +75,27 @@ def _body(versions: Versions, number: int, cluster: str) -> dict[str, Any]:
     if body["cluster"] != cluster:
         raise Rejected(f"{name} belongs to cluster {body['cluster']}, not to {cluster}")
     return body
+
+
+def _count_partitions(found: FoundMetadata, homes: Iterable[PartitionId]) -> None:
+    """A lost version may have given a topic more partitions."""
+    counts: dict[UUID, int] = {}
+    for home in homes:
+        counts[home.topic_id] = max(home.partition + 1, counts.get(home.topic_id, 0))
+    topics = {name: _with_at_least(topic, counts.get(topic.topic_id, 0)) for name, topic in _topics(found)}
+    for name, topic in _topics(found):
+        if topics[name] is not topic:
+            what = f"it has {topics[name].partitions} partitions, where the lost version may have said more"
+            found.items.append(Item("metadata", name, what))
+    found.metadata = replace(found.metadata, topics=topics)
+
+
+def _topics(found: FoundMetadata) -> list[tuple[str, Topic]]:
+    return list(found.metadata.topics.items())
+
+
+def _with_at_least(topic: Topic, partitions: int) -> Topic:
+    return topic if topic.partitions >= partitions else replace(topic, partitions=partitions)
 
 
 def _name_orphans(objects: Objects, found: FoundMetadata, deleted: Collection[UUID]) -> None:

@@ -37,7 +37,7 @@ class Plan:
     deleted: set[UUID] = field(default_factory=set)
     payloads: dict[PartitionId, list[memoryview]] = field(default_factory=dict)  # Entries, as they were.
     partitions: list[PartitionPlan] = field(default_factory=list)  # Those that are not sound.
-    dropped: set[UUID] = field(default_factory=set)  # Topics that the store knows nothing of.
+    dropped: set[PartitionId] = field(default_factory=set)  # Those that the store knows nothing of.
     metadata: FoundMetadata | None = None
 
     @property
@@ -72,13 +72,14 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
             "this is another cluster's store, and nothing that can be repaired"
         )
     _sort(plan)
-    plan.metadata = find_metadata(objects, plan.cluster, plan.deleted)
+    marks, asides = (kept.flushed, kept.aside) if kept is not None else ({}, {})
+    in_log = {*plan.payloads, *marks, *asides}
+    plan.metadata = find_metadata(objects, plan.cluster, plan.deleted, in_log)
     plan.items += plan.metadata.items
     metadata = plan.metadata.metadata
     names = {each.topic_id: each.name for each in metadata.topics.values()}
     known = {PartitionId(each.topic_id, n) for each in metadata.topics.values() for n in range(each.partitions)}
-    marks, asides = (kept.flushed, kept.aside) if kept is not None else ({}, {})
-    for home in sorted({*known, *plan.payloads, *marks, *asides}):
+    for home in sorted(known | in_log):
         if home.topic_id in plan.deleted:
             continue
         if home not in known:
@@ -119,7 +120,7 @@ def _drop(plan: Plan, home: PartitionId, aside: Aside | None) -> None:
     start, end = min((each[0] for each in spans), default=0), max((each[1] for each in spans), default=0)
     what = "the store's metadata has no such topic; what the log has of it is kept in quarantine"
     plan.items.append(Item("topic", home.path, what, start, end))
-    plan.dropped.add(home.topic_id)
+    plan.dropped.add(home)
 
 
 def _from_quarantine(plan: Plan, aside: Aside | None) -> list[Batch]:
