@@ -14,15 +14,18 @@ from tests.operate.directory import (
     append,
     content,
     expected,
+    flip,
     in_broker,
     partition,
     read_orders,
+    repair,
     run,
     write,
 )
 
 from holdfast.broker.running import Opened
 from holdfast.cli.backup_wal import copy_log
+from holdfast.cli.log_place import topic_names
 from holdfast.io.disk import RealDirectory
 from holdfast.io.local_objects import LocalObjects
 from holdfast.segment.names import PartitionId
@@ -123,6 +126,25 @@ def test_a_store_elsewhere_is_backed_up_and_restored(data: Path, tmp_path: Path)
     assert run("restore", tmp_path / "copy", data, *stores)[0] == 0
     found = read_orders(data, str(tmp_path / "new-bucket"))
     assert found == {str(n): expected(n, 0, end, SIZE) for n, end in {0: 100, 1: 100, 2: 80}.items()}
+
+
+def test_records_that_are_set_aside_are_in_the_backup(data: Path, tmp_path: Path) -> None:
+    """O2, O4: they are in neither the log nor the store, but were acknowledged: a restored directory can be repaired
+    as the original could. What a repair has put back leaves the backup."""
+    names = topic_names(LocalObjects(data / "objects"))
+    [topic] = [topic_id.hex for topic_id, name in names.items() if name == "orders"]
+    flip(sorted((data / "objects" / "manifests" / topic / "1").glob("0*.json"))[-1], 300)
+    in_broker(data, lambda _: asyncio.sleep(0))
+    [kept] = (data / "quarantine").glob("*.tail")
+    assert run("backup", data, tmp_path / "copy")[0] == 0
+    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 0
+    for place in (tmp_path / "again", data):
+        _, items, summary = repair(place)
+        assert "offsets" not in {each["kind"] for each in items}
+        assert repair(place, "--accept-loss", summary["token"])[0] == 0
+        assert read_orders(place)["1"] == expected(1, 0, 100, SIZE)
+    assert run("backup", data, tmp_path / "copy")[0] == 0
+    assert not (tmp_path / "copy" / "quarantine" / kept.name).exists()
 
 
 def test_a_cold_copy_of_the_directory_is_a_backup(data: Path, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """A backup is made, and put back: the log before the store, which is the order in which nothing can fall between.
 
 An entry leaves the write-ahead log only after the manifest that holds it is committed. So what is not in the copied
-log any more is in the store by then, and the store is copied later. A topic that is deleted meanwhile would be half
-in the copy: then it begins again.
+log any more is in the store by then, or in quarantine, and these are copied later. A topic that is deleted meanwhile
+would be half in the copy: then it begins again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.cli.backup_quarantine import copy_asides, prune_asides
 from holdfast.cli.backup_store import StoreCopy, is_empty
 from holdfast.cli.backup_wal import copy_log
 from holdfast.cli.log_place import cluster_of, topic_names
@@ -28,20 +29,21 @@ _TRIES = 3
 class Made:
     """What a backup holds."""
 
-    wal_size: int
+    wal_size: int  # With what is set aside from it.
     objects: int  # That were copied this time.
     size: int
 
 
 def back_up(wal: Directory, objects: Objects, target: Path, target_objects: Objects) -> Made:
     """Copy a data directory and its store; a broker may be running. A backup that is there is brought up to date."""
-    cluster = cluster_of(objects)
+    cluster, data = cluster_of(objects), Path(wal.path).parent
     if not is_empty(target_objects) and cluster_of(target_objects) != cluster:
         raise Rejected(f"{target} is the backup of cluster {cluster_of(target_objects)}, not of {cluster}")
     RealDirectory(target)
     (target / NOTE).unlink(missing_ok=True)  # Not whole from here on.
     for _ in range(_TRIES):
         wal_size = copy_log(wal, target / "wal.new")
+        aside_size = copy_asides(data, target)
         copy = StoreCopy(objects, target_objects)
         copy.run()
         if set(topic_names(target_objects)) <= set(topic_names(objects)):
@@ -51,8 +53,9 @@ def back_up(wal: Directory, objects: Objects, target: Path, target_objects: Obje
     if (target / "wal").exists():
         shutil.rmtree(target / "wal")
     (target / "wal.new").rename(target / "wal")
+    prune_asides(data, target)
     _write_note(target, cluster)
-    return Made(wal_size, copy.copied, copy.size)
+    return Made(wal_size + aside_size, copy.copied, copy.size)
 
 
 def _write_note(target: Path, cluster: str) -> None:
@@ -77,10 +80,11 @@ def restore(source: Path, source_objects: Objects, data: Path, objects: Objects)
     copy = StoreCopy(source_objects, objects)
     copy.run()
     RealDirectory(data)
+    aside_size = copy_asides(source, data)
     wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
     (data / "wal.new").rename(data / "wal")
     RealDirectory(data).sync_names()
-    return Made(wal_size, copy.copied, copy.size)
+    return Made(wal_size + aside_size, copy.copied, copy.size)
 
 
 def _check_whole(source: Path) -> None:

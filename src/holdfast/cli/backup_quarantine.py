@@ -1,0 +1,51 @@
+"""A copy of the records that are set aside: they were acknowledged, and are in neither the log nor the store.
+
+Copied between the two, which is the way that records take: from the log into quarantine, and by a repair from there
+into the store. A file there is whole and never changes, so one that is there already is not copied again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from holdfast.io.disk import RealDirectory
+from holdfast.log.quarantine import SUFFIX
+
+PLACE = "quarantine"
+
+
+def copy_asides(source: Path, target: Path) -> int:
+    """Copy what is in the quarantine of one data directory into another's, durably; how many bytes."""
+    names = _names(source)
+    if not names:
+        return 0
+    directory = RealDirectory(target / PLACE)
+    size = 0
+    for name in sorted(names - _names(target)):
+        with contextlib.suppress(FileNotFoundError):  # Put back since it was listed: the store has its records.
+            size += _copy(source / PLACE / name, target / PLACE / name)
+    directory.sync_names()
+    return size
+
+
+def prune_asides(source: Path, target: Path) -> None:
+    """What was put back, and is gone from the source, goes here, too."""
+    for name in _names(target) - _names(source):
+        (target / PLACE / name).unlink()
+
+
+def _names(data: Path) -> set[str]:
+    return {path.name for path in (data / PLACE).glob(f"*{SUFFIX}")}
+
+
+def _copy(original: Path, target: Path) -> int:
+    data = original.read_bytes()
+    unfinished = target.with_suffix(".unfinished")
+    with unfinished.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(target)
+    return len(data)
