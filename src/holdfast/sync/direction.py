@@ -17,6 +17,7 @@ from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.sync.beginning import make_lanes
 from holdfast.sync.checkpoint import Saved
+from holdfast.sync.groups import Groups
 from holdfast.sync.lane import Lane
 from holdfast.sync.mark import Home
 from holdfast.sync.progress import Counts, Look, Troubles, look_at
@@ -76,6 +77,7 @@ class Direction:
         self._clock = source.clock
         self._stop = stop
         self._saver = Saver(settings.save_interval_s, self._clock)
+        self._groups = Groups(both=settings.both)
         self._known: dict[Home, Saved] = {}  # Where lanes stood when the last attempt ended.
         self._counts: dict[Home, Counts] = {}
         self._goals: dict[Home, int] | None = None
@@ -130,7 +132,7 @@ class Direction:
                 self._known |= {each.home: Saved(each.point, each.target_id) for each in attempt.lanes if each.resumed}
             attempt.check()
             if is_done:
-                self._saver.save(attempt.lanes, target)
+                self._save(attempt.lanes, source, target)
                 self._state = "stopped"
             return is_done
 
@@ -155,7 +157,7 @@ class Direction:
             if attempt.is_broken():
                 return False
             if self._saver.is_due():
-                self._saver.save(attempt.lanes, target)
+                self._save(attempt.lanes, source, target)
             if self._goals is not None and self._caught_up(attempt):
                 return True
             if self._clock.monotonic() >= refresh_at:
@@ -172,9 +174,14 @@ class Direction:
         topics = list_topics(source)
         return {name: _face(topics[name]) for name in matching(topics, self._settings.patterns)}
 
+    def _save(self, lanes: list[Lane], source: Client, target: Client) -> None:
+        self._saver.save(lanes, target)
+        if self._settings.groups:
+            self._groups.carry(lanes, source, target)
+
     def look(self) -> Look:
         """This moment, for whoever shows it."""
-        saved = self._saver.saves, 0
+        saved = self._saver.saves, self._groups.count
         return look_at(self.name, self._state, self._lanes, self._troubles, saved, self._clock.now_ms())
 
 

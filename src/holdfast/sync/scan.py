@@ -21,7 +21,13 @@ def bounds(client: Client, where: TopicPartition) -> tuple[int, int]:
 
 
 def read_range(
-    client: Client, where: TopicPartition, start: int, end: int, columns: Column = Column.HEADERS
+    client: Client,
+    where: TopicPartition,
+    start: int,
+    end: int,
+    columns: Column = Column.HEADERS,
+    *,
+    size: int = _FETCH_SIZE,
 ) -> Iterator[tuple[int, Columns]]:
     """All records of a range, as far as compaction and retention have left them; with each the offset behind it.
 
@@ -30,7 +36,7 @@ def read_range(
     decoder = Decoder(columns, place=f"{where}")
     at = start
     while at < end:
-        fetched = client.fetch({where: at}, committed=False, partition_max_bytes=_FETCH_SIZE)[where]
+        fetched = client.fetch({where: at}, committed=False, partition_max_bytes=size)[where]
         if fetched.error is not None:
             low = bounds(client, where)[0]
             if low <= at:

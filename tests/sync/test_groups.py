@@ -1,0 +1,136 @@
+"""Consumer groups that fail over: real consumers, on one side and then on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from tests.sync.conftest import Pair
+from tests.sync.sides import numbered, read_topic, write
+
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.sync.mark import Home
+from holdfast.sync.place import first_copy
+from holdfast.sync.run import Sync
+from holdfast.sync.settings import SyncSettings
+
+PARTITIONS = 3
+
+
+def consume(address: str, topic: str, group: str, count: int | None) -> list[bytes]:
+    """Read so many records as a member of the group, or all there are, and commit exactly those."""
+    settings = {"bootstrap.servers": address, "group.id": group, "auto.offset.reset": "earliest"}
+    settings |= {"enable.auto.commit": "false", "enable.partition.eof": "true", "session.timeout.ms": "6000"}
+    consumer = Consumer(settings)
+    values: list[bytes] = []
+    next_offsets: dict[int, int] = {}
+    ended: set[int] = set()
+    try:
+        consumer.subscribe([topic])
+        while len(ended) < PARTITIONS and (count is None or len(values) < count):
+            message = consumer.poll(30)
+            assert message is not None, "the consumer waits for nothing"
+            partition = message.partition()
+            assert partition is not None
+            if message.error() is not None:
+                if message.error().name() != "_PARTITION_EOF":
+                    raise KafkaException(message.error())
+                ended.add(partition)
+                continue
+            values.append(message.value() or b"")
+            next_offsets[partition] = (message.offset() or 0) + 1
+        places = [TopicPartition(topic, partition, offset) for partition, offset in next_offsets.items()]
+        if places:
+            consumer.commit(offsets=places, asynchronous=False)
+        return values
+    finally:
+        consumer.close()
+
+
+def run(pair: Pair, topic: str, **settings: object) -> None:
+    Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True, give_up_s=60, **settings)).run()  # type: ignore[arg-type]
+
+
+def values_of(records: Iterable[Record]) -> set[bytes]:
+    return {each.value or b"" for each in records}
+
+
+def named(name: str, count: int) -> list[Record]:
+    return [Record(f"k{number % 7}".encode(), f"{name}-{number}".encode(), number) for number in range(count)]
+
+
+def test_a_group_that_fails_over_neither_repeats_nor_skips(pair: Pair, topic: str) -> None:
+    """S8: a real consumer reads some at A, and the rest at B, each record once; offsets differ on both sides."""
+    pair.at_a.create_topics({topic: PARTITIONS})
+    pair.at_b.create_topics({topic: PARTITIONS})
+    wanted: set[bytes] = set()
+    for partition in range(PARTITIONS):
+        records = named(f"p{partition}", 900)
+        wanted |= values_of(records)
+        for start in range(0, 900, 450):
+            write(pair.at_a, topic, partition, records[start : start + 450])
+            run(pair, topic, groups=False)  # Each start puts a marker into B: offsets are not the same there.
+    group = f"group-of-{topic}"
+    before = consume(pair.a.bootstrap, topic, group, 1234)
+    run(pair, topic)
+    after = consume(pair.b.bootstrap, topic, group, None)
+    assert len(before) == 1234
+    assert len(before) + len(after) == len(wanted), "a record was read twice, or never"
+    assert set(before) | set(after) == wanted
+    run(pair, topic)
+    assert consume(pair.b.bootstrap, topic, group, None) == [], "its offsets went back"
+
+
+def test_a_group_that_has_read_all_reads_only_what_comes(pair: Pair, topic: str) -> None:
+    """S8: a group at the end of A stands at the end of B, and reads there what is written later."""
+    pair.at_a.create_topics({topic: PARTITIONS})
+    for partition in range(PARTITIONS):
+        write(pair.at_a, topic, partition, named(f"p{partition}", 100))
+    group = f"group-of-{topic}"
+    assert len(consume(pair.a.bootstrap, topic, group, None)) == 300
+    run(pair, topic)
+    later = named("later", 50)
+    write(pair.at_a, topic, 1, later)
+    run(pair, topic)
+    assert consume(pair.b.bootstrap, topic, group, None) == [each.value for each in later]
+
+
+def test_both_ways_a_group_skips_nothing(pair: Pair, topic: str) -> None:
+    """S8: with records of both sides interleaved differently, a group that fails over misses none of them."""
+    for client in (pair.at_a, pair.at_b):
+        client.create_topics({topic: PARTITIONS})
+    wanted: set[bytes] = set()
+    for round_ in range(3):
+        for name, client in (("a", pair.at_a), ("b", pair.at_b)):
+            for partition in range(PARTITIONS):
+                records = named(f"{name}-{partition}-{round_}", 60)
+                wanted |= values_of(records)
+                write(client, topic, partition, records)
+        run(pair, topic, both=True, groups=False)
+    group = f"group-of-{topic}"
+    before = consume(pair.a.bootstrap, topic, group, 500)
+    run(pair, topic, both=True)
+    after = consume(pair.b.bootstrap, topic, group, None)
+    assert set(before) | set(after) == wanted, "a record was skipped"
+    own = [each.seen.value for held in read_topic(pair.at_b, topic) for each in held]
+    assert len(after) < len(own), "nothing of what was read at A was known at B"
+
+
+def test_a_copy_is_found_by_its_offset(pair: Pair, topic: str) -> None:
+    """S8: the first copy from an offset on, among the target's own records and markers."""
+    made = pair.at_a.create_topics({topic: 1})
+    pair.at_b.create_topics({topic: 1})
+    for round_ in range(4):
+        write(pair.at_a, topic, 0, numbered(f"a{round_}", 500))
+        run(pair, topic, groups=False)
+        pair.at_b.produce({(topic, 0): build(named(f"own-{round_}", 37))})
+    held = read_topic(pair.at_b, topic)[0]
+    cluster_id, topic_id = pair.at_a.metadata([]).cluster_id, made[topic]
+    assert cluster_id is not None
+    assert topic_id is not None
+    where = next(iter(pair.at_b.list_offsets({(topic, 0): -1})))
+    end = held[-1].offset + 1
+    for wanted in (0, 1, 499, 500, 1999, 2000, 2500):
+        expected = next((each.offset for each in held if each.hops and each.hops[0].offset >= wanted), None)
+        assert first_copy(pair.at_b, where, Home(cluster_id, topic_id, 0), wanted, 0, end) == expected
