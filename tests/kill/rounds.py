@@ -17,6 +17,7 @@ import random
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,7 @@ SETTINGS = (
     "log.segment_size_max=262144",
     "log.flush_age_ms_max=300",
 )
+_IDLE_SECONDS_MAX = 5
 
 
 @dataclass
@@ -47,11 +49,16 @@ class Seen:
     copied: int = 0
     copy_failures: list[str] = field(default_factory=list)
 
+    def progress(self) -> tuple[int, ...]:
+        """Counts that grow as long as producers get on."""
+        return len(self.numbers.acked), len(self.transfers.committed)
+
 
 class Load:
     """All clients, each in a thread."""
 
     def __init__(self, address: str, seen: Seen, seed: int, producers: int) -> None:
+        self._seen = seen
         self._stop_writing, self._stop_reading = threading.Event(), threading.Event()
         writing, reading = self._stop_writing, self._stop_reading
         plain = [(numbers.produce, (each, address, seen.numbers, writing)) for each in range(producers)]
@@ -76,7 +83,13 @@ class Load:
             thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Only the time passes: nobody sets the event in here."""
+        """Until both kinds of writers have got on, so that a kill never hits an idle broker, and then so long."""
+        before = self._seen.progress()
+        deadline = time.monotonic() + _IDLE_SECONDS_MAX
+        while not all(now > then for now, then in zip(self._seen.progress(), before, strict=True)):
+            if time.monotonic() > deadline:
+                break
+            self._stop_writing.wait(0.01)  # Only the time passes: nobody sets the event in here.
         self._stop_writing.wait(seconds)
 
     def stop_writing(self) -> None:
@@ -101,7 +114,7 @@ def run(data: Path, rounds: int, seed: int, producers: int = 2) -> tuple[Seen, l
     load.start()
     try:
         for _ in range(rounds):
-            load.wait(0.1 + chance.random() * 0.6)
+            load.wait(chance.random() * 0.5)
             broker.kill()
             broker.start()
             numbers.check_committed(broker.address, seen.numbers)

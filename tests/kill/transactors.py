@@ -15,7 +15,7 @@ from confluent_kafka import KafkaException, Producer
 from kafka import KafkaProducer
 from tests.kill.numbers import QUIET
 
-_TIMEOUT_MS = 10_000  # What nobody ends is aborted after so long.
+_TIMEOUT_MS = 20_000  # What nobody ends is aborted after so long.
 _STEP_S = 30
 Records = list[tuple[int, bytes]]  # Partitions and values.
 
