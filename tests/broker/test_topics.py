@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.broker.inside import InsideBroker
+from tests.broker.test_offsets import NOTHING, commit, committed
 from tests.broker.test_read_after_ack import Gate
 from tests.broker.wire import (
     Wire,
@@ -21,7 +22,7 @@ from tests.broker.wire import (
     wait_for,
 )
 
-from holdfast.io.faulty_objects import FaultyObjects
+from holdfast.io.faulty_objects import Call, FailBefore, Fault, FaultyObjects
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 
@@ -166,6 +167,49 @@ def test_a_client_that_goes_away_leaves_nothing_half_done(tmp_path: Path, topic:
         gate.open.set()
         wait_for(lambda: create(other, topic).error_code == 36)
         assert produce(other, topic, batch(b"x")).base_offset == 0
+
+
+class Away:
+    """A store of which a part does not answer, while it is away."""
+
+    def __init__(self) -> None:
+        self.prefix = ""
+
+    def plan(self, call: Call) -> Fault | None:
+        return FailBefore() if self.prefix and call.name.startswith(self.prefix) else None
+
+
+def test_a_store_that_fails_while_a_topic_is_made_leaves_one_that_can_be_used(tmp_path: Path, topic: str) -> None:
+    """K6: its metadata is stored, and then its partition cannot be opened. It is there as soon as it is asked for
+    again, not only after the next start."""
+    away = Away()
+    store = FaultyObjects(MemoryObjects(), away.plan)
+    with InsideBroker(tmp_path, store) as inside, Wire(inside.port) as wire:
+        away.prefix = "manifests/"
+        assert create(wire, topic).error_code == 56
+        away.prefix = ""
+        assert create(wire, topic).error_code == 36
+        assert produce(wire, topic, batch(b"x")).base_offset == 0
+
+
+def test_a_store_that_fails_while_a_topic_is_deleted_leaves_nothing_of_it(tmp_path: Path, topic: str) -> None:
+    """K6: it is deleted, but still listed: made again under its name, it has no records, and no group's old offsets,
+    by which records would be skipped."""
+    away = Away()
+    store = FaultyObjects(MemoryObjects(), away.plan)
+    with InsideBroker(tmp_path, store) as inside, Wire(inside.port) as wire:
+        create_topic(wire, topic)
+        produce(wire, topic, batch(b"old", b"older"))
+        assert commit(wire, "readers", topic, 2) == 0
+        away.prefix = "meta/"
+        wanted = [{"name": topic, "topic_id": None}]
+        [gone] = wire.ask(Key.DELETE_TOPICS, 6, topics=wanted, timeout_ms=5000).responses
+        assert gone.error_code == 56
+        away.prefix = ""
+        create_topic(wire, topic)
+        assert (end_offset(wire, topic), committed(wire, "readers", topic)) == (0, NOTHING)
+    with InsideBroker(tmp_path, store) as inside, Wire(inside.port) as wire:
+        assert produce(wire, topic, batch(b"new")).base_offset == 0
 
 
 # Partitions

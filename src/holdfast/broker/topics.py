@@ -178,8 +178,13 @@ class Topics:
         """Make a topic; it can be used on return."""
         async with self._changing:
             self.check_new(name, partitions, configs)
+            await self._strike_deleted()
             topic = Topic(name, UUID(int=self._chance.bits(128), version=4), partitions, dict(configs))
-            await self._calls.run(self._metadata.commit, create_topic(topic))
+            try:
+                await self._calls.run(self._metadata.commit, create_topic(topic))
+            except TopicExists:  # Made by a call that failed behind its commit, or never had an answer to it.
+                self._add(await self._open_topic(self._metadata.metadata.topic(name)))
+                raise
             opened = await self._open_topic(topic)
             self._add(opened)
             facts = {"event": "topic_created", "topic": name, "partitions": partitions, "topic_id": str(topic.topic_id)}
@@ -197,6 +202,14 @@ class Topics:
             self._logs.collect_deleted(opened.topic.topic_id)
             facts = {"event": "topic_deleted", "topic": opened.topic.name, "topic_id": str(opened.topic.topic_id)}
             log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id, extra={"facts": facts})
+
+    async def _strike_deleted(self) -> None:
+        """Topics that are deleted, but still listed because the store failed then, are struck off the list."""
+        deleted = self._logs.deleted
+        for topic in self._metadata.metadata.topics.values():
+            if topic.topic_id in deleted:
+                await self._calls.run(self._metadata.commit, delete_topic(topic.topic_id))
+                self._logs.collect_deleted(topic.topic_id)
 
     async def add_partitions(self, name: str, count: int) -> None:
         """Let a topic have `count` partitions, more than it has now."""

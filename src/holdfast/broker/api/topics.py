@@ -118,8 +118,7 @@ async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> 
         code, reason = Code.INVALID_REQUEST, "delete.topic.enable is false"
     else:
         try:
-            await parts.topics.delete(found)
-            await parts.groups.forget_topics(lambda each: each == found.topic.name)
+            await _delete(parts, found)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
     named = found.topic if found else None
@@ -129,3 +128,12 @@ async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> 
         error_code=code,
         error_message=reason,
     )
+
+
+async def _delete(parts: Parts, topic: OpenTopic) -> None:
+    """Its groups' offsets go with it, also where the store fails behind the moment from which on it is deleted."""
+    try:
+        await parts.topics.delete(topic)
+    finally:
+        if parts.topics.find(topic.topic.name) is None:  # And nobody has made it again.
+            await parts.groups.forget_topics(lambda each: each == topic.topic.name)
