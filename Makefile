@@ -71,9 +71,9 @@ bench-spark: install $(STAMP)-spark
 bench-operate: install
 	@.ci/run-if-there benchmarks/operate/run.py
 
-# demo: write to a log, kill the writer, and show that nothing acknowledged is lost
-demo: $(STAMP)-run
-	@.ci/run-if-there examples/wal_library.py
+# demo: kill a broker under a million events, and check every one of them; fewer with EVENTS=
+demo: $(STAMP)-dev $(if $(JVM),$(STAMP)-spark)
+	@$(BIN)/holdfast demo $(if $(EVENTS),--events $(EVENTS))
 
 # crash: search for crashes that lose data, over as many seeds as SEEDS= says
 crash: install

@@ -72,6 +72,6 @@ def audit(stage: Stage) -> Outcome:
 def check_spark() -> None:
     """Whether Spark can run here; otherwise what to do."""
     if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
-        raise NotThere("a JDK, on which Spark runs", "install one, 17 or newer, and run the demo again")
+        raise NotThere("a JDK, on which Spark runs,", "install one, 17 or newer, and run the demo again")
     if importlib.util.find_spec("pyspark") is None:
         raise NotThere("PySpark", "pip install 'holdfast[spark]'")

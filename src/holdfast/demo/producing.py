@@ -6,12 +6,11 @@ its own delivery report says so, and the report's partition and offset go to the
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import Any
 
 from holdfast.demo.events import TOPIC
 from holdfast.demo.outcome import NotThere
+from holdfast.demo.restarting import Restarting
 from holdfast.demo.stage import Stage
 from holdfast.errors import Unavailable
 
@@ -56,7 +55,7 @@ class Producing:
         self._partitions: list[int] = []
         self._offsets: list[int] = []
         self._refused: list[str] = []
-        self._restart: Future[None] | None = None
+        self._restarting = Restarting(self._broker, self._back)
         self._sampled = self._heard = self._began = stage.clock.monotonic()
         self.acked = 0
         self.in_flight = 0  # When the broker was killed.
@@ -64,53 +63,48 @@ class Producing:
 
     def run(self) -> None:
         """Until every event is acknowledged; raises when one is refused."""
-        with ExitStack() as stack:
-            pool = stack.enter_context(ThreadPoolExecutor(1))
-            for number, (key, value) in enumerate(self._stage.events.of(self._start, self._end), self._start):
-                while number - self._start - self.acked >= self._unacked_max:
-                    self._poll(pool, number, 0.05)
+        with self._restarting:
+            for number, (key, value) in enumerate(self._stage.events.of(self._start, self._end)):
+                while number - self.acked >= self._unacked_max:
+                    self._poll(number, 0.05)
                 self._producer.produce(TOPIC, value=value, key=key, on_delivery=self._told)
                 if number % 100 == 0:
-                    self._poll(pool, number + 1, 0)
-            while self.acked + len(self._refused) < self._end - self._start:
-                self._poll(pool, self._end, 0.05)
-            if self._restart is not None:
-                self._restart.result()
+                    self._poll(number + 1, 0)
+            while self.acked < self._end - self._start:
+                self._poll(self._end - self._start, 0.05)
         self._sample(now=self._stage.clock.monotonic())
         self.seconds = self._stage.clock.monotonic() - self._began
         self._note()
-        if self._refused:
-            raise Unavailable(f"{len(self._refused)} events were not acknowledged; the first: {self._refused[0]}")
 
-    def _poll(self, pool: ThreadPoolExecutor, sent: int, timeout: float) -> None:
+    def _poll(self, sent: int, timeout: float) -> None:
         before = self.acked
         self._producer.poll(timeout)
+        if self._refused:
+            raise Unavailable(f"{len(self._refused)} events were not acknowledged; the first: {self._refused[0]}")
         now = self._stage.clock.monotonic()
         if self.acked > before:
             self._heard = now
         elif now - self._heard > _SILENT_S_MAX:
             raise Unavailable(f"nothing was acknowledged for {_SILENT_S_MAX:.0f} s")
-        if self._restart is not None and self._restart.done():
-            self._restart.result()  # A broker that does not come back is told at once.
+        self._restarting.check()
         if now - self._sampled >= _SAMPLE_S:
             self._sample(now)
-        if self._kill_at is not None and self.acked >= self._kill_at:
-            self._kill(pool, sent)
+        if self._kill_at is not None and self._kill_at <= self.acked < sent:  # With something in flight.
+            self._kill(sent)
 
-    def _kill(self, pool: ThreadPoolExecutor, sent: int) -> None:
+    def _kill(self, sent: int) -> None:
         self._kill_at = None
-        self.in_flight = sent - self._start - self.acked
+        self.in_flight = sent - self.acked
         self._broker.kill()
-        at = self._stage.clock.monotonic() - self._began
-        self._stage.moments.append((at, "SIGKILL"))
+        self._stage.moments.append((self._stage.clock.monotonic() - self._began, "SIGKILL"))
         self._stage.watch.say(f"killed the broker with SIGKILL: {self.acked:,} acked, {self.in_flight:,} in flight")
-        self._restart = pool.submit(self._start_again, at)
+        self._restarting.ask()
 
-    def _start_again(self, killed_at: float) -> None:
-        self._broker.start()
-        back = self._stage.clock.monotonic() - self._began
-        self._stage.moments.append((back, "back"))
-        self._stage.watch.say(f"started it again: it serves after {back - killed_at:.2f} s")
+    def _back(self) -> None:
+        killed_at = self._stage.moments[-1][0]
+        back_at = self._stage.clock.monotonic() - self._began
+        self._stage.moments.append((back_at, "back"))
+        self._stage.watch.say(f"started it again: it serves after {back_at - killed_at:.2f} s")
 
     def _told(self, error: Any, message: Any) -> None:
         """The delivery report of one event."""
