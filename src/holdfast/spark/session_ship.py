@@ -16,18 +16,27 @@ import holdfast
 from holdfast.errors import Rejected
 
 ARCHIVE = "holdfast-modules.tar.gz"
-_ROOTS = ("crc32c", "cramjam", "numba", "numpy", "obstore", "pyarrow", "fastavro")  # What executors import.
+ROOTS = (  # What executors import; those that write to topics ask a broker.
+    "crc32c",
+    "cramjam",
+    "fastavro",
+    "kafka-python",
+    "numba",
+    "numpy",
+    "obstore",
+    "pyarrow",
+)
 _UNUSED = frozenset({"..", "tests", "include"})  # Commands, and what only builds and tests of others need.
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
-def pack_modules(folder: Path) -> Path:
+def pack_modules(folder: Path, roots: Iterable[str] = ROOTS) -> Path:
     """Write the archive into a folder. It is unpacked beside each executor, and that place is on its module path."""
     target = folder / ARCHIVE
     package = Path(holdfast.__file__).parent
     with tarfile.open(target, "w:gz", compresslevel=1) as archive:
         archive.add(package, "holdfast", filter=_without_caches)
-        for source, name in _installed_files(_ROOTS):
+        for source, name in installed_files(roots):
             archive.add(source, name)
     return target
 
@@ -36,7 +45,7 @@ def _without_caches(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return None if member.name.endswith(".pyc") else member
 
 
-def _installed_files(roots: Iterable[str]) -> Iterator[tuple[str, str]]:
+def installed_files(roots: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The files of some distributions and of all that they require: where each is, and its name below site-packages."""
     for distribution in _closure(roots):
         for file in distribution.files or ():
@@ -55,7 +64,7 @@ def _closure(roots: Iterable[str]) -> Iterator[importlib.metadata.Distribution]:
         try:
             found = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            if name in _ROOTS:
+            if name in ROOTS:
                 raise Rejected(f"{name} is not installed, but executors need it: install holdfast[spark]") from None
             continue  # For another platform or Python.
         yield found
