@@ -51,7 +51,10 @@ class Flusher:
 
     async def _run(self) -> None:
         while True:
-            self.tick()
+            try:
+                self.tick()
+            except Exception:  # Whatever it is, the next tick must come: nobody else flushes.
+                log.exception("the flusher has failed, and is tried again")
             if any(len(tail) for tail in self._logs.tails()):
                 await self._ground.calls.pause(_TICK_MS / 1000)
             else:
@@ -120,9 +123,13 @@ class Flusher:
                 self._delay(partition, failure)
             else:  # Deleted or fenced: the partition itself says so to who asks.
                 log.error("%s: not flushed: %s", partition.home.path, failure)
+        except Exception as failure:
+            log.exception("%s: not flushed, will be tried again", partition.home.path)
+            self._delay(partition, failure)
         else:
             if self._delays.pop(partition, None):
                 log.debug("%s: flushed again", partition.home.path)
+            self._delays = {each: delay for each, delay in self._delays.items() if each.is_alive}
             if not self._delays:
                 self._store.note_success()
             self._logs.purge(chunks_only=True)

@@ -92,8 +92,15 @@ class Space:
         """How much must be free for producers to go on: enough to be low not again at once."""
         return self._reserve.size * 5 // 4 + (0 if self._reserve.is_held else self._reserve.size)
 
+    async def _has_room_again(self) -> bool:
+        try:
+            return self._directory.free_size() >= self._wanted() and await self._calls.run(self._reserve.hold)
+        except OSError as failure:  # Asked again: were this the end of the watch, producers would be refused for ever.
+            log.warning("disk low: %s cannot be looked at: %s", self._directory.path, failure)
+            return False
+
     async def _watch(self) -> None:
-        while self._directory.free_size() < self._wanted() or not await self._calls.run(self._reserve.hold):
+        while not await self._has_room_again():
             await self._calls.pause(_WATCH_EVERY_S)
         self.is_low = False
         free = self._directory.free_size()

@@ -47,16 +47,22 @@ class Upkeep:
     async def _every(self, period_ms: int, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             await self._ground.calls.pause(period_ms / 1000)
-            await work()
+            try:
+                await work()
+            except Exception:  # Whatever it is, the next round must come: nobody else lets anything go.
+                log.exception("upkeep has failed, and is tried again")
 
     async def _each(self, what: str, work: Callable[[PartitionLog], Awaitable[object]]) -> None:
         """Do it for every partition; one that fails does not stop the others, and is tried again next time."""
-        late: list[tuple[str, HoldfastError]] = []
+        late: list[tuple[str, Exception]] = []
         for partition in self._logs.partitions:
             try:
                 await work(partition)
             except HoldfastError as failure:
                 late += [(partition.home.path, failure)] if partition.is_alive else []
+            except Exception as failure:
+                log.exception("%s of %s has failed, and is tried again", what, partition.home.path)
+                late.append((partition.home.path, failure))
         if late:
             path, why = late[0]
             self._tell_late(what, f"late for {len(late)} partitions, such as {path}: {why}")
@@ -86,6 +92,8 @@ class Upkeep:
         except HoldfastError as failure:
             self._tell_late("garbage collection", f"late: {failure}")
             return
+        there = set(self._logs.partitions)
+        self._quiet_since = {each: seen for each, seen in self._quiet_since.items() if each in there}
 
         async def collect(partition: PartitionLog) -> None:
             version = partition.manifest.version
