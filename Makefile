@@ -1,12 +1,13 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill sync-torture fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
 DATA ?= ./data
 SEEDS ?= 1000
 ROUNDS ?= 100
+RECORDS ?= 1000000
 TESTS ?=
 CODE := src tests benchmarks examples docs .ci
 # Where there is none, PySpark would only take room.
@@ -87,6 +88,10 @@ bugs: install
 # kill: kill the broker under load again and again, as often as ROUNDS= says, and count everything
 kill: install
 	@.ci/run-if-there tests/kill/rounds.py --rounds $(ROUNDS)
+
+# sync-torture: write RECORDS= records to two clusters while sync and both are killed, and compare everything
+sync-torture: install
+	@.ci/run-if-there tests/sync/long.py --records $(RECORDS)
 
 # fmt: format the code and repair what can be repaired without thinking
 fmt: install

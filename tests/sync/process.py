@@ -9,6 +9,8 @@ import sys
 import threading
 from typing import Any
 
+from holdfast.sync.run import Sync
+
 
 class SyncProcess:
     """One sync. Its figures come as lines of JSON, which are kept."""
@@ -67,3 +69,27 @@ class SyncProcess:
         for each in self._threads:
             each.join()
         return code
+
+
+class Live(threading.Thread):
+    """A sync in this process, in a thread of its own."""
+
+    def __init__(self, sync: Sync) -> None:
+        super().__init__(daemon=True)
+        self._sync = sync
+        self.failure: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._sync.run()
+        except BaseException as failure:
+            self.failure = failure
+
+    def stop(self) -> None:
+        """A clean stop; raises what it failed with."""
+        self._sync.stop()
+        self.join(60)
+        assert not self.is_alive(), "it does not stop"
+        if self.failure is not None:
+            raise self.failure

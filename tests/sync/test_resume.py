@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from tests.sync.conftest import Pair
-from tests.sync.process import SyncProcess
+from tests.sync.process import Live, SyncProcess
 from tests.sync.sides import assert_equal, numbered, read_topic, write
 
 from holdfast.client import LATEST
@@ -105,22 +103,13 @@ def test_a_second_sync_shuts_out_the_first(pair: Pair, topic: str) -> None:
     pair.at_a.create_topics({topic: 1})
     write(pair.at_a, topic, 0, numbered("first", 100))
     first = Sync(*pair.addresses, SyncSettings(patterns=(topic,)))
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            first.run()
-        except BaseException as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    thread = Live(first)
     while first.look()[0].counts.records < 100:
         thread.join(0.02)
     run_once(pair, topic)
     write(pair.at_a, topic, 0, numbered("second", 100))
     thread.join(60)
-    assert [type(each) for each in failures] == [TakenOver]
+    assert isinstance(thread.failure, TakenOver)
     run_once(pair, topic)
     assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
 

@@ -21,6 +21,7 @@ _COUNTERS = {
     "bytes": "bytes of batches applied at the target",
     "echoes": "records not sent back to where they came from",
     "lost": "records not applied, since a later write of their key was there",
+    "again": "records of the target written once more behind earlier writes of their keys",
     "expired": "offsets gone at the source before they were copied",
 }
 

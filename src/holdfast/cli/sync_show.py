@@ -48,6 +48,7 @@ class Show:
             "lag_ms": look.lag_ms,
             "echoes": counts.echoes,
             "lost": counts.lost,
+            "again": counts.again,
             "expired": counts.expired,
             "groups": look.groups,
             "checkpoints": look.saves,

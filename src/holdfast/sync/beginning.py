@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from holdfast.sync.progress import Counts
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID, Planned, make
+from holdfast.sync.winners import Winners
 
 _BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
 
@@ -45,6 +46,7 @@ def make_lanes(
     sides: tuple[Side, Side],
     client: Client,
     settings: SyncSettings,
+    compacted: Container[str],
     known: Mapping[Home, Saved],
     counts: dict[Home, Counts],
 ) -> list[Lane]:
@@ -58,8 +60,9 @@ def make_lanes(
         for part in each.planned.source.partitions:
             home = Home(source.cluster_id, each.planned.source.id or NO_ID, part.number)
             back = Home(target.cluster_id, each.target_id, part.number)
+            where = TopicPartition(each.planned.name, part.number)
             lane = Lane(
-                where=TopicPartition(each.planned.name, part.number),
+                where=where,
                 home=home,
                 back=back,
                 writer=each.writer,
@@ -67,6 +70,7 @@ def make_lanes(
                 own_only=settings.own_only,
                 point=_point(back, known.get(home), saved.get(home)),
                 counts=counts.setdefault(home, Counts()),
+                winners=Winners(where, home, back, source.chance) if each.planned.name in compacted else None,
             )
             lanes.append(lane)
     return lanes

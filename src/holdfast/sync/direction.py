@@ -24,7 +24,7 @@ from holdfast.sync.progress import Counts, Look, Troubles, look_at
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
-from holdfast.sync.topics import list_topics, matching, plan
+from holdfast.sync.topics import compacted_topics, list_topics, matching, plan
 from holdfast.sync.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -139,7 +139,9 @@ class Direction:
     def _begin(self, source: Client, target: Client) -> Attempt:
         planned = plan(source, target, self._settings.patterns)
         sides = self.source, self.target
-        lanes = make_lanes(planned, sides, target, self._settings, self._known, self._counts)
+        decides = self._settings.both and self._settings.last_writer_wins
+        compacted = compacted_topics([source, target], self._settings.patterns) if decides else ()
+        lanes = make_lanes(planned, sides, target, self._settings, compacted, self._known, self._counts)
         self._lanes = lanes
         if self._settings.once and self._goals is None:
             ends = source.list_offsets({each.where: LATEST for each in lanes}, committed=True)
@@ -168,7 +170,7 @@ class Direction:
 
     def _caught_up(self, attempt: Attempt) -> bool:
         goals = self._goals or {}
-        return all(each.resumed and each.point.position >= goals.get(each.home, 0) for each in attempt.lanes)
+        return all(each.settled and each.point.position >= goals.get(each.home, 0) for each in attempt.lanes)
 
     def _faces(self, source: Client) -> Faces:
         topics = list_topics(source)

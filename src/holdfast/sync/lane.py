@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from holdfast.sync.marking import NONE, Marks, Numbers, Truths
 from holdfast.sync.piece import Piece, cut
 from holdfast.sync.progress import Counts
 from holdfast.sync.scan import bounds, find_applied
+from holdfast.sync.winners import Winners
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +48,8 @@ class Lane:
     end: int = 0  # Of the source, as far as known.
     last_timestamp: int = -1  # Of the last record that was read.
     resumed: bool = False
+    winners: Winners | None = None  # Where the last writer wins.
+    settled: bool = False  # The target's log holds the winners behind all others.
     moving: threading.Lock = field(default_factory=threading.Lock)  # Held while batches are on their way.
     _target_end: int = 0
 
@@ -74,6 +77,7 @@ class Lane:
         if self.point.position >= self.applied:
             self.point = Point(self.point.position, high, self.point.echoed)
         self._check_source(*bounds(source, self.where))
+        self.settled = self.winners is None
         self.resumed = True
 
     def _check_source(self, start: int, end: int) -> None:
@@ -88,7 +92,7 @@ class Lane:
                 log.warning("%s: %d offsets had expired at the source before they were copied", self.where, gone)
             self.point = Point(start, self.point.target_offset, self.point.echoed)
 
-    def pieces(self, fetched: Fetched, source: Client) -> Iterator[Piece]:
+    def pieces(self, fetched: Fetched, source: Client) -> Generator[Piece, None, None]:
         """The batches to send. When the next one is asked for, the last one was written: see `wrote`."""
         if fetched.error is not None:
             if not isinstance(fetched.error, Refused) or fetched.error.code != Code.OFFSET_OUT_OF_RANGE:
@@ -101,6 +105,18 @@ class Lane:
             with self.moving:
                 yield from self._group(columns)
         self._reached(end_of(fetched, self.point.position), self.point.echoed)
+
+    def again(self, target: Client) -> Generator[Piece, None, None]:
+        """Where the last writer wins: what must be written behind others once more."""
+        if self.winners is None:
+            return
+        is_settled = True
+        with self.moving:
+            for columns, rows in self.winners.follow(target):
+                is_settled = False
+                numbers = (self.where, self.writer.producer, self.writer.sequence(self.where))
+                yield from cut(columns, rows, *numbers, size_max=self.batch_size_max, is_copy=False)
+        self.settled = is_settled
 
     def _group(self, columns: Columns) -> Iterator[Piece]:
         new = columns.offset >= self.point.position  # The first batch may begin before it.
@@ -133,11 +149,19 @@ class Lane:
         wanted = wanted & (columns.offset >= self.applied)
         if self.own_only:
             wanted = wanted & (marks.found == NONE)
+        if self.winners is not None:
+            before = np.count_nonzero(wanted)
+            wanted = self.winners.choose(columns, wanted)
+            self.counts.lost += int(before - np.count_nonzero(wanted))
         return np.flatnonzero(wanted)
 
     def wrote(self, piece: Piece, base_offset: int) -> None:
         """The target has acknowledged a batch."""
         self.writer.wrote(self.where, piece.count)
+        self.settled = self.winners is None
+        if not piece.is_copy:
+            self.counts.again += piece.count
+            return
         self._target_end = base_offset + piece.count
         self.counts.records += piece.count
         self.counts.bytes += len(piece.batch)

@@ -27,6 +27,7 @@ class Piece:
 
     batch: bytearray
     offsets: NDArray[np.int64]
+    is_copy: bool = True  # Else a record of the target itself, once more.
 
     @property
     def count(self) -> int:
@@ -42,6 +43,7 @@ def cut(
     *,
     size_max: int,
     codec: int = Codec.NONE,
+    is_copy: bool = True,
 ) -> Iterator[Piece]:
     """Batches of these rows with the producer's numbers, ready to be sent one after the other."""
     sizes = row_sizes(columns)[rows]
@@ -60,5 +62,5 @@ def cut(
         if len(batch) > size_max:
             raise RecordTooLarge(str(where), int(offsets[0]), len(batch), size_max)
         stamp(memoryview(batch), 0, -1)
-        yield Piece(batch, offsets)
+        yield Piece(batch, offsets, is_copy)
         start = end

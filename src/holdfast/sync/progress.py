@@ -18,6 +18,7 @@ class Counts:
     bytes: int = 0
     echoes: int = 0  # Not sent back to where they came from.
     lost: int = 0  # Not applied, since a later write of the same key was there: last writer wins.
+    again: int = 0  # Records of the target written once more, since they were later than what lay behind them.
     expired: int = 0  # Gone at the source before they could be copied.
 
     @classmethod

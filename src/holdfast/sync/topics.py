@@ -117,10 +117,15 @@ def is_compacted(client: Client, topic: str) -> bool:
     return "compact" in (client.describe_configs(topic, ["cleanup.policy"]).get("cleanup.policy") or "")
 
 
-def check_choice(clients: Sequence[Client], patterns: Sequence[str]) -> None:
-    """Raise if a topic that goes both ways is compacted on either side."""
-    found = {
+def compacted_topics(clients: Sequence[Client], patterns: Sequence[str]) -> set[str]:
+    """The topics that are compacted on any side."""
+    return {
         name for client in clients for name in matching(list_topics(client), patterns) if is_compacted(client, name)
     }
+
+
+def check_choice(clients: Sequence[Client], patterns: Sequence[str]) -> None:
+    """Raise if a topic that goes both ways is compacted on either side."""
+    found = compacted_topics(clients, patterns)
     if found:
         raise NeedsChoice(sorted(found))

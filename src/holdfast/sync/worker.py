@@ -7,9 +7,9 @@ workers keep several partitions in flight.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
-from holdfast.client import Client, Fetched, TopicPartition
+from holdfast.client import Client, TopicPartition
 from holdfast.client.errors import ProducerFenced
 from holdfast.client.partition import Pair
 from holdfast.errors import HoldfastError
@@ -39,8 +39,10 @@ class Worker(threading.Thread):
         try:
             with self._sides[0].client() as source, self._sides[1].client() as target:
                 self._resume(source, target)
+                self._settle(target)
                 while not self._stop_event.is_set():
                     self._carry(source, target)
+                    self._settle(target)
         except HoldfastError as failure:
             self.failure = failure
         except BaseException as failure:  # A bug: it must not end in a thread where nobody looks.
@@ -61,11 +63,14 @@ class Worker(threading.Thread):
             for where, each in fetched.items():
                 self._lanes[where].drained(each.last_stable_offset)
             return
-        self._send(fetched, source, target)
+        self._send({where: self._lanes[where].pieces(each, source) for where, each in fetched.items()}, target)
 
-    def _send(self, fetched: dict[TopicPartition, Fetched], source: Client, target: Client) -> None:
+    def _settle(self, target: Client) -> None:
+        """Where the last writer wins, see to it that it does."""
+        self._send({where: each.again(target) for where, each in self._lanes.items() if each.winners}, target)
+
+    def _send(self, flows: dict[TopicPartition, Generator[Piece, None, None]], target: Client) -> None:
         """Batches of all lanes, one of each in a request; a lane's next one only when its last one is written."""
-        flows = {where: self._lanes[where].pieces(each, source) for where, each in fetched.items()}
         try:
             while request := _next_request(flows):
                 written = self._produce(target, request)
@@ -73,7 +78,7 @@ class Worker(threading.Thread):
                     self._lanes[where].wrote(piece, written[where])
         finally:
             for flow in flows.values():
-                flow.close()  # type: ignore[attr-defined]
+                flow.close()
 
     def _produce(self, target: Client, request: dict[TopicPartition, Piece]) -> dict[TopicPartition, int]:
         try:
@@ -83,7 +88,7 @@ class Worker(threading.Thread):
             raise TakenOver(min(topics), *(each.cluster_id for each in self._sides)) from failure
 
 
-def _next_request(flows: dict[TopicPartition, Iterator[Piece]]) -> dict[TopicPartition, Piece]:
+def _next_request(flows: dict[TopicPartition, Generator[Piece, None, None]]) -> dict[TopicPartition, Piece]:
     request: dict[TopicPartition, Piece] = {}
     size = 0
     for where, flow in list(flows.items()):
