@@ -7,14 +7,20 @@ from dataclasses import replace
 
 import pytest
 from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, TransactionHouse
-from tests.log.world import from_producer, in_loop
+from tests.log.world import from_producer, in_loop, turns
 
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
 from holdfast.coordinator.transaction import Producer, TransactionState
 from holdfast.coordinator.transactions import IMPLICIT
+from holdfast.errors import Fenced
+from holdfast.io.chance import SeededChance
+from holdfast.io.versions import Patience
 from holdfast.log.errors import LogsStopped
 from holdfast.record.batch import split
+from holdfast.segment.changes import RaiseEpoch
+from holdfast.segment.manifest_log import ManifestLog
+from holdfast.types import Epoch, Offset
 
 AT = TopicPartition(TOPIC, 0)
 SEEDS = 40
@@ -59,6 +65,28 @@ async def test_an_end_takes_one_fsync_and_is_not_seen_before() -> None:
     assert seen == [([0] * PARTITIONS, True)], "One fsync, and nothing is seen while it runs."
     assert shown(house) == [2] * PARTITIONS
     assert (table.is_undecided(AT), await house.committed_offset()) == (False, 0)
+
+
+@in_loop
+async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> None:
+    """K4: another writer has one of the partitions. The commit is decided, holds in all others at once, and in that one
+    when this broker has it again."""
+    house = TransactionHouse(1)
+    await house.open()
+    producer = await begun(house)
+    taken = house.partitions()[0]
+    patience = Patience(house.clock, SeededChance(1), lambda _: None)
+    cluster = house.opened.parts.cluster_id
+    other = ManifestLog.open(house.objects, taken.home, cluster_id=cluster, writer="other", patience=patience)
+    other.commit(RaiseEpoch(Epoch(taken.epochs.current + 1), Offset(0)))
+    with pytest.raises(Fenced):
+        await taken.flush()
+    await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    await turns()
+    assert shown(house)[1:] == [2] * (PARTITIONS - 1)
+    assert await house.committed_offset() == 0
+    state = house.opened.parts.transactions.describe("x").state
+    assert state is TransactionState.PREPARE_COMMIT
 
 
 @in_loop

@@ -9,7 +9,7 @@ from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.requests import TopicPartition
 from holdfast.coordinator.transaction_hosted import Reached
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, Fenced
 from holdfast.log.errors import PartitionDeleted, ProducerEpochOld, TransactionMismatch
 from holdfast.log.partition import PartitionLog
 from holdfast.record.marker import Marker
@@ -33,7 +33,7 @@ class Markers:
                 self.append(partition, found, marker)
         except (TopicUnknown, PartitionDeleted):
             return Reached.GONE
-        except Corrupt:
+        except (Corrupt, Fenced):  # The other partitions must not wait for it: what is committed there is readable.
             return Reached.LATER
         except (ProducerEpochOld, TransactionMismatch) as failure:
             log.error("%s-%d: a transaction stays open: %s", *partition, failure)
