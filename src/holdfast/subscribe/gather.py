@@ -5,6 +5,7 @@ all when the rows stand side by side in one piece. This is also what goes over t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ctypes import string_at
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +31,7 @@ SCHEMA: Final[Any] = pa.schema(
         "headers": pa.list_(HEADER),
     }
 )
+_FEW: Final = 64  # Live events never wait for machine code to be loaded.
 SIZE_MAX: Final = 1 << 30  # Of the keys, values or headers of one record batch: Arrow's ends have 32 bits.
 
 
@@ -130,14 +132,22 @@ class _Strings:
             self._valid = np.concatenate([_valid(binary, rows) for binary, rows in found])
 
     def gather(self, turns: NDArray[np.int64]) -> Binary:
-        from holdfast.record import read_loops as loops
-
         ends = np.zeros(len(turns) + 1, np.int32)
         np.cumsum(self.sizes[turns], out=ends[1:])
-        data = np.empty(int(ends[-1]), np.uint8)
-        loops.gather(self._at[turns], ends, data.ctypes.data)
+        data = self._copied_one_by_one(turns) if len(turns) <= _FEW else self._copied(turns, ends)
         valid = None if self._valid is None else np.packbits(self._valid[turns], bitorder="little")
         return Binary(ends, data, valid)
+
+    def _copied(self, turns: NDArray[np.int64], ends: NDArray[np.int32]) -> NDArray[np.uint8]:
+        from holdfast.record import read_loops as loops
+
+        data = np.empty(int(ends[-1]), np.uint8)
+        loops.gather(self._at[turns], ends, data.ctypes.data)
+        return data
+
+    def _copied_one_by_one(self, turns: NDArray[np.int64]) -> NDArray[np.uint8]:
+        places = zip(self._at[turns].tolist(), self.sizes[turns].tolist(), strict=True)
+        return np.frombuffer(b"".join(string_at(at, size) for at, size in places), np.uint8)
 
 
 def _rows(pick: Pick) -> NDArray[np.int64]:

@@ -13,12 +13,13 @@ import numpy as np
 
 from holdfast.io.objects import Objects
 from holdfast.io.open_objects import open_objects
+from holdfast.record.columns import Columns
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.names import PartitionId
 from holdfast.subscribe.errors import ServerGone, StoreOutOfReach
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.messages import positions_of
-from holdfast.subscribe.piece import Piece, Position, Range, decode_piece
+from holdfast.subscribe.piece import Piece, Position, Range
 from holdfast.subscribe.references import from_segment, to_aborted
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.segment_lane import SegmentLane
@@ -183,9 +184,8 @@ class Incoming:
 
 def moved_piece(after: Mapping[int, Position]) -> Piece:
     """A piece without rows, which only says where lanes stand."""
-    number, position = next(iter(after.items()))
-    empty = decode_piece([], Range(number, position.offset, position.offset))
-    return Piece(empty.columns, empty.rows, empty.lanes, empty.times, empty.epochs, empty.types, after)
+    none, few = np.empty(0, np.int64), np.empty(0, np.int32)
+    return Piece(Columns((), np.zeros(1, np.int64), none, none), none, few, none, few, few, after)
 
 
 def check_reachable(url: str) -> None:

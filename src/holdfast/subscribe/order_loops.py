@@ -15,21 +15,6 @@ Array: TypeAlias = NDArray[Any]
 
 
 @compiled
-def count_up_to(times: Array, ranks: Array, time: int, rank: int, *, inclusive: bool) -> int:
-    """How many rows, from the first, are below the key, or also equal to it. The rows are in order."""
-    low, high = 0, len(times)
-    while low < high:
-        middle = (low + high) >> 1
-        if times[middle] < time or (
-            times[middle] == time and (ranks[middle] < rank or (inclusive and ranks[middle] == rank))
-        ):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
 def _is_before(times: Array, ranks: Array, one: int, other: int) -> bool:
     if times[one] != times[other]:
         return bool(times[one] < times[other])

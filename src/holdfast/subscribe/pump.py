@@ -26,13 +26,14 @@ class Pump:
         self._failure: BaseException | None = None
 
     async def put(self, lane: MergeLane, piece: Piece, pieces_max: int | None = None) -> None:
-        """Hand in the next piece of an input, once there is room for it."""
+        """Hand in the next piece of an input, once there is room for it. It is held back from now on, not from then."""
+        arrived = self._clock.monotonic()
         most = pieces_max or self._pieces_max
         while len(lane.pieces) >= most:
             room = self._room.setdefault(lane.number, asyncio.Event())
             room.clear()
             await room.wait()
-        self.merge.push(lane, replace(piece, arrived=self._clock.monotonic()))
+        self.merge.push(lane, replace(piece, arrived=arrived))
         self._changed.set()
 
     def set_state(self, lane: MergeLane, state: State) -> None:

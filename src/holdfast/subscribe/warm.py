@@ -8,7 +8,7 @@ from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.gather import gather
-from holdfast.subscribe.merge import Merge, State
+from holdfast.subscribe.merge import FEW, Merge, State
 from holdfast.subscribe.packing import pack
 from holdfast.subscribe.piece import Range, decode_piece
 
@@ -19,7 +19,8 @@ def warm() -> None:
     merge.set_ranks(np.arange(2, dtype=np.int32))
     for number in range(2):
         records = [Record(b"/key", b"value", 1, (("name", b"value"),)), Record(None, None, 2)]
-        piece = decode_piece([build(records)], Range(number, 0, 2, filter=Filter()))
+        many = records * FEW  # Fewer are not worth the loops.
+        piece = decode_piece([build(many)], Range(number, 0, len(many), filter=Filter()))
         lane = merge.add(number)
         merge.push(lane, piece)
         lane.state = State.IDLE
