@@ -42,35 +42,44 @@ check: install
 	$(BIN)/lint-imports
 	.ci/check-hosts
 
-# bench: run all benchmarks; tables and plots go to benchmarks/results
-bench: bench-wal bench-log bench-broker bench-subscribe bench-operate bench-spark
+# bench: run all benchmarks on a quiet machine, and write docs/benchmarks.md; a first look with BENCH=quick
+bench: install $(if $(JVM),$(STAMP)-spark)
+	@.ci/install-versitygw
+	@.ci/install-java-clients
+	@.ci/run-if-there benchmarks/run.py $(if $(filter quick,$(BENCH)),--quick)
 
 # bench-wal: measure the write-ahead log against raft-log (when cargo is there) and the raw disk
 bench-wal: install
 	@.ci/run-if-there benchmarks/wal/run.py
+	@$(BIN)/python docs/tools/bench_page.py
 
 # bench-log: measure the partition log against the raw disk
 bench-log: install
 	@.ci/run-if-there benchmarks/log/run.py
+	@$(BIN)/python docs/tools/bench_page.py
 
 # bench-broker: measure the broker beside Apache Kafka (when a JDK and Maven are there), with the same clients
 bench-broker: install
 	@.ci/install-java-clients
 	@.ci/run-if-there benchmarks/broker/run.py
+	@$(BIN)/python docs/tools/bench_page.py
 
 # bench-subscribe: measure subscriptions: simulated costs, events on disk and on S3, live latency
 bench-subscribe: install
 	@.ci/install-versitygw
 	@.ci/run-if-there benchmarks/subscribe/run.py
+	@$(BIN)/python docs/tools/bench_page.py
 
 # bench-spark: measure Spark on stored topics beside its Kafka connector and Parquet, or fewer rows with ROWS=
 bench-spark: install $(STAMP)-spark
 	@.ci/install-java-clients
 	@.ci/run-if-there benchmarks/spark/run.py $(if $(ROWS),--rows $(ROWS))
+	@$(BIN)/python docs/tools/bench_page.py
 
 # bench-operate: measure a broker with 2,000 partitions, idle and loaded, and how long it takes to recover
 bench-operate: install
 	@.ci/run-if-there benchmarks/operate/run.py
+	@$(BIN)/python docs/tools/bench_page.py
 
 # demo: kill a broker under a million events, and check every one of them; fewer with EVENTS=
 demo: $(STAMP)-dev $(if $(JVM),$(STAMP)-spark)
@@ -104,6 +113,7 @@ docs: install
 	@$(BIN)/python docs/tools/kafka_apis.py
 	@$(BIN)/python docs/tools/metrics.py
 	@$(BIN)/python docs/tools/guarantees.py
+	@$(BIN)/python docs/tools/bench_page.py
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt
 lock: $(STAMP)-tools
