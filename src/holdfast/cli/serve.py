@@ -133,7 +133,8 @@ async def run(settings: config.Settings) -> None:
         facts = {"event": "serving", "data": str(data), "store": objects.url, "listen": str(here)}
         facts |= {"cluster": broker.parts.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, objects.url, here, extra={"facts": facts})
-        served = subscriptions(settings.subscribe, broker.parts, around, here)
+        asked = Address(here.host, parse_address(settings.serve.listen).port)
+        served = subscriptions(settings.subscribe, broker.parts, around, asked)
         await stack.enter_async_context(served)
         failure = await _stopped(stop, broker.parts.logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})

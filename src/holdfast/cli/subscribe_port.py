@@ -25,7 +25,10 @@ PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 async def subscriptions(
     settings: SubscribeSettings, parts: Parts, around: Surroundings, kafka: Address
 ) -> AsyncIterator[None]:
-    """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start."""
+    """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start.
+
+    `kafka` is the Kafka port as it was asked for: beside port 0, which takes any free one, so does this one.
+    """
     if settings.listen in ("", "none"):
         yield
         return
@@ -54,7 +57,7 @@ class _Port:
 
     async def serve(self) -> None:
         service = await self._site.calls.run(_load)
-        address = _address(self._site.settings.listen, self._kafka)
+        address = address_of(self._site.settings.listen, self._kafka)
         try:
             async with service.serving(self._site, str(address)) as port:
                 await self._serving(address, port)
@@ -73,10 +76,12 @@ class _Port:
         await self.stop.wait()
 
 
-def _address(listen: str, kafka: Address) -> Address:
+def address_of(listen: str, kafka: Address) -> Address:
+    """Where subscribers are served."""
     if listen != "auto":
         return parse_address(listen)
-    return Address(kafka.host, kafka.port + PORT_ABOVE)
+    # A Kafka port that the system chose has neighbours that belong to others.
+    return Address(kafka.host, kafka.port + PORT_ABOVE if kafka.port else 0)
 
 
 def _load() -> Any:
