@@ -12,6 +12,7 @@ from tests.log.world import from_producer, in_loop, turns
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
 from holdfast.coordinator.transaction import Producer, TransactionState
+from holdfast.coordinator.transaction_errors import ProducerFenced
 from holdfast.coordinator.transactions import IMPLICIT
 from holdfast.errors import Fenced
 from holdfast.io.chance import SeededChance
@@ -87,6 +88,27 @@ async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> Non
     assert await house.committed_offset() == 0
     state = house.opened.parts.transactions.describe("x").state
     assert state is TransactionState.PREPARE_COMMIT
+
+
+@in_loop
+async def test_offsets_that_are_refused_leave_no_group_behind() -> None:
+    """K4, K7: a producer that is shut out names one group after the other: none of them is there afterwards."""
+    house = TransactionHouse(1)
+    await house.open()
+    parts = house.opened.parts
+    old = await parts.transactions.initialize("x", TIMEOUT_MS)
+    await parts.transactions.initialize("x", TIMEOUT_MS)
+    place = TopicPartition(OFFSETS_TOPIC, 0)
+    for number in range(3):
+        with pytest.raises(ProducerFenced):
+            await parts.groups.commit_in_transaction(
+                f"group-{number}",
+                Caller(),
+                old,
+                {AT: OffsetToCommit(0)},
+                enlist=lambda: parts.transactions.enlist("x", old, place, implicit=True),
+            )
+    assert parts.groups.list_groups() == []
 
 
 @in_loop

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.broker.inside import InsideBroker
+from tests.broker.wire import Wire, batch, fetch, produce
 from tests.log.world import read_all
 from tests.operate.directory import (
+    SETTINGS,
     append,
     content,
     expected,
@@ -26,6 +29,7 @@ from tests.operate.directory import (
 from holdfast.broker.running import Opened
 from holdfast.cli.log_place import topic_names
 from holdfast.io.local_objects import LocalObjects
+from holdfast.protocol.api import Key
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.names import PartitionId
 
@@ -233,6 +237,22 @@ def test_a_partition_that_was_set_aside_comes_back(data: Path) -> None:
 
     in_broker(data, go_on)
     assert read_orders(data)["1"] == expected(1, 0, 105, SIZE)
+
+
+def test_clients_of_a_partition_that_is_set_aside_are_told_of_its_storage(data: Path) -> None:
+    """O2, L3: whoever reads, writes or asks hears of the storage, not that there is no such partition."""
+    flip(manifests(data, 1)[-1], 300)
+    with InsideBroker(data, LocalObjects(data / "objects"), wal=SETTINGS.wal) as inside, Wire(inside.port) as wire:
+        assert fetch(wire, "orders", 0, partitions=[1]).error_code == 56
+        assert fetch(wire, "orders", 0, partitions=[0]).error_code == 0
+        assert produce(wire, "orders", batch(b"x"), partition=1).error_code == 56
+        wanted = [{"partition_index": 1, "current_leader_epoch": -1, "timestamp": -1}]
+        topics = [{"name": "orders", "partitions": wanted}]
+        [[found]] = [
+            each.partitions
+            for each in wire.ask(Key.LIST_OFFSETS, 7, replica_id=-1, isolation_level=0, topics=topics).topics
+        ]
+        assert found.error_code == 56
 
 
 def test_the_way_from_start_to_start_by_the_sentences(data: Path) -> None:

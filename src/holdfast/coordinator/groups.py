@@ -259,7 +259,11 @@ class GroupCoordinator:
         if caller != Caller():
             await self._check_commit(hosted, caller, in_transaction=True)
         refused, changes = self._changes(offsets, is_there)
-        enlist()
+        try:
+            enlist()
+        except HoldfastError:
+            shard.drop_if_unused(hosted)
+            raise
         if changes:
             await append_offsets(shard, hosted, producer, changes, self._clock.now_ms())
         else:

@@ -16,7 +16,7 @@ from holdfast.broker.fetch_sessions import (
 )
 from holdfast.broker.request import Body, Request
 from holdfast.broker.topics import Topics
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
 from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
@@ -56,12 +56,11 @@ class Fetch:
         deadline = self._clock.monotonic() + message.max_wait_ms / 1000
         while True:
             waits = self._waits(wanted)
-            answers, size, failed = await self._read(message, wanted)
-            left = deadline - self._clock.monotonic()
-            if size >= message.min_bytes or failed or left <= 0 or not wanted:
-                _give_up(waits)
-                return answers
             try:
+                answers, size, failed = await self._read(message, wanted)
+                left = deadline - self._clock.monotonic()
+                if size >= message.min_bytes or failed or left <= 0 or not wanted:
+                    return answers
                 await asyncio.wait(waits, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 _give_up(waits)
@@ -71,18 +70,17 @@ class Fetch:
         waits = []
         for each in wanted:
             partition = self._find(each)
-            if partition is not None:
+            if isinstance(partition, PartitionLog):
                 waits.append(partition.high_watermark.reached(partition.marks.high_watermark + 1))
         return waits
 
-    def _find(self, wanted: Wanted) -> PartitionLog | None:
+    def _find(self, wanted: Wanted) -> PartitionLog | Corrupt | None:
         topic = self._topics.find(wanted.topic) if isinstance(wanted.topic, str) else None
         if isinstance(wanted.topic, bytes):
             topic = self._topics.find_raw_id(wanted.topic)
         if topic is None or not 0 <= wanted.partition.partition < len(topic.logs):
             return None
-        found = topic.logs[wanted.partition.partition]
-        return found if isinstance(found, PartitionLog) else None
+        return topic.logs[wanted.partition.partition]
 
     async def _read(
         self, message: FetchRequest, wanted: list[Wanted]
@@ -106,6 +104,8 @@ class Fetch:
         if partition is None:
             by_id = isinstance(wanted.topic, bytes) and self._topics.find_raw_id(wanted.topic) is None
             return Fetched(number, Code.UNKNOWN_TOPIC_ID if by_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
+        if isinstance(partition, Corrupt):
+            return Fetched(number, code_of(partition))
         refused = _check_epochs(partition, wanted.partition)
         if refused is not None:
             return refused
