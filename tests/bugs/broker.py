@@ -60,8 +60,8 @@ BUGS = [
         (
             Edit(
                 "broker/topics.py",
-                "            await self._calls.run(self._metadata.commit, create_topic(topic))\n",
-                "",
+                "                await self._calls.run(self._metadata.commit, create_topic(topic))\n",
+                "                pass\n",
             ),
         ),
         SEARCH,

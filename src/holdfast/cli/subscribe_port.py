@@ -36,7 +36,7 @@ async def subscriptions(
 
     site = Site(parts.topics, parts.cluster_id, around.objects.url, around.calls, around.clock, settings)
     port = _Port(site, kafka)
-    task = asyncio.ensure_future(port.serve())
+    task = asyncio.ensure_future(port.run())
     try:
         if settings.listen != "auto":
             await port.started  # Whoever asks for a port by its number is told when it is taken.
@@ -54,6 +54,16 @@ class _Port:
         self._kafka = kafka
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.stop = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve; what ends it before it has begun is for whoever waits for that, and otherwise said."""
+        try:
+            await self.serve()
+        except Exception as failure:
+            if self.started.done() or self._site.settings.listen == "auto":
+                log.error("subscribers are not served: %s", failure, extra={"facts": {"event": "subscribers_failed"}})
+            else:
+                self.started.set_exception(failure)
 
     async def serve(self) -> None:
         service = await self._site.calls.run(_load)
