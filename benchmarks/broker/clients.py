@@ -14,6 +14,8 @@ from benchmarks.broker.brokers import JARS, Running
 _SECONDS_MAX = 180
 _LATENCY = Path(__file__).with_name("latency.py")
 _TRANSACTIONS = Path(__file__).with_name("transactions.py")
+_RDKAFKA_TRANSACTIONS = Path(__file__).with_name("rdkafka_transactions.py")
+_JAVA_TRANSACTIONS = Path(__file__).with_name("Transactions.java")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,20 @@ def transactions(broker: Running, way: str, topic: str, size: int, count: int, p
     numbers = map(str, (size, count, producers))
     said, cpu = _run([sys.executable, str(_TRANSACTIONS), way, broker.address, topic, *numbers])
     return {**_figures(said), "client_cpu_seconds": cpu}
+
+
+def client_transactions(
+    broker: Running, client: str, topic: str, size: int, records: int, count: int
+) -> dict[str, float]:
+    """One producer of a client that people use, one transaction after the other."""
+    arguments = [broker.address, topic, *map(str, (size, records, count))]
+    if client == "Java":
+        said, cpu = _java([str(_JAVA_TRANSACTIONS), *arguments])
+    else:
+        said, cpu = _run([sys.executable, str(_RDKAFKA_TRANSACTIONS), *arguments])
+    figures = _figures(said)
+    added = figures["p50_ms"] - figures["plain_p50_ms"]
+    return {**figures, "added_ms": added, "client_cpu_seconds": cpu}
 
 
 def _figures(said: str) -> dict[str, float]:

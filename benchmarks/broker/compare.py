@@ -50,19 +50,21 @@ def main() -> int:
     else:
         notes.append("Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven")
     plan = list(workloads(tool if isinstance(tool, Path) else None, 0.25 if asked.quick else 1.0))
+    plan = [each for each in plan if asked.only in each.name]
     measurements = list(_measure(peers, plan, asked.rounds, asked.dir))
     shutil.rmtree(asked.dir, ignore_errors=True)
     scale = {"rounds": asked.rounds, "quick": asked.quick}
     run = results.new_run(scale, asked.dir.parent, versions("confluent-kafka"), measurements)
     run["versions"]["kafka"] = "4.3.1"
     run["notes"] += notes
-    _show(run, asked.results)
+    _show(run, asked.results, f"broker-{asked.only.replace(' ', '-')}" if asked.only else "broker")
     return 0
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer records and one round")
+    parser.add_argument("--only", default="", help="only what has this in its name, such as transactions")
     parser.add_argument("--profile", action="store_true", help="only ours, and where its time goes")
     parser.add_argument("--rounds", type=int, default=0, help="default 3, or 1 with --quick")
     parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench" / "broker")
@@ -121,7 +123,7 @@ def _make_topics(broker: brokers.Running) -> None:
         made.result(30)
 
 
-def _show(run: results.Run, folder: Path) -> None:
+def _show(run: results.Run, folder: Path, name: str) -> None:
     shown = tables(run["measurements"])
     for table in shown:
         Console(width=150).print(table.to_rich())
@@ -130,7 +132,7 @@ def _show(run: results.Run, folder: Path) -> None:
     if folder == RESULTS and run["scale"]["quick"]:
         return  # A quick run is for a look; whoever wants its files says where.
     folder.mkdir(parents=True, exist_ok=True)
-    results.write_json(run, folder / "broker.json")
-    results.write_markdown(run, "The broker beside Apache Kafka", METHOD, shown, folder / "broker.md")
-    write_bars(ratio_bars(run["measurements"]), folder / "broker.png")
-    print(folder / "broker.md", file=sys.stderr)
+    results.write_json(run, folder / f"{name}.json")
+    results.write_markdown(run, "The broker beside Apache Kafka", METHOD, shown, folder / f"{name}.md")
+    write_bars(ratio_bars(run["measurements"]), folder / f"{name}.png")
+    print(folder / f"{name}.md", file=sys.stderr)

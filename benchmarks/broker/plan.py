@@ -98,3 +98,11 @@ def _transactions(scale: float) -> Iterator[Workload]:
             return clients.transactions(broker, way, "single", 100, count, producers)
 
         yield Workload(f"transactions of one record, {way}, {producers} producers", transact, 100 * count / 1e6)
+    for client in ("Java", "librdkafka"):
+        for records, count in ((1, 1_000), (10, 1_000), (100, 500)):
+            count = int(count * scale)
+
+            def commit(broker: Running, client: str = client, records: int = records, count: int = count) -> Measured:
+                return clients.client_transactions(broker, client, "single", 100, records, count)
+
+            yield Workload(f"transactions of {records}, {client}", commit, 100 * records * count / 1e6)

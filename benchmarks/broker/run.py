@@ -2,6 +2,7 @@
 
 .venv/bin/python benchmarks/broker/run.py              about ten minutes
 .venv/bin/python benchmarks/broker/run.py --quick      three minutes, for a first look
+.venv/bin/python benchmarks/broker/run.py --only transactions
 """
 
 from __future__ import annotations

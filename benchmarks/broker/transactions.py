@@ -123,7 +123,7 @@ async def run(way: str, address: str, topic: str, size: int, count: int, produce
     seconds = time.perf_counter() - started
     percent = [1000 * each for each in statistics.quantiles(took, n=100)]
     retries = sum(producer.retries for producer in all_)
-    print(f"records_per_second={len(took) / seconds} p50_ms={percent[49]} p99_ms={percent[98]} retries={retries}")
+    print(f"transactions_per_second={len(took) / seconds} p50_ms={percent[49]} p99_ms={percent[98]} retries={retries}")
 
 
 if __name__ == "__main__":
