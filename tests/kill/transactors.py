@@ -6,7 +6,9 @@ Every failure is an exception; whoever gets one gives the client up, and does no
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Protocol
 
@@ -17,6 +19,7 @@ from tests.kill.numbers import QUIET
 
 _TIMEOUT_MS = 20_000  # What nobody ends is aborted after so long.
 _STEP_S = 30
+_STUCK_S = 10
 Records = list[tuple[int, bytes]]  # Partitions and values.
 
 
@@ -63,8 +66,22 @@ class Librdkafka:
         self.producer.purge()
 
 
+def within(seconds: float, step: Callable[[], object]) -> None:
+    """For calls without a time limit of their own. One that is late is left behind."""
+    done: Future[object] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(step())
+        except BaseException as failure:
+            done.set_exception(failure)
+
+    threading.Thread(target=run, daemon=True).start()
+    done.result(seconds)
+
+
 class KafkaPython:
-    """kafka-python."""
+    """kafka-python. When its connection breaks at the wrong moment, an end of a transaction may wait for ever."""
 
     def __init__(self, address: str, transactional_id: str) -> None:
         self._producer = KafkaProducer(
@@ -74,16 +91,19 @@ class KafkaPython:
             reconnect_backoff_max_ms=200,
         )
         try:
-            self._producer.init_transactions()
+            within(_STUCK_S, self._producer.init_transactions)
         except BaseException:
             self.close()
             raise
 
     def transact(self, topic: str, records: Records, *, commit: bool) -> None:
+        within(_STUCK_S, lambda: self._transact(topic, records, commit))
+
+    def _transact(self, topic: str, records: Records, commit: bool) -> None:
         self._producer.begin_transaction()
         sent = [self._producer.send(topic, value, partition=partition) for partition, value in records]
         for each in sent:
-            each.get(_STEP_S)
+            each.get(_STUCK_S)
         if commit:
             self._producer.commit_transaction()
         else:
