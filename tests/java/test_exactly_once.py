@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from tests.java.jvm import Jvm
-from tests.support.reading import read_twice, read_whole, values_of
 from tests.java.serving import Serving
+from tests.support.reading import read_twice, read_whole, values_of
 
 WAIT_S = 90
 PARTITIONS = 2

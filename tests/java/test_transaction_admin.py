@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.java.jvm import JavaFailure, Jvm
-from tests.support.reading import read_twice, values_of
 from tests.java.serving import Serving
+from tests.support.reading import read_twice, values_of
 
 
 def begin(java: Jvm, name: str, *partitions: int) -> None:
