@@ -25,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     transactions.aborted,
     transactions.undecided,
     transactions.torn,
+    transactions.uncopied,
     offsets.group_back,
     offsets.position_back,
     offsets.marks_back,

@@ -4,11 +4,12 @@ The ops, and their facts, as clients write them down:
 
     topic       info: name, like (what is done to it, see `LIKES`), partitions
     producer    info: producer, once (whether a record of it may be stored once only)
-    send        invoke: producer, topic, first, count, txn · ok: acks [[number, partition, offset]] · fail: numbers, error
+    send        invoke: producer, topic, first, count, txn · ok: topic, acks [[number, partition, offset]] · fail: error
     commit, abort  of a transaction, invoke, ok, fail: producer, txn
     read        ok: topic, partition, offsets, values, committed, stream, since; group; final (1 or 2)
     group       invoke, ok: group, offsets [[topic, partition, offset]]: a commit's; polled: how they were found
     marks       ok: topic, partition, low, high, asked; final
+    copy        info: source, target, group: a copy loop in transactions
     delete_records  ok: topic, partition, low
     delete_topic, create_topic  invoke, ok: topic
     broker      info: event (started, killed, failed, stopped, ended), expected
@@ -16,7 +17,7 @@ The ops, and their facts, as clients write them down:
     unfinished  info: what: a client that did not come to its end
     sample      info: rss, handles · limits  info: rss, handles
 
-A record's value says what it is: `producer:number:txn`, padded behind a further colon. `txn` is - outside of transactions.
+A record's value says what it is: `producer:number:txn:`, and padding. `txn` is - outside of transactions.
 """
 
 from __future__ import annotations
@@ -119,6 +120,7 @@ class Facts:
     deleted: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
     created: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
     unclean: list[float] = field(default_factory=list)  # When the broker ended without its farewell.
+    copies: list[tuple[str, str, str]] = field(default_factory=list)  # Source, target, group.
     wrong: list[Event] = field(default_factory=list)  # What is wrong by itself.
     samples: list[tuple[int, int]] = field(default_factory=list)
     limits: tuple[int, int] = (1 << 62, 1 << 62)

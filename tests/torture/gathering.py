@@ -39,7 +39,7 @@ def _send(facts: Facts, event: Event, _: float) -> None:
     if event["kind"] == "invoke":
         sent = Sent(event["at"], event["topic"], event["txn"])
         for number in range(event["first"], event["first"] + event["count"]):
-            facts.sent[Id(producer, number)] = sent
+            facts.sent.setdefault(Id(producer, number), sent)  # What was aborted may be sent again.
             if sent.txn != NO_TXN:
                 facts.transactions[producer, sent.txn].ids.append(Id(producer, number))
     elif event["kind"] == "ok":
@@ -92,6 +92,10 @@ def _group(facts: Facts, event: Event, asked: float) -> None:
         table.append(Committed(asked, event["at"], event["group"], (topic, partition), offset))
 
 
+def _copy(facts: Facts, event: Event, _: float) -> None:
+    facts.copies.append((event["source"], event["target"], event["group"]))
+
+
 def _delete_records(facts: Facts, event: Event, _: float) -> None:
     if event["kind"] == "ok":
         facts.cut.append((event["at"], (event["topic"], event["partition"]), event["low"]))
@@ -135,6 +139,7 @@ _TAKERS: dict[str, Taker] = {
     "read": _read,
     "marks": _marks,
     "group": _group,
+    "copy": _copy,
     "delete_records": _delete_records,
     "delete_topic": _delete_topic,
     "create_topic": _create_topic,

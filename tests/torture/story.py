@@ -31,9 +31,9 @@ class Story:
     def producer(self, name: str, *, once: bool) -> None:
         self.add(name, "info", "producer", producer=name, once=once)
 
-    def send(self, producer: str, topic: str, count: int, txn: int = NO_TXN) -> None:
+    def send(self, producer: str, topic: str, count: int, txn: int = NO_TXN, first: int | None = None) -> None:
         """Records that are sent, stored and acknowledged."""
-        first = self._numbers.get(producer, 0)
+        first = self._numbers.get(producer, 0) if first is None else first
         self._numbers[producer] = first + count
         self.add(producer, "invoke", "send", producer=producer, topic=topic, first=first, count=count, txn=txn)
         log = self._logs.setdefault(topic, [])
@@ -60,10 +60,10 @@ class Story:
         high = len(self._logs.get(topic, []))
         self.add("marks", "ok", "marks", topic=topic, partition=0, low=low, high=high, asked=self.now - 0.5, **facts)
 
-    def group(self, topic: str, offset: int, *, polled: bool) -> None:
+    def group(self, topic: str, offset: int, *, polled: bool, group: str = "group") -> None:
         who = "poll" if polled else "member"
-        self.add(who, "invoke", "group", group="group", polled=polled, offsets=[])
-        self.add(who, "ok", "group", group="group", polled=polled, offsets=[[topic, 0, offset]])
+        self.add(who, "invoke", "group", group=group, polled=polled, offsets=[])
+        self.add(who, "ok", "group", group=group, polled=polled, offsets=[[topic, 0, offset]])
 
     def again(self, topic: str) -> None:
         """The topic is deleted and made again."""
@@ -101,6 +101,12 @@ def good_story() -> list[Event]:
     for txn, end in ((0, "commit"), (1, "abort"), (2, "commit")):
         story.send("trans", "txn", 4, txn)
         story.end("trans", "txn", end, txn)
+    story.producer("copier-0", once=True)
+    story.add("copier-0", "info", "copy", source="one", target="copies", group="copier")
+    for txn, end in ((0, "abort"), (1, "commit")):  # The same records, until it is done.
+        story.send("copier-0", "copies", 5, txn, first=0)
+        story.end("copier-0", "copies", end, txn)
+    story.group("one", 5, polled=True, group="copier")
     story.read("careful", "txn", 0, without="1", committed=True)
     story.send("plain", "light", 2)
     story.marks("light")
@@ -120,11 +126,17 @@ def good_story() -> list[Event]:
     story.read("member", "one", 10, group="group")
     story.group("one", 13, polled=False)
     story.group("one", 13, polled=True)
-    for topic, low in (("one", 0), ("txn", 0), ("short", 4), ("keys", 0)):
+    for topic, low, without in (
+        ("one", 0, "1"),
+        ("txn", 0, "1"),
+        ("copies", 0, "0"),
+        ("short", 4, ""),
+        ("keys", 0, ""),
+    ):
         story.marks(topic, low, final=True)
         for round_ in (1, 2):
             story.read(f"final-{round_}", topic, low, final=round_)
-            story.read(f"final-{round_}-c", topic, low, final=round_, committed=True, without="1")
+            story.read(f"final-{round_}-c", topic, low, final=round_, committed=True, without=without)
     for round_ in (1, 2):
         story.read(f"final-{round_}", "phoenix", 0, final=round_)
     return story.events

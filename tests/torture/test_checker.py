@@ -84,6 +84,13 @@ def two_records_of_a_producer_change_places(events: list[Event]) -> None:
             read["values"][0], read["values"][1] = read["values"][1], read["values"][0]
 
 
+@breaks("disorder")
+def a_plain_record_comes_before_one_that_was_acked_before_it_was_sent(events: list[Event]) -> None:
+    for read in of(events, "read", topic="one"):
+        if read["offsets"][0] == 0:
+            read["values"][3], read["values"][8] = read["values"][8], read["values"][3]
+
+
 @breaks("unseen")
 def the_watermark_lags_behind_an_ack(events: list[Event]) -> None:
     for marks in list(of(events, "marks", topic="one"))[:1]:
@@ -113,6 +120,23 @@ def half_a_transaction_is_there(events: list[Event]) -> None:
 def a_committed_transaction_is_not_there_at_all(events: list[Event]) -> None:
     for read in of(events, "read", topic="txn", committed=True, final=2):
         del read["offsets"][:4], read["values"][:4]
+
+
+@breaks("uncopied")
+def an_offset_is_committed_without_its_copy(events: list[Event]) -> None:
+    next(of(events, "group", kind="ok", group="copier"))["offsets"][0][2] = 6
+
+
+@breaks("uncopied")
+def a_copy_is_committed_without_its_offset(events: list[Event]) -> None:
+    next(of(events, "group", kind="ok", group="copier"))["offsets"][0][2] = 4
+
+
+@breaks("doubled")
+def a_record_is_committed_twice(events: list[Event]) -> None:
+    for read in of(events, "read", topic="copies", committed=True):
+        read["offsets"].append(20)
+        read["values"].append("copier-0:0:0:")
 
 
 @breaks("group_back")

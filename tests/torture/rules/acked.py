@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.torture.facts import Ack, Facts, Id, Place, id_of
+from tests.torture.facts import NO_TXN, Ack, Facts, Id, Place, id_of, txn_of
 from tests.torture.rules.problem import Problem
 
 
@@ -28,7 +28,7 @@ def _may_be_gone(facts: Facts, record: Id, ack: Ack, low: int, stored: dict[int,
     if like == "compacted":
         return ack.offset not in stored and _has_later(facts, record, ack, stored)
     if like == "memory":
-        return any(ack.at <= when for when in facts.unclean)
+        return any(facts.sent[record].at <= when for when in facts.unclean)
     if like == "reborn":
         births = facts.created.get(ack.place[0], [])
         return bool(births) and facts.sent[record].at <= births[-1].at
@@ -52,32 +52,41 @@ def key_of(number: int) -> int:
 
 
 def doubled(facts: Facts) -> Iterator[Problem]:
-    """A record of an idempotent or transactional producer is stored once."""
+    """A record of an idempotent or transactional producer is stored once; again only after its transaction's abort."""
     for (place, committed, _), stored in facts.finals.items():
-        seen: dict[Id, int] = {}
-        for offset, value in stored.items():
+        seen: dict[tuple[Id, int], int] = {}
+        for offset, value in sorted(stored.items()):
             record = id_of(value)
-            if committed or record is None or record.producer not in facts.once:
+            if record is None or record.producer not in facts.once:
                 continue
-            if record in seen:
-                yield Problem("doubled", f"{record} is in {place} at {seen[record]} and at {offset}")
-            seen[record] = offset
+            key = record, NO_TXN if committed else txn_of(value)
+            if key in seen:
+                yield Problem("doubled", f"{record} is in {place} at {seen[key]} and at {offset}")
+            seen[key] = offset
 
 
 def disorder(facts: Facts) -> Iterator[Problem]:
-    """A producer's records are in the order in which it sent them; repeats of a plain one do not count."""
-    for (place, committed, _), stored in facts.finals.items():
+    """A producer's records are in the order in which it sent them; repeats do not count.
+
+    A plain producer's client may send others while it waits to send a refused one again. Then only this holds: what was
+    acknowledged before another record was sent comes before that one.
+    """
+    for (place, _, _), stored in facts.finals.items():
         last: dict[str, int] = {}
+        newest: dict[str, float] = {}  # When the newest record so far was sent.
         seen: set[Id] = set()
         for offset, value in sorted(stored.items()):
             record = id_of(value)
-            if committed or record is None or record in seen:
+            if record is None or record in seen or record not in facts.sent:
                 continue
             seen.add(record)
-            if record.number < last.get(record.producer, -1):
-                text = f"{place} {offset}: {record} comes after {last[record.producer]}"
-                yield Problem("disorder", text)
-            last[record.producer] = record.number
+            name = record.producer
+            ack = facts.acks.get(record)
+            late = record.number < last.get(name, -1)
+            if late and (name in facts.once or (ack is not None and ack.at < newest[name])):
+                yield Problem("disorder", f"{place} {offset}: {record} comes after {last[name]}")
+            last[name] = max(record.number, last.get(name, -1))
+            newest[name] = max(facts.sent[record].at, newest.get(name, 0.0))
 
 
 def unseen(facts: Facts) -> Iterator[Problem]:

@@ -20,9 +20,7 @@ def undecided(facts: Facts) -> Iterator[Problem]:
     for read, offset, record, txn in _committed_reads(facts):
         transaction = facts.transactions[record.producer, txn]
         if not transaction.commit_asked and not transaction.aborted:
-            yield Problem(
-                "undecided", f"{read} saw {record} at {offset}, of transaction {txn} that was never committed"
-            )
+            yield Problem("undecided", f"{read} saw {record} at {offset}; nobody has committed {txn}")
 
 
 def _committed_reads(facts: Facts) -> Iterator[tuple[str, int, Id, int]]:
@@ -36,18 +34,49 @@ def _committed_reads(facts: Facts) -> Iterator[tuple[str, int, Id, int]]:
 
 
 def torn(facts: Facts) -> Iterator[Problem]:
-    """At the end a transaction is there as a whole or not at all; if its producer was told of its commit, as a whole."""
+    """At the end a transaction is there as a whole or not at all; as a whole, if its producer was told so."""
     for round_ in sorted({which for _, committed, which in facts.finals if committed}):
         there = {
-            record
+            (record, txn_of(value))
             for (_, committed, which), stored in facts.finals.items()
             if committed and which == round_
             for value in stored.values()
             if (record := id_of(value)) is not None
         }
         for (producer, txn), transaction in facts.transactions.items():
-            found = sum(record in there for record in transaction.ids)
+            found = sum((record, txn) in there for record in transaction.ids)
             if found != len(transaction.ids) and (found or transaction.committed):
                 how = "was committed" if transaction.committed else "was seen"
                 text = f"transaction {txn} of {producer} {how}; there are {found} of its {len(transaction.ids)} records"
                 yield Problem("torn", text)
+
+
+def uncopied(facts: Facts) -> Iterator[Problem]:
+    """A copy in transactions: what its group has committed is copied, and nothing else is."""
+    for source, target, group in facts.copies:
+        for place in {place for place, _, _ in facts.finals if place[0] == source}:
+            end = max((each.offset for each in facts.found if each.group == group and each.place == place), default=0)
+            wanted = {offset for offset in facts.finals[place, True, 1] if offset < end}
+            copied = _copied(facts, target, copier_of(group, place[1]))
+            if wanted - copied:
+                text = f"{group} has committed {end} of {place}; {sorted(wanted - copied)[:3]} are not in {target}"
+                yield Problem("uncopied", text)
+            if copied - wanted:
+                text = f"{group} has committed {end} of {place}; {sorted(copied - wanted)[:3]} are in {target}, too"
+                yield Problem("uncopied", text)
+
+
+def copier_of(group: str, partition: int) -> str:
+    """The producer that copies of this partition name; their numbers are the offsets they were copied from."""
+    return f"{group}-{partition}"
+
+
+def _copied(facts: Facts, target: str, producer: str) -> set[int]:
+    values = [
+        value
+        for (place, committed, which), stored in facts.finals.items()
+        if place[0] == target and committed and which == 1
+        for value in stored.values()
+    ]
+    records = [record for value in values if (record := id_of(value)) is not None]
+    return {record.number for record in records if record.producer == producer}

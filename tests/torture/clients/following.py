@@ -1,0 +1,61 @@
+"""Readers without a group: from the beginning to the end of a run in one go, and whole topics at once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from tests.torture.clients.seeing import Seeing
+from tests.torture.ground import PARTITIONS, READS_MAX, Ground
+
+
+def reader(ground: Ground, *, committed: bool) -> Consumer:
+    level = "read_committed" if committed else "read_uncommitted"
+    more: dict[str, Any] = {"isolation_level": level, "enable_partition_eof": True, "fetch_wait_max_ms": 100}
+    return Consumer(ground.settings(group_id="nobody", enable_auto_commit=False, auto_offset_reset="earliest", **more))
+
+
+@dataclass(frozen=True)
+class Follower:
+    """Reads some topics from their beginning until it is told to stop."""
+
+    name: str
+    topics: tuple[str, ...]
+    committed: bool
+
+    def run(self, ground: Ground) -> None:
+        history = ground.history(self.name)
+        seeing = Seeing(ground, history, committed=self.committed)
+        consumer = reader(ground, committed=self.committed)
+        consumer.assign([TopicPartition(each, n, OFFSET_BEGINNING) for each in self.topics for n in range(PARTITIONS)])
+        while not ground.reading.is_set():
+            for message in consumer.consume(READS_MAX, 0.2):
+                if message.error() is None:
+                    seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+            seeing.write()
+        consumer.close()
+        history.close()
+
+
+def read_whole(
+    ground: Ground, who: str, topics: tuple[str, ...], *, committed: bool, patience_s: float, final: int = 0
+) -> set[tuple[str, int]]:
+    """Read topics from their beginning to their end, as it is now; the partitions whose end was not reached in time."""
+    history = ground.history(who)
+    seeing = Seeing(ground, history, committed=committed)
+    consumer = reader(ground, committed=committed)
+    left = {(topic, partition) for topic in topics for partition in range(PARTITIONS)}
+    deadline = time.monotonic() + patience_s
+    consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in sorted(left)])
+    while left and time.monotonic() < deadline:
+        for message in consumer.consume(READS_MAX, 0.1):
+            if message.error() is None:
+                seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+            elif message.error().name() == "_PARTITION_EOF":  # A reader of what is committed knows no other end.
+                left.discard((message.topic(), message.partition()))
+    seeing.write(**({"final": final} if final else {}))
+    consumer.close()
+    history.close()
+    return left

@@ -1,0 +1,99 @@
+"""Members of consumer groups, of both protocols: they read, write down what they read, and only then commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from tests.torture.clients.seeing import Seeing
+from tests.torture.ground import READS_MAX, Ground
+from tests.torture.history import History
+
+FOR_PROTOCOL: dict[str, dict[str, Any]] = {
+    "classic": {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500},
+    "consumer": {"group.protocol": "consumer"},
+}
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a group that follows topics."""
+
+    name: str
+    group: str
+    protocol: str
+    topics: tuple[str, ...]
+    settled: int = 40  # It leaves and comes back after so many commits: others have to take over.
+
+    def run(self, ground: Ground) -> None:
+        history = ground.history(self.name)
+        seeing = Seeing(ground, history, committed=True, group=self.group)
+        while not ground.reading.is_set():
+            _Stay(self, ground, history, seeing).run()
+        history.close()
+
+
+class _Stay:
+    """From joining the group to leaving it."""
+
+    def __init__(self, member: Member, ground: Ground, history: History, seeing: Seeing) -> None:
+        self._member = member
+        self._ground = ground
+        self._history = history
+        self._seeing = seeing
+        self._commits = 0
+        settings = ground.settings(
+            group_id=member.group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            fetch_wait_max_ms=100,
+        )
+        self._consumer = Consumer({**settings, **FOR_PROTOCOL[member.protocol]})
+
+    def run(self) -> None:
+        self._consumer.subscribe(list(self._member.topics), on_assign=self._assigned, on_revoke=self._revoked)
+        try:
+            while not self._ground.reading.is_set() and self._commits < self._member.settled:
+                if self._read():
+                    self._commit()
+        finally:
+            self._consumer.close()
+
+    def _read(self) -> int:
+        """Records one by one: a change of the assignment comes between two of them."""
+        count = 0
+        message: Message | None = self._consumer.poll(0.2)
+        while message is not None and count < READS_MAX:
+            if message.error() is None:
+                self._seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+                count += 1
+            message = self._consumer.poll(0)
+        if message is not None and message.error() is None:
+            self._seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+        self._seeing.write()
+        return count
+
+    def _commit(self) -> None:
+        facts = {"group": self._member.group, "polled": False}
+        self._history.invoke("group", offsets=[], **facts)
+        try:
+            told = self._consumer.commit(asynchronous=False) or []
+        except KafkaException as failure:
+            self._history.fail("group", error=failure.args[0].name(), **facts)
+            return
+        offsets = [
+            [each.topic, each.partition, each.offset] for each in told if each.error is None and each.offset >= 0
+        ]
+        self._history.ok("group", offsets=offsets, **facts)
+        self._commits += 1
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._seeing.write()
+        for each in partitions:
+            self._seeing.begin(each.topic, each.partition)
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._seeing.write()
+        self._commit()

@@ -1,0 +1,98 @@
+"""Producers without transactions, idempotent and plain, of confluent-kafka."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaException, Producer
+from tests.torture.clients.reports import Reports
+from tests.torture.facts import NO_TXN, value_of
+from tests.torture.ground import PARTITIONS, Ground, Topic
+from tests.torture.history import History
+from tests.torture.rules.acked import key_of
+
+_FLUSH_S = 90.0
+WAITS = 0.3  # Of all bursts.
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Writes bursts of records until it is told to stop; one whose client has failed for good goes on with another."""
+
+    name: str
+    topic: Topic
+    once: bool
+
+    def run(self, ground: Ground) -> None:
+        history = ground.history(self.name)
+        chance = ground.chance(self.name)
+        life = 0
+        while not ground.writing.is_set():
+            _Life(self, ground, history, chance, f"{self.name}.{life}").run()
+            life += 1
+        history.close()
+
+
+class _Life:
+    """One client, from its first record to its last."""
+
+    def __init__(self, sender: Sender, ground: Ground, history: History, chance: random.Random, producer: str) -> None:
+        self._sender = sender
+        self._ground = ground
+        self._history = history
+        self._chance = chance
+        self._producer = producer
+        self._reports = Reports(history, producer, sender.topic.name)
+        self._client = Producer(
+            ground.settings(
+                enable_idempotence=sender.once,
+                acks="all",
+                linger_ms=chance.choice([0, 2, 20]),
+                message_timeout_ms=120_000,
+                queue_buffering_max_messages=1000,
+                compression_type=chance.choice(["none", "lz4", "zstd"]),
+                max_in_flight=5 if sender.once else 1,
+            )
+        )
+
+    def run(self) -> None:
+        self._history.info("producer", producer=self._producer, once=self._sender.once)
+        number = 0
+        while not self._ground.writing.wait(self._chance.uniform(0, 0.15)) and not self._reports.is_fatal:
+            count = self._chance.randint(1, 40)
+            facts = {"producer": self._producer, "topic": self._sender.topic.name, "txn": NO_TXN}
+            self._history.invoke("send", first=number, count=count, **facts)
+            for each in range(number, number + count):
+                self._produce(each)
+            number += count
+            if self._chance.random() < WAITS:
+                self._client.flush(_FLUSH_S)  # The next burst is sent after the acks of this one.
+            self._client.poll(0)
+            self._reports.write()
+        left = self._client.flush(_FLUSH_S)
+        self._reports.write()
+        if left and not self._reports.is_fatal:
+            self._history.info("unfinished", what=f"{left} records of {self._producer} have no answer")
+
+    def _produce(self, number: int) -> None:
+        key = key_of(number)
+        keyed = self._sender.topic.like == "compacted"
+        padding = "x" * self._chance.choice([0, 10, 100, 1000])
+        while not self._ground.writing.is_set():
+            try:
+                self._client.produce(
+                    self._sender.topic.name,
+                    value_of(self._producer, number, padding=padding),
+                    str(key),
+                    partition=(key if keyed else number) % PARTITIONS,
+                    on_delivery=self._reports.for_number(number),
+                )
+                return
+            except BufferError:
+                self._client.poll(0.1)
+                self._reports.write()
+            except KafkaException:  # It has failed for good, or does not know the topic, which is being made again.
+                self._client.poll(0.1)
+                if self._reports.is_fatal:
+                    return

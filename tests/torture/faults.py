@@ -1,0 +1,207 @@
+"""Carries out the schedule: one thread, that also starts a broker again whenever it has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from tests.torture.clients.administering import Administrator
+from tests.torture.controls import Controls
+from tests.torture.garbage import throw_garbage
+from tests.torture.history import History
+from tests.torture.proxy import Proxy
+from tests.torture.schedule import Planned
+
+from holdfast.testing import BrokerDidNotStart, RunningBroker
+
+HOUR_MS = 3_600_000
+_STORE = ("store_before", "store_after", "store_early", "store_delay_ms")
+_LOOK_S = 0.05
+_NEVER = ("Traceback", "never retrieved", "was never awaited", "Exception in callback")  # Lines that tell of a bug.
+
+
+class Faults:
+    """Every kind is a method of the same name. What lasts is ended by a timer."""
+
+    def __init__(
+        self,
+        broker: RunningBroker,
+        controls: Controls,
+        proxies: tuple[Proxy, ...],
+        administrator: Administrator,
+        history: History,
+        chance: random.Random,
+    ) -> None:
+        self._broker = broker
+        self._controls = controls
+        self._proxies = proxies
+        self._administrator = administrator
+        self._history = history
+        self._chance = chance
+        self._later: list[threading.Timer] = []  # What ends a fault that lasts.
+        self._fsync_armed = False
+        self._heard = 0
+
+    def run(self, plan: list[Planned], seconds: float) -> None:
+        """The whole schedule, then quiet."""
+        began = time.monotonic()
+        left = list(plan)
+        while (now := time.monotonic() - began) < seconds:
+            self._revive()
+            if left and left[0].at <= now:
+                fault = left.pop(0)
+                self._history.info("fault", fault=fault.kind, seconds=fault.seconds, amount=fault.amount)
+                getattr(self, fault.kind)(fault)
+            time.sleep(_LOOK_S)
+        self.calm()
+
+    def calm(self) -> None:
+        """End everything that lasts, and have a broker that serves."""
+        for timer in self._later:
+            timer.cancel()
+            timer.function()  # A second time changes nothing.
+        self._later.clear()
+        self._controls.quiet()
+        self._revive()
+
+    def _in(self, seconds: float, end: Callable[[], None]) -> None:
+        """In a thread of its own: a start must not make a fault last longer."""
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        self._later.append(timer)
+
+    def _set(self, fault: Planned, **values: float) -> None:
+        """Turn controls, and back again after the fault's time."""
+        for name, value in values.items():
+            self._controls[name] = value
+        self._in(fault.seconds, lambda: self._controls.quiet(*values))
+
+    # The broker's process
+
+    def kill(self, fault: Planned) -> None:
+        if self._broker.is_running:
+            self._history.info("broker", event="killed", expected=True)
+            self._broker.kill()
+            self._listen()
+        time.sleep(fault.seconds / 6)
+        self.start()
+
+    def kill_and_start(self) -> None:
+        """Once more, when everything else is over: what was read must be there again."""
+        self.kill(Planned(0, "kill", 0, 0))
+
+    def finish(self) -> None:
+        """The last clean stop."""
+        self._revive()
+        code = self._broker.stop(timeout=60)
+        self._listen()
+        self._history.info("broker", event="stopped", expected=code == 0, code=code, said=self._broker.said[-5:])
+
+    def restart(self, fault: Planned) -> None:
+        if self._broker.is_running:
+            self._history.info("broker", event="stopped", expected=True)
+            self._broker.signal(signal.SIGCONT)
+            code = self._broker.stop(timeout=60)
+            self._listen()
+            if code and not self._fsync_armed:
+                self._history.info("broker", event="ended", expected=False, code=code, said=self._broker.said[-5:])
+        self.start()
+
+    def freeze(self, fault: Planned) -> None:
+        if self._broker.is_running:
+            self._broker.signal(signal.SIGSTOP)
+            process = self._broker.pid
+            self._in(fault.seconds * 2, lambda: self._thaw(process))
+
+    def _thaw(self, process: int) -> None:
+        if self._broker.is_running and self._broker.pid == process:
+            self._broker.signal(signal.SIGCONT)
+
+    def start(self) -> None:
+        """A start may fail while its disk or store does; then it is made again without that."""
+        self._controls.quiet("no_space", "sync_fails")
+        if self._controls["store_before"] >= 1:
+            self._controls.quiet(*_STORE)
+        self._fsync_armed = False
+        disturbed = any(self._controls[name] for name in _STORE)
+        try:
+            self._broker.start()
+        except BrokerDidNotStart as failure:
+            self._history.info("broker", event="not started", expected=disturbed, said=list(failure.said[-5:]))
+            self._controls.quiet()
+            self._broker.start()
+        self._heard = 0 if len(self._broker.said) < self._heard else self._heard
+        self._history.info("broker", event="started", expected=True)
+
+    def _revive(self) -> None:
+        """Start a broker that has ended by itself: after a failed fsync it must, otherwise it must not."""
+        if self._broker.is_running:
+            return
+        with contextlib.suppress(AssertionError):
+            self._broker.wait()
+        self._listen()
+        self._history.info("broker", event="failed", expected=self._fsync_armed, said=self._broker.said[-5:])
+        self.start()
+
+    def _listen(self) -> None:
+        """Look for words that a broker should never have to say."""
+        said = list(self._broker.said)
+        for line in said[self._heard :]:
+            if any(word in line for word in _NEVER):
+                at = said.index(line)
+                self._history.info("said", line="\n".join(said[at : at + 25]))
+        self._heard = len(said)
+
+    # Its disk, its store, its clock
+
+    def slow_disk(self, fault: Planned) -> None:
+        self._set(fault, sync_delay_ms=20 + 400 * fault.amount)
+
+    def failed_fsync(self, fault: Planned) -> None:
+        self._fsync_armed = True
+        self._controls["sync_fails"] = 1
+
+    def disk_low(self, fault: Planned) -> None:
+        self._set(fault, free_size=1000)
+
+    def disk_full(self, fault: Planned) -> None:
+        self._set(fault, no_space=1, free_size=0)
+
+    def store_errors(self, fault: Planned) -> None:
+        share = 0.1 + 0.3 * fault.amount
+        self._set(fault, store_before=share / 2, store_after=share / 2, store_early=share / 4)
+
+    def store_away(self, fault: Planned) -> None:
+        self._set(fault, store_before=1)
+
+    def store_slow(self, fault: Planned) -> None:
+        self._set(fault, store_delay_ms=500 * fault.amount)
+
+    def clock_jump(self, fault: Planned) -> None:
+        """Up to an hour, forward or back; it stays so until the next jump."""
+        self._controls["clock_jump_ms"] = (fault.amount - 0.5) * 2 * HOUR_MS
+
+    # Its clients
+
+    def cut(self, fault: Planned) -> None:
+        for proxy in self._proxies:
+            proxy.cut(every=1 + int(fault.amount * 3))
+
+    def hold(self, fault: Planned) -> None:
+        for proxy in self._proxies:
+            proxy.hold(on=True)
+            self._in(fault.seconds, lambda proxy=proxy: proxy.hold(on=False))
+
+    def garbage(self, fault: Planned) -> None:
+        throw_garbage(self._broker.port, self._chance, 1 + int(fault.amount * 8))
+
+    def recreate(self, fault: Planned) -> None:
+        self._administrator.tell("recreate", fault.amount)
+
+    def delete_records(self, fault: Planned) -> None:
+        self._administrator.tell("delete_records", fault.amount)

@@ -1,0 +1,228 @@
+"""One run from beginning to end: a broker, its clients, the faults, and what is there afterwards."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tests.support.broker_process import free_port
+from tests.torture.clients.administering import Administrator, create
+from tests.torture.clients.copying import Copier
+from tests.torture.clients.following import Follower, read_whole
+from tests.torture.clients.grouping import Member
+from tests.torture.clients.looking import Looker, look_at_marks
+from tests.torture.clients.sending import Sender
+from tests.torture.clients.subscribing import Subscriber
+from tests.torture.clients.transacting import GoneWrong, Transactor, client
+from tests.torture.clients.transacting_async import AsyncTransactor
+from tests.torture.controls import Controls
+from tests.torture.faults import Faults
+from tests.torture.ground import (
+    COMPACTED,
+    CUT,
+    KEPT,
+    LIGHT,
+    ONE,
+    PARTITIONS,
+    PHOENIX,
+    SHRINKING,
+    TOPICS,
+    Ground,
+)
+from tests.torture.history import History
+from tests.torture.proxy import Proxy
+from tests.torture.sampling import Sampler
+from tests.torture.schedule import schedule
+
+from holdfast.testing import RunningBroker
+
+MIB = 1 << 20
+RSS_MAX, HANDLES_MAX = 700 * MIB, 400
+_PATIENCE_S = 90.0
+ENTRY = Path(__file__).with_name("faulty_serve.py")
+SETTINGS = (
+    "auto.create.topics.enable=false",
+    "group.initial.rebalance.delay.ms=0",
+    "group.consumer.heartbeat.interval.ms=300",
+    "group.consumer.session.timeout.ms=8000",
+    "offsets.topic.num.partitions=2",
+    "transaction.state.log.num.partitions=2",
+    f"serve.disk_reserve_size={2 * MIB}",
+    f"wal.chunk_size_max={MIB}",
+    f"log.segment_size_max={MIB // 8}",  # Small, and checked often: everything happens many times in a short run.
+    f"log.tail_size_max={MIB // 2}",
+    f"log.wal_size_max={24 * MIB}",
+    f"log.cache_size_max={4 * MIB}",
+    "log.flush_age_ms_max=400",
+    "log.flush_retry_ms_max=500",
+    "log.retention_check_ms=300",
+    "log.compaction_check_ms=700",
+    "log.garbage_check_ms=2000",
+)
+KEPT_NAMES = tuple(topic.name for topic in KEPT)
+GROUPS = ("classic", "modern")
+
+
+class Client(Protocol):
+    """Runs in a thread until the ground says stop."""
+
+    name: str
+
+    def run(self, ground: Ground) -> None: ...
+
+
+def writers(administrator: Administrator) -> list[Client]:
+    return [
+        Sender("idem-a", ONE, once=True),
+        Sender("idem-b", ONE, once=True),
+        Sender("plain", ONE, once=False),
+        Sender("short", SHRINKING, once=True),
+        Sender("cut", CUT, once=True),
+        Sender("keyed", COMPACTED, once=True),
+        Sender("light", LIGHT, once=False),
+        Sender("old", PHOENIX, once=False),
+        Transactor("trans"),
+        AsyncTransactor("async"),
+        Copier(),
+        administrator,
+    ]
+
+
+def readers() -> list[Client]:
+    moving = (SHRINKING.name, CUT.name, COMPACTED.name, PHOENIX.name)
+    return [
+        Member("classic-1", "classic", "classic", KEPT_NAMES + moving),
+        Member("classic-2", "classic", "classic", KEPT_NAMES + moving),
+        Member("modern-1", "modern", "consumer", KEPT_NAMES),
+        Member("modern-2", "modern", "consumer", KEPT_NAMES + moving),
+        Follower("committed", KEPT_NAMES, committed=True),
+        Follower("everything", KEPT_NAMES, committed=False),
+        Subscriber("subscriber", KEPT_NAMES, segment_refs=True),
+        Looker((*GROUPS, "copier")),
+    ]
+
+
+@dataclass
+class House:
+    """The parts of one run."""
+
+    ground: Ground
+    broker: RunningBroker
+    faults: Faults
+    history: History
+
+    def run(self, seed: int, seconds: float, administrator: Administrator) -> None:
+        self.faults.start()
+        self._make_topics()
+        sampled = self._in_thread("sampler", Sampler(self.broker, self.history).run, self.ground.reading)
+        reading = [self._in_thread(each.name, each.run, self.ground) for each in readers()]
+        writing = [self._in_thread(each.name, each.run, self.ground) for each in writers(administrator)]
+        self.faults.run(schedule(seed, seconds), seconds)
+        self.ground.writing.set()
+        self._end(writing)
+        self._settle()
+        self._read_everything(1)
+        self._wait_for_readers()
+        self.faults.kill_and_start()
+        self._read_everything(2)
+        self.ground.reading.set()
+        self._end([*reading, sampled])
+        self.faults.finish()
+
+    def _make_topics(self) -> None:
+        self.history.info("limits", rss=RSS_MAX, handles=HANDLES_MAX)
+        for topic in TOPICS:
+            self.history.info("topic", name=topic.name, like=topic.like, partitions=PARTITIONS)
+            assert create(self.ground, topic), f"{topic.name} could not be made"
+
+    def _in_thread(self, name: str, run: object, argument: object) -> threading.Thread:
+        def work() -> None:
+            try:
+                run(argument)  # type: ignore[operator]
+            except Exception as failure:
+                self.history.info("unfinished", what=f"{name} has failed: {failure!r}")
+                raise
+
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def _end(self, threads: list[threading.Thread]) -> None:
+        deadline = time.monotonic() + 2 * _PATIENCE_S
+        for thread in threads:
+            thread.join(max(0.1, deadline - time.monotonic()))
+            if thread.is_alive():
+                self.history.info("unfinished", what=f"{thread.name} does not come to its end")
+
+    def _settle(self) -> None:
+        """End what transactional producers have left open: the next one of an id does so."""
+        for name in ("trans", "async", "copier"):
+            try:
+                client(self.ground, name)
+            except GoneWrong as failure:
+                self.history.info("unfinished", what=f"{name} could not be taken over: {failure}")
+
+    def _read_everything(self, round_: int) -> None:
+        names = tuple(topic.name for topic in TOPICS)
+        for committed in (False, True):
+            who = f"final-{round_}-{'committed' if committed else 'all'}"
+            left = read_whole(self.ground, who, names, committed=committed, patience_s=_PATIENCE_S, final=round_)
+            if left:
+                self.history.info("unfinished", what=f"{who}: the ends of {sorted(left)} were not reached")
+        with self.ground.client() as asking:
+            look_at_marks(self.history, asking, final=True)
+
+    def _wait_for_readers(self) -> None:
+        """Everybody who follows comes to the end of what is kept."""
+        deadline = time.monotonic() + _PATIENCE_S
+        wanted = {
+            (who, topic, partition): last
+            for who in (*GROUPS, "committed", "subscriber", "everything")
+            for topic in KEPT_NAMES
+            for partition in range(PARTITIONS)
+            if (last := self._last(who, topic, partition)) is not None
+        }
+        while time.monotonic() < deadline:
+            behind = {key: last for key, last in wanted.items() if self.ground.reached.get(key, -1) < last}
+            if not behind:
+                return
+            time.sleep(0.1)
+        for (who, topic, partition), last in behind.items():
+            at = self.ground.reached.get((who, topic, partition), -1)
+            self.history.info("unfinished", what=f"{who} is at {at} of {topic}-{partition}, and {last} is there")
+
+    def _last(self, who: str, topic: str, partition: int) -> int | None:
+        kind = "all" if who == "everything" else "committed"
+        return self.ground.reached.get((f"final-1-{kind}", topic, partition))
+
+
+@contextmanager
+def house(folder: Path, seed: int, administrator: Administrator) -> Iterator[House]:
+    """A broker and two proxies, for one run; everything is under `folder`."""
+    histories = folder / "histories"
+    histories.mkdir(parents=True)
+    controls = Controls(folder / "controls")
+    kafka, subscribers = free_port(), free_port()
+    with Proxy(kafka) as front, Proxy(subscribers) as side:
+        given = [*SETTINGS, f"serve.advertise={front.address}", f"subscribe.listen=127.0.0.1:{subscribers}"]
+        broker = RunningBroker(
+            folder / "data",
+            port=kafka,
+            environment={"TORTURE_CONTROLS": str(controls.path)},
+            options=[word for each in given for word in ("--set", each)],
+            entry=[str(ENTRY)],
+        )
+        ground = Ground(front.address, side.address, histories, seed)
+        history = ground.history("house")
+        faults = Faults(broker, controls, (front, side), administrator, history, random.Random(f"faults {seed}"))
+        try:
+            yield House(ground, broker, faults, history)
+        finally:
+            broker.close()
+            history.close()

@@ -1,0 +1,38 @@
+"""Memory and open files of the broker, as the operating system counts them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.torture.history import History
+
+from holdfast.testing import RunningBroker
+
+_EVERY_S = 0.5
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Looks at whichever process the broker is."""
+
+    broker: RunningBroker
+    history: History
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.wait(_EVERY_S):
+            try:
+                found = sample(self.broker.pid)
+            except OSError:
+                continue  # It has just ended.
+            self.history.info("sample", rss=found[0], handles=found[1])
+
+
+def sample(process: int) -> tuple[int, int]:
+    """Bytes in memory, and open files and connections."""
+    place = Path("/proc") / str(process)
+    pages = int((place / "statm").read_text().split()[1])
+    return pages * _PAGE, len(os.listdir(place / "fd"))
