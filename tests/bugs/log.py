@@ -209,7 +209,7 @@ BUGS = [
     ),
     Bug(
         "objects of a deleted topic go before its flush has ended",
-        (Edit("log/logs.py", "        await self._left(topic_id)\n", ""),),
+        (Edit("log/deletions.py", "        await self._left(topic_id)\n", ""),),
         (f"{DELETE}::test_topic_deleted_while_its_flush_is_in_flight",),
     ),
     Bug(

@@ -17,15 +17,15 @@ from dataclasses import replace
 from typing import NamedTuple, Self
 from uuid import UUID
 
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
-from holdfast.log import entry
 from holdfast.log.aside import Asides
+from holdfast.log.deletions import Deletions
 from holdfast.log.errors import LogsStopped, PartitionDeleted, StoreBehind
 from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground
@@ -43,12 +43,10 @@ from holdfast.log.tail import Tail
 from holdfast.log.upkeep import Upkeep
 from holdfast.segment.blocks import BlockCache
 from holdfast.segment.errors import NoManifest
-from holdfast.segment.garbage import collect_topic
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
 from holdfast.wal import Wal, WalSettings
 from holdfast.wal.writer import give_up_when_full
-from holdfast.watermark import Watermark
 
 log = logging.getLogger(__name__)
 
@@ -85,17 +83,13 @@ class Logs:
         self._strays = replayed.strays
         self._asides = Asides(self._ground, quarantine)
         self._asides.forget_saved(self._replayed, self._strays)
-        self._deleting = replayed.deleted
-        self._marking: dict[UUID, Watermark] = {}  # Topics whose deletion is not durable yet.
-        self._leaving: dict[UUID, list[PartitionLog]] = {}  # Partitions of deleted topics; a flush may be under way.
-        self._collecting: set[UUID] = set()
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._opening: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
+        self._deletions = Deletions(self._ground, replayed.deleted, self._opening_of)
         self._room = Room(self, self._ground, self._use)
         self._flusher = Flusher(self, self._ground)
         self._upkeep = Upkeep(self, self._ground)
         self._purged_below = 0
-        self._tasks: set[asyncio.Task[None]] = set()
         self._space: Space | None = None
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
@@ -190,7 +184,7 @@ class Logs:
     async def partition(self, home: PartitionId, settings: PartitionSettings | None = None) -> PartitionLog:
         """A partition's log; opened, and made, when it is not open yet."""
         self._check_alive()
-        if home.topic_id in self._deleting:
+        if home.topic_id in self._deletions:
             raise PartitionDeleted(home.path)
         if home in self._partitions:
             return self._partitions[home]
@@ -210,7 +204,7 @@ class Logs:
                 raise
             raise aside from failure
         self._check_alive()
-        if home.topic_id in self._deleting:
+        if home.topic_id in self._deletions:
             raise PartitionDeleted(home.path)
         self._replayed.pop(home, None)
         self._partitions[home] = partition
@@ -268,7 +262,7 @@ class Logs:
     @property
     def deleted(self) -> set[UUID]:
         """Topics that are known to be deleted."""
-        return set(self._deleting)
+        return set(self._deletions)
 
     @property
     def unopened(self) -> set[UUID]:
@@ -279,55 +273,22 @@ class Logs:
     async def mark_deleted(self, topic_id: UUID) -> None:
         """From here on the topic is deleted, durably; its objects stay until `collect_deleted`."""
         self._check_alive()
-        durable = self._marking.setdefault(topic_id, Watermark())
-        home = PartitionId(topic_id, 0)
-        index = self._ground.journal.append(entry.DELETE_TOPIC, home, b"", durable.advance, 1)
-        self._deleting[topic_id] = index
+        self._deletions.mark(topic_id)
         leaving = [self._partitions.pop(each) for each in list(self._partitions) if each.topic_id == topic_id]
-        self._leaving.setdefault(topic_id, []).extend(leaving)
+        self._deletions.leave(topic_id, leaving)
         for partition in leaving:
             partition.delete()
         for tails in (self._replayed, self._strays):
             for each in [each for each in tails if each.topic_id == topic_id]:
                 tails.pop(each).clear()
-        await durable.reached(1)
-        self._marking.pop(topic_id, None)
+        await self._deletions.marked(topic_id)
 
     def collect_deleted(self, topic_id: UUID | None = None) -> None:
         """Delete the objects of one topic that is deleted, or of all of them, in the background."""
-        for each, index in self._deleting.items():
-            wanted = topic_id in (None, each) and each not in self._marking
-            if wanted and index >= 0 and each not in self._collecting:
-                self._collecting.add(each)
-                task = asyncio.ensure_future(self._delete_objects(each))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+        self._deletions.collect(topic_id)
 
-    async def _delete_objects(self, topic_id: UUID) -> None:
-        """Delete until nothing is left; the entry that says so stays in the write-ahead log until then."""
-        calls, settings = self._ground.calls, self._ground.settings
-        await self._left(topic_id)
-        delay_ms = settings.flush_retry_ms
-        while True:
-            try:
-                if not await calls.run(collect_topic, self._ground.objects, topic_id):
-                    break
-            except Unavailable as failure:
-                if delay_ms == settings.flush_retry_ms:
-                    log.warning("topic %s is deleted, its objects not yet: %s", topic_id, failure)
-                await calls.pause(delay_ms / 1000)
-                delay_ms = min(delay_ms * 2, settings.flush_retry_ms_max)
-        self._collecting.discard(topic_id)
-        self._deleting[topic_id] = -1  # Known as deleted as long as we run; pins nothing any more.
-        self._changed()
-
-    async def _left(self, topic_id: UUID) -> None:
-        """Wait until nobody puts anything for the topic any more: no open and no flush is under way."""
-        opening = [task for home, task in self._opening.items() if home.topic_id == topic_id]
-        if opening:
-            await asyncio.wait(opening)
-        for partition in self._leaving.pop(topic_id, []):
-            await partition.settled()
+    def _opening_of(self, topic_id: UUID) -> list[asyncio.Future[PartitionLog]]:
+        return [task for home, task in self._opening.items() if home.topic_id == topic_id]
 
     # Space
 
@@ -355,18 +316,18 @@ class Logs:
         for tail in self.tails():
             if tail.first is not None:
                 needed = min(needed, tail.first.index)
-        needed = min([needed, *(index for index in self._deleting.values() if index >= 0)])
+        needed = min([needed, *self._deletions.needed()])
         if needed <= self._purged_below or self._failure is not None:
             return
         if chunks_only and not journal.frees_a_chunk(needed):
             return
-        if journal.purge_below(needed, self._flushed(), self._deleting):
+        if journal.purge_below(needed, self._flushed(), self._deletions):
             self._purged_below = needed
 
     def _flushed(self) -> dict[PartitionId, int]:
         """How far the store has come, of every partition that is not deleted."""
         before = self._ground.journal.kept.flushed
-        flushed = {home: mark for home, mark in before.items() if home.topic_id not in self._deleting}
+        flushed = {home: mark for home, mark in before.items() if home.topic_id not in self._deletions}
         for home, partition in self._partitions.items():
             if partition.marks.flushed:
                 flushed[home] = partition.marks.flushed
@@ -389,9 +350,7 @@ class Logs:
             await asyncio.wait_for(self._finish(), self._ground.settings.close_timeout_ms / 1000)
         if self._failure is None:
             self.purge()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._deletions.close()
         for partition in self._partitions.values():
             partition.fail(LogsStopped("closed"))
         self._failure = self._failure or LogsStopped("closed")
@@ -424,8 +383,7 @@ class Logs:
 
     def _tell_waiters(self, failure: Exception) -> None:
         self._room.fail(failure)
-        for marking in self._marking.values():
-            marking.fail(failure)
+        self._deletions.fail(failure)
 
     async def failed(self) -> Exception:
         """Wait until the logs have stopped by themselves; why they did."""
