@@ -1,12 +1,14 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill sync-torture fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill torture sync-torture fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
 DATA ?= ./data
 SEEDS ?= 1000
 ROUNDS ?= 100
+MINUTES ?= 1
+SEED ?=
 RECORDS ?= 1000000
 TESTS ?=
 CODE := src tests benchmarks examples docs .ci
@@ -101,6 +103,10 @@ kill: install
 # sync-torture: write RECORDS= records to two clusters while sync and both are killed, and compare everything
 sync-torture: install
 	@.ci/run-if-there tests/sync/long.py --records $(RECORDS)
+
+# torture: disturb a loaded broker in every way for MINUTES=, by a schedule that SEED= repeats, and check everything
+torture: install
+	@.ci/run-if-there tests/torture/run.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # fmt: format the code and repair what can be repaired without thinking
 fmt: install
