@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import numpy as np
+
+from holdfast.client import TopicPartition
+from holdfast.io.chance import SystemChance
 from holdfast.record.build import build
 from holdfast.record.decode import decode
 from holdfast.record.records import Record
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import Marks
+from holdfast.sync.winners import Winners
 
 
 def warm() -> None:
@@ -19,6 +24,9 @@ def warm() -> None:
     marks.offsets_from(home)
     marks.came_through(home)
     marks.with_hop(home)
+    winners = Winners(TopicPartition("topic", 0), home, home, SystemChance())
+    winners.choose(columns, np.ones(len(columns), np.bool_))
+    winners.meet(columns, np.ones(len(columns), np.bool_))
 
 
 if __name__ == "__main__":

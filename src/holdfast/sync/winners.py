@@ -65,7 +65,7 @@ class Winners:
         lost: dict[int, None] = {}  # Places of winners, in order.
         for _, columns in read_range(target, self._where, max(start, self.followed), end, Column.KEY | Column.HEADERS):
             new = columns.offset >= self.followed
-            for place in self._meet(columns, new):
+            for place in self.meet(columns, new):
                 lost[place] = None
         self.followed = max(self.followed, end)
         current = self._current(lost)
@@ -77,7 +77,8 @@ class Winners:
         """Places that still hold the latest write of their key."""
         return set(self._table[np.isin(self._table[:, 5], list(lost)), 5].tolist())
 
-    def _meet(self, columns: Columns, new: Truths) -> list[int]:
+    def meet(self, columns: Columns, new: Truths) -> list[int]:
+        """Learn of the target's next records; the places of winners that now have a losing record behind them."""
         from holdfast.sync import winner_loops as loops
 
         rows = np.flatnonzero(new)
