@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import enum
 import inspect
 import io
 import textwrap
 import tokenize
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 from publish import publish
@@ -94,15 +95,25 @@ def help_lines(text: str) -> list[str]:
     return lines[:-1]
 
 
+def value_name(annotation: Any) -> str:
+    """What stands for the value of an option that names none: its choices, or its type."""
+    while get_args(annotation):
+        annotation = get_args(annotation)[0]  # Of an optional or repeated one.
+    if issubclass(annotation, enum.Enum):
+        return "\\|".join(each.value for each in annotation)
+    return {"str": "TEXT", "int": "INTEGER"}.get(annotation.__name__, annotation.__name__.upper())
+
+
 def param_line(param: Any) -> str:
     """One row of the table of options."""
     flag = getattr(param, "is_flag", False)
     if param.param_type_name == "argument":
         names = f"`{param.metavar or param.name.upper()}`"
     else:
-        value = "" if flag else f" {param.metavar or param.type.name.upper()}"
+        value = "" if flag else f" {param.metavar or value_name(param.type_descriptor.annotation)}"
         names = ", ".join(f"`{name}{value}`" for name in param.opts)
-    default = "" if flag or not param.default or callable(param.default) else f" Default: `{param.default}`."
+    default = getattr(param.default, "value", param.default)  # Of a choice its word.
+    default = "" if flag or not default or callable(default) else f" Default: `{default}`."
     return f"| {names} | {param.help or ''}{default} |"
 
 
