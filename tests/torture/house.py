@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -158,7 +160,9 @@ class House:
         for thread in threads:
             thread.join(max(0.1, deadline - time.monotonic()))
             if thread.is_alive():
-                self.history.info("unfinished", what=f"{thread.name} does not come to its end")
+                frame = sys._current_frames().get(thread.ident or 0)
+                where = traceback.format_stack(frame)[-4:]
+                self.history.info("unfinished", what=f"{thread.name} does not come to its end", where=where)
 
     def _settle(self) -> None:
         """End what transactional producers have left open: the next one of an id does so."""

@@ -43,6 +43,9 @@ class _Stay:
         self._history = history
         self._seeing = seeing
         self._commits = 0
+        self._ends: dict[
+            tuple[str, int], int
+        ] = {}  # Behind what was read: the client's own idea runs ahead in `close`.
         settings = ground.settings(
             group_id=member.group,
             auto_offset_reset="earliest",
@@ -67,19 +70,26 @@ class _Stay:
         message: Message | None = self._consumer.poll(0.2)
         while message is not None and count < READS_MAX:
             if message.error() is None:
-                self._seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+                self._take(message)
                 count += 1
             message = self._consumer.poll(0)
         if message is not None and message.error() is None:
-            self._seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+            self._take(message)
         self._seeing.write()
         return count
 
+    def _take(self, message: Message) -> None:
+        self._seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+        self._ends[message.topic(), message.partition()] = message.offset() + 1
+
     def _commit(self) -> None:
+        if not self._ends:
+            return
         facts = {"group": self._member.group, "polled": False}
+        wanted = [TopicPartition(*place, end) for place, end in self._ends.items()]
         self._history.invoke("group", offsets=[], **facts)
         try:
-            told = self._consumer.commit(asynchronous=False) or []
+            told = self._consumer.commit(offsets=wanted, asynchronous=False) or []
         except KafkaException as failure:
             self._history.fail("group", error=failure.args[0].name(), **facts)
             return
@@ -92,8 +102,11 @@ class _Stay:
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._seeing.write()
         for each in partitions:
+            self._ends.pop((each.topic, each.partition), None)
             self._seeing.begin(each.topic, each.partition)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._seeing.write()
         self._commit()
+        for each in partitions:
+            self._ends.pop((each.topic, each.partition), None)
