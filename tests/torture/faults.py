@@ -151,10 +151,9 @@ class Faults:
     def _listen(self) -> None:
         """Look for words that a broker should never have to say."""
         said = list(self._broker.said)
-        for line in said[self._heard :]:
-            if any(word in line for word in _NEVER):
-                at = said.index(line)
-                self._history.info("said", line="\n".join(said[at : at + 25]))
+        for at in range(self._heard, len(said)):
+            if any(word in said[at] for word in _NEVER):
+                self._history.info("said", line="\n".join(said[at : at + 60]))
         self._heard = len(said)
 
     # Its disk, its store, its clock

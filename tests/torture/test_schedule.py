@@ -1,0 +1,31 @@
+"""The torture test's schedule and controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.torture.controls import NAMES, QUIET, Controls
+from tests.torture.faults import Faults
+from tests.torture.schedule import KINDS, schedule
+
+
+def test_a_seed_repeats_its_schedule() -> None:
+    """A8: the same seed gives the same faults at the same times, another seed others."""
+    assert schedule(7, 60) == schedule(7, 60)
+    assert schedule(7, 60) != schedule(8, 60)
+
+
+def test_every_fault_comes_soon() -> None:
+    """A8, K7: a run of two minutes sees every kind of fault, and each can be carried out."""
+    assert {fault.kind for fault in schedule(7, 120)} == set(KINDS)
+    assert all(callable(getattr(Faults, kind)) for kind in KINDS)
+
+
+def test_controls_are_seen_by_whoever_has_the_file_open(tmp_path: Path) -> None:
+    """A8: what the test sets, the broker finds, also one that is started later."""
+    test, broker = Controls(tmp_path / "controls"), Controls(tmp_path / "controls")
+    test["sync_fails"] = 1
+    assert broker["sync_fails"] == 1
+    assert Controls(tmp_path / "controls")["sync_fails"] == 1
+    broker.quiet("sync_fails")
+    assert {name: test[name] for name in NAMES} == QUIET
