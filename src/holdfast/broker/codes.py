@@ -139,6 +139,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (group_errors.NotCoordinator, Code.NOT_COORDINATOR),
     (group_errors.TooManyGroups, Code.COORDINATOR_NOT_AVAILABLE),
     (group_errors.CoordinatorStopped, Code.COORDINATOR_NOT_AVAILABLE),
+    (group_errors.CoordinatorSetAside, Code.COORDINATOR_NOT_AVAILABLE),
     (transaction_errors.TransactionalIdUnknown, Code.TRANSACTIONAL_ID_NOT_FOUND),
     (transaction_errors.TransactionTimeoutInvalid, Code.INVALID_TRANSACTION_TIMEOUT),
     (transaction_errors.ProducerIdMismatch, Code.INVALID_PRODUCER_ID_MAPPING),

@@ -155,9 +155,8 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
         offset_metadata_size_max=settings.offset_metadata_max_bytes,
         offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
     )
-    logs = [offsets.partition(number) for number in range(offsets.topic.partitions)]
     groups = GroupCoordinator(
-        logs, group_settings, clock=around.clock, chance=around.chance, topics=GroupTopics(topics)
+        offsets.logs, group_settings, clock=around.clock, chance=around.chance, topics=GroupTopics(topics)
     )
     await groups.load()
     await groups.forget_topics(lambda name: topics.find(name) is None)
@@ -172,12 +171,11 @@ async def _open_transactions(
     if found is None:
         configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
         found = await topics.create(TRANSACTIONS_TOPIC, settings.transaction_state_log_num_partitions, configs)
-    logs = [found.partition(number) for number in range(found.topic.partitions)]
     transaction_settings = TransactionSettings(
         timeout_ms_max=settings.transaction_max_timeout_ms,
         id_expiration_ms=settings.transactional_id_expiration_ms,
     )
-    transactions = TransactionCoordinator(logs, markers, producer_ids, transaction_settings, clock=around.clock)
+    transactions = TransactionCoordinator(found.logs, markers, producer_ids, transaction_settings, clock=around.clock)
     await transactions.load()
     return transactions
 

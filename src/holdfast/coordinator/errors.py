@@ -32,6 +32,7 @@ Unavailable
 ├── TooManyGroups              there are as many groups as are allowed
 └── CoordinatorStopped         this coordinator is closing
 Corrupt
+├── CoordinatorSetAside        the internal partition is corrupt: nothing in it is served until it is repaired
 ├── CorruptRecord              a stored record is not what was written
 └── NewerRecord                a stored record has a version that only a newer release understands
 """
@@ -302,6 +303,16 @@ class CoordinatorStopped(Unavailable):
 
     def __init__(self) -> None:
         super().__init__("the coordinator is stopping")
+
+
+class CoordinatorSetAside(Corrupt):
+    """An internal partition is corrupt. All others are served."""
+
+    def __init__(self, of: str, partition: int, why: Corrupt) -> None:
+        super().__init__(f"internal partition {partition} of {of} is set aside until it is repaired: {why}")
+        self.of = of
+        self.partition = partition
+        self.why = why
 
 
 class CorruptRecord(Corrupt):

@@ -44,22 +44,19 @@ from holdfast.coordinator.errors import (
 )
 from holdfast.coordinator.group import ClassicGroup
 from holdfast.coordinator.hosted import HostedGroup
-from holdfast.coordinator.joining import check_text
-from holdfast.coordinator.placement import partition_of
 from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.coordinator.settings import GroupSettings
 from holdfast.coordinator.shard import Shard, Surroundings
+from holdfast.coordinator.shards import Shards
 from holdfast.coordinator.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.topic_view import NoTopics, TopicView
 from holdfast.coordinator.transaction import Producer
 from holdfast.coordinator.transaction_offsets import append_end, append_offsets
-from holdfast.errors import HoldfastError, Rejected
+from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
 from holdfast.record.marker import Marker
-
-_LOADS_MAX = 8  # Internal partitions read at the same time.
 
 
 class GroupCoordinator:
@@ -67,7 +64,7 @@ class GroupCoordinator:
 
     def __init__(
         self,
-        logs: Sequence[PartitionLog],
+        logs: Sequence[PartitionLog | Corrupt],
         settings: GroupSettings | None = None,
         *,
         clock: Clock,
@@ -75,27 +72,21 @@ class GroupCoordinator:
         alarm: Alarm | None = None,
         topics: TopicView | None = None,
     ) -> None:
-        """`logs` are the partitions of the internal topic, in order; their number must never change."""
+        """`logs` are the partitions of the internal topic, in order; their number must never change.
+
+        A corrupt one is there as the reason why: its groups get CoordinatorSetAside, all others are served.
+        """
         self._settings = settings or GroupSettings()
         self._clock = clock
         self.timers = Timers(clock, alarm or LoopAlarm())
         around = Surroundings(self._settings, clock, chance, self.timers, topics or NoTopics())
-        self._shards = [Shard(number, partition, around) for number, partition in enumerate(logs)]
+        self._shards = Shards(logs, around)
 
     # Life
 
     async def load(self) -> None:
         """Read the internal partitions; each one's groups are served as soon as it is read. May be tried again."""
-        at_once = asyncio.Semaphore(_LOADS_MAX)
-
-        async def load(shard: Shard) -> None:
-            async with at_once:
-                await shard.load()
-
-        results = await asyncio.gather(*(load(shard) for shard in self._shards), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        await self._shards.load()
         self.timers.call_at(self.timers.now() + self._settings.offsets_check_ms, self._expire_offsets)
 
     async def close(self) -> None:
@@ -105,11 +96,15 @@ class GroupCoordinator:
 
     def partition_of(self, group_id: str) -> int:
         """The internal partition that holds a group."""
-        return partition_of(group_id, len(self._shards))
+        return self._shards.number_of(group_id)
+
+    def aside(self, group_id: str | None = None) -> Corrupt | None:
+        """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
+        aside = self._shards.aside
+        return next(iter(aside.values()), None) if group_id is None else aside.get(self.partition_of(group_id))
 
     def _shard(self, group_id: str) -> Shard:
-        check_text("group id", group_id)
-        return self._shards[self.partition_of(group_id)]
+        return self._shards.of(group_id)
 
     async def _find(self, group_id: str) -> HostedGroup | None:
         return await self._shard(group_id).find(group_id)
@@ -355,7 +350,7 @@ class GroupCoordinator:
         return hosted.group.describe()
 
     def list_groups(self, states: Collection[GroupState] = (), types: Collection[GroupType] = ()) -> list[GroupListing]:
-        """All groups, or those in some of these states and of some of these types."""
+        """All groups, or those in some of these states and of some of these types; not those that are set aside."""
         for shard in self._shards:
             shard.check_ready()
         lines = [hosted.group.listing() for shard in self._shards for hosted in shard.groups.values()]

@@ -60,9 +60,9 @@ class Shard:
         if self.is_loaded:
             return
         loaded = await load(self.partition, f"internal partition {self.number}")
-        for group_id in sorted(loaded.group_ids):
-            group, since_ms = self._restored(group_id, loaded)
-            self._host(group, loaded.offsets.get(group_id), since_ms, loaded.keys.get(group_id, set()))
+        restored = [self._restored(group_id, loaded) for group_id in sorted(loaded.group_ids)]  # All of them, or none.
+        for group, since_ms in restored:
+            self._host(group, loaded.offsets.get(group.id), since_ms, loaded.keys.get(group.id, set()))
         self.undecided = loaded.undecided
         self.is_loaded = True
         if self.groups:

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from holdfast.coordinator import transaction_rules as rules
-from holdfast.coordinator.errors import CoordinatorStopped
+from holdfast.coordinator.errors import CoordinatorSetAside, CoordinatorStopped, NewerRecord
 from holdfast.coordinator.joining import check_text
 from holdfast.coordinator.placement import partition_of
 from holdfast.coordinator.producer_ids import ProducerIds
@@ -35,7 +35,7 @@ from holdfast.coordinator.transaction_errors import (
 from holdfast.coordinator.transaction_hosted import Ends, HostedTransaction
 from holdfast.coordinator.transaction_loader import load
 from holdfast.coordinator.transaction_settings import TransactionSettings
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
 
@@ -50,7 +50,7 @@ class TransactionCoordinator:
 
     def __init__(
         self,
-        logs: Sequence[PartitionLog],
+        logs: Sequence[PartitionLog | Corrupt],
         ends: Ends,
         producer_ids: ProducerIds,
         settings: TransactionSettings | None = None,
@@ -58,10 +58,17 @@ class TransactionCoordinator:
         clock: Clock,
         alarm: Alarm | None = None,
     ) -> None:
-        """`logs` are the partitions of the internal topic, in order; their number must never change."""
-        assert all(each.settings.durability == "fsync" for each in logs), "what is acknowledged here must survive"
+        """`logs` are the partitions of the internal topic, in order; their number must never change.
+
+        A corrupt one is there as the reason why: its ids get CoordinatorSetAside, all others are served.
+        """
+        served = {number: each for number, each in enumerate(logs) if isinstance(each, PartitionLog)}
+        durable = all(each.settings.durability == "fsync" for each in served.values())
+        assert durable, "what is acknowledged here must survive"
         self.timers = Timers(clock, alarm or LoopAlarm())
-        self._logs = logs
+        self._count = len(logs)
+        self._logs = served
+        self._aside: dict[int, CoordinatorSetAside] = {}
         self._ends = ends
         self._producer_ids = producer_ids
         self._settings = settings or TransactionSettings()
@@ -70,13 +77,23 @@ class TransactionCoordinator:
         self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
         self._stopped = False
         self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
+        for number, each in enumerate(logs):
+            if isinstance(each, Corrupt):
+                self._set_aside(number, each)
 
     # Life
 
     async def load(self) -> None:
         """Read the internal partitions, and carry out what was prepared. What is open goes on until its time is up."""
-        for number, partition in enumerate(self._logs):
-            for transaction in await load(partition, f"internal partition {number} of transactions"):
+        for number, partition in list(self._logs.items()):
+            try:
+                loaded = await load(partition, f"internal partition {number} of transactions")
+            except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
+                raise
+            except Corrupt as failure:
+                self._set_aside(number, failure)
+                continue
+            for transaction in loaded:
                 self._host(transaction)
         prepared = [each for each in self._hosted.values() if each.value.state.is_prepared]
         for hosted in prepared:
@@ -88,6 +105,14 @@ class TransactionCoordinator:
         if self._hosted:
             log.info("%d transactional ids are loaded; %d ends carried out", len(self._hosted), len(prepared))
         self.timers.call_at(self.timers.now() + self._settings.expiration_check_ms, self._expire_ids)
+
+    def _set_aside(self, number: int, why: Corrupt) -> None:
+        """Serve nothing of an internal partition. What is open stays open: nobody may guess how it ended."""
+        self._logs.pop(number, None)
+        failure = CoordinatorSetAside("transactions", number, why)
+        self._aside[number] = failure
+        facts = {"event": "coordinator_set_aside", "of": "transactions", "partition": number}
+        log.error("%s", failure, extra={"facts": facts})
 
     async def close(self) -> None:
         """Take no more; what was appended becomes durable when the logs are closed."""
@@ -106,7 +131,13 @@ class TransactionCoordinator:
 
     def partition_of(self, transactional_id: str) -> int:
         """The internal partition that holds a transactional id."""
-        return partition_of(transactional_id, len(self._logs))
+        return partition_of(transactional_id, self._count)
+
+    def aside(self, transactional_id: str | None = None) -> Corrupt | None:
+        """Why an id cannot be served, or why a list of all ids is not whole; None if all is well."""
+        if transactional_id is None:
+            return next(iter(self._aside.values()), None)
+        return self._aside.get(self.partition_of(transactional_id))
 
     # Producers
 
@@ -235,6 +266,9 @@ class TransactionCoordinator:
         if not transactional_id:
             raise TransactionalIdInvalid(transactional_id)
         check_text("transactional id", transactional_id)
+        aside = self.aside(transactional_id)
+        if aside is not None:
+            raise aside
 
     def _check_running(self) -> None:
         if self._stopped:
@@ -249,7 +283,7 @@ class TransactionCoordinator:
         return hosted.value
 
     def all(self) -> list[Transaction]:
-        """All transactional ids."""
+        """All transactional ids but those that are set aside."""
         self._check_running()
         return [hosted.value for hosted in self._hosted.values()]
 

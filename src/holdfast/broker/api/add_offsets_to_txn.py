@@ -23,6 +23,9 @@ _FENCED_FROM = 2
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
+    aside = parts.groups.aside(message.group_id)
+    if aside is not None:  # A transaction that reached into it could not end.
+        return _Answer(error_code=transaction_code_of(aside))
     try:
         parts.logs.check_disk()
         await parts.logs.room()

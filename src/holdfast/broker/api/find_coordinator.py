@@ -1,10 +1,10 @@
-"""FindCoordinator: it is us."""
+"""FindCoordinator: it is us, unless what it would need is set aside."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from holdfast.broker.codes import Code
+from holdfast.broker.codes import Code, group_code_of
 from holdfast.broker.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, response_class
@@ -14,17 +14,22 @@ if TYPE_CHECKING:
 
 _Answer = response_class(Key.FIND_COORDINATOR)
 _GROUP, _TRANSACTION = 0, 1
+_NOWHERE = {"node_id": -1, "host": "", "port": -1}
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
     key_type = message.key_type if request.version >= 1 else _GROUP
-    code = Code.NONE if key_type in (_GROUP, _TRANSACTION) else Code.INVALID_REQUEST
-    where = {"node_id": parts.settings.node_id, "host": parts.host, "port": parts.port}
-    if code:
-        where = {"node_id": -1, "host": "", "port": -1}
     if request.version < 4:
-        return _Answer(error_code=code, error_message=None, **where)
-    keys = [
-        _Answer.Coordinator(key=key, error_code=code, error_message=None, **where) for key in message.coordinator_keys
-    ]
+        return _Answer(**_found(parts, key_type, message.key))
+    keys = [_Answer.Coordinator(key=key, **_found(parts, key_type, key)) for key in message.coordinator_keys]
     return _Answer(coordinators=keys)
+
+
+def _found(parts: Parts, key_type: int, key: str) -> dict[str, Any]:
+    if key_type not in (_GROUP, _TRANSACTION):
+        return {"error_code": Code.INVALID_REQUEST, "error_message": None, **_NOWHERE}
+    aside = parts.groups.aside(key) if key_type == _GROUP else parts.transactions.aside(key)
+    if aside is not None:
+        return {"error_code": group_code_of(aside), "error_message": str(aside), **_NOWHERE}
+    here = {"node_id": parts.settings.node_id, "host": parts.host, "port": parts.port}
+    return {"error_code": Code.NONE, "error_message": None, **here}

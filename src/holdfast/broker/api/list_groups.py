@@ -39,7 +39,8 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         )
         for each in found
     ]
-    return _Answer(error_code=Code.NONE, groups=groups)
+    aside = parts.groups.aside()  # Those that are known, and that they are not all.
+    return _Answer(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)
 
 
 def _known(words: type[Word], wanted: Iterable[str] | None) -> list[Word]:

@@ -42,4 +42,6 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         )
         for each in found
     ]
-    return _Answer(error_code=Code.NONE, unknown_state_filters=unknown, transaction_states=lines)
+    aside = parts.transactions.aside()  # Those that are known, and that they are not all.
+    code = Code.NONE if aside is None else transaction_code_of(aside)
+    return _Answer(error_code=code, unknown_state_filters=unknown, transaction_states=lines)

@@ -1,0 +1,78 @@
+"""All internal partitions of the groups: those that are served, and those that are set aside.
+
+One that is corrupt does not stop the others: whoever asks for a group in it hears of that, until it is repaired.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+
+from holdfast.coordinator.errors import CoordinatorSetAside, NewerRecord
+from holdfast.coordinator.joining import check_text
+from holdfast.coordinator.placement import partition_of
+from holdfast.coordinator.shard import Shard, Surroundings
+from holdfast.errors import Corrupt
+from holdfast.log.partition import PartitionLog
+
+log = logging.getLogger(__name__)
+
+_LOADS_MAX = 8  # Internal partitions read at the same time.
+
+
+class Shards:
+    """Belongs to one event loop. Iterates over those that are served."""
+
+    def __init__(self, logs: Sequence[PartitionLog | Corrupt], around: Surroundings) -> None:
+        self._count = len(logs)
+        self._served: dict[int, Shard] = {}
+        self.aside: dict[int, CoordinatorSetAside] = {}
+        for number, partition in enumerate(logs):
+            if isinstance(partition, Corrupt):
+                self._set_aside(number, partition)
+            else:
+                self._served[number] = Shard(number, partition, around)
+
+    def __iter__(self) -> Iterator[Shard]:
+        return iter(list(self._served.values()))
+
+    async def load(self) -> None:
+        """Read them all; one that is corrupt is set aside. May be tried again."""
+        at_once = asyncio.Semaphore(_LOADS_MAX)
+
+        async def load(shard: Shard) -> None:
+            async with at_once:
+                try:
+                    await shard.load()
+                except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
+                    raise
+                except Corrupt as failure:
+                    self._set_aside(shard.number, failure)
+
+        results = await asyncio.gather(*(load(shard) for shard in self), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    def _set_aside(self, number: int, why: Corrupt) -> None:
+        self._served.pop(number, None)
+        failure = CoordinatorSetAside("groups", number, why)
+        self.aside[number] = failure
+        facts = {"event": "coordinator_set_aside", "of": "groups", "partition": number}
+        log.error("%s", failure, extra={"facts": facts})
+
+    def number_of(self, group_id: str) -> int:
+        """The internal partition that holds a group."""
+        return partition_of(group_id, self._count)
+
+    def of(self, group_id: str) -> Shard:
+        """The shard that holds a group; raises if it is set aside."""
+        check_text("group id", group_id)
+        return self[self.number_of(group_id)]
+
+    def __getitem__(self, number: int) -> Shard:
+        found = self._served.get(number)
+        if found is None:
+            raise self.aside[number]
+        return found
