@@ -110,3 +110,19 @@ def test_records_that_were_deleted_since(broker: Serving, tmp_path: Path) -> Non
     with pytest.raises(DataLost, match=r"t-0: offsets \[0, 40\) are gone: the log starts at 40 now"):
         tail_offsets(task, store)
     assert tail_offsets(task, store, fail_on_data_loss=False) == list(range(40, 100))
+
+
+def test_a_topic_that_was_made_again(broker: Serving, tmp_path: Path) -> None:
+    """P1, P2: between planning and reading a topic was deleted, and another one of its name made: its records are not
+    handed out as those of the first."""
+    produce(broker, 10)
+    [(task, store)] = planned(broker, tmp_path)
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    for each in admin.delete_topics(["t"]).values():
+        each.result(30)
+    for each in admin.create_topics([NewTopic("t", 1, 1)]).values():
+        each.result(30)
+    produce(broker, 20)
+    with pytest.raises(DataLost, match="the topic was deleted"):
+        tail_offsets(task, store)
+    assert tail_offsets(task, store, fail_on_data_loss=False) == []

@@ -7,6 +7,7 @@ read without it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,10 @@ import pyarrow as pa
 from holdfast.client.client import Client
 from holdfast.client.fetching import Fetched
 from holdfast.client.offsets import EARLIEST
-from holdfast.errors import HoldfastError, Unavailable
+from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.record.batch import split
 from holdfast.record.decode import Decoder
+from holdfast.segment.errors import NoManifest
 from holdfast.segment.info import Aborted
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.manifest_load import load_manifest
@@ -34,6 +36,8 @@ from holdfast.spark.times import ALWAYS, Times
 PATIENCE_S = 30.0  # How long a broker may be away, as it is when it starts again.
 
 _OPEN_END = 2**63 - 1
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,9 @@ def read_tail(
         with Client(task.bootstrap, "holdfast-spark", patience_s=patience_s) as client:
             while at < task.end:
                 fetched = client.fetch({task.where: at}, committed=task.committed)[task.where]
+                if not _is_the_same(client, task):
+                    _lose(DataLost(str(task.where), at, task.end, "the topic was deleted"), fail=fail_on_data_loss)
+                    return
                 if fetched.error is not None:
                     at = _after_error(client, task, at, fetched.error, fail_on_data_loss=fail_on_data_loss)
                     continue
@@ -70,6 +77,20 @@ def read_tail(
                 at = _end_of(task, at, fetched)
     except Unavailable as failure:
         yield from _stored_since(task, at, columns, store, failure, fail_on_data_loss=fail_on_data_loss)
+
+
+def _is_the_same(client: Client, task: TailTask) -> bool:
+    """Whether the topic of this name is the one that was planned for. Asked after a fetch: ids never come back."""
+    try:
+        return client.topic(task.where.topic).id in (task.home.topic_id, None)
+    except Rejected:  # There is none of this name any more.
+        return False
+
+
+def _lose(lost: DataLost, *, fail: bool) -> None:
+    if fail:
+        raise lost
+    _log.warning("%s", lost)
 
 
 def _rows(task: TailTask, at: int, fetched: Fetched, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -110,8 +131,8 @@ def _after_error(client: Client, task: TailTask, at: int, error: HoldfastError, 
     log_start = client.list_offsets({task.where: EARLIEST})[task.where].offset
     if log_start <= at:
         raise error
-    if fail_on_data_loss:
-        raise DataLost(str(task.where), at, min(task.end, log_start), f"the log starts at {log_start} now")
+    lost = DataLost(str(task.where), at, min(task.end, log_start), f"the log starts at {log_start} now")
+    _lose(lost, fail=fail_on_data_loss)
     return log_start
 
 
@@ -119,12 +140,17 @@ def _stored_since(
     task: TailTask, at: int, columns: Sequence[str], store: Store, failure: Unavailable, *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
     """The rest of a tail from segments, if all of it was flushed meanwhile; otherwise why it cannot be read."""
-    manifest = load_manifest(store.open(), task.home)
+    try:
+        manifest = load_manifest(store.open(), task.home)
+    except NoManifest:
+        _lose(DataLost(str(task.where), at, task.end, "the topic was deleted"), fail=fail_on_data_loss)
+        return
     if _stored_end(manifest, task) < task.end:
         raise failure
     start = max(at, manifest.log_start)
-    if start > at and fail_on_data_loss:
-        raise DataLost(str(task.where), at, min(start, task.end), f"the log starts at {manifest.log_start} now")
+    if start > at:
+        lost = DataLost(str(task.where), at, min(start, task.end), f"the log starts at {manifest.log_start} now")
+        _lose(lost, fail=fail_on_data_loss)
     pieces = cover(task.where.topic, manifest, Range(start, task.end), committed=task.committed)
     yield from read(Task(tuple(pieces), task.times), columns, store, fail_on_data_loss=fail_on_data_loss)
 
