@@ -28,18 +28,14 @@ class KafkaProxy:
         self._server = socket.create_server(("127.0.0.1", port))
         self._lock = threading.Lock()
         self._stop_at: Passing | None = None
+        self._before = 0
         self._stopped: Callable[[], None] = lambda: None
-        self._watched: Passing | None = None
-        self._then: Callable[[], None] = lambda: None
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def arm(self, stop_at: Passing | None, stopped: Callable[[], None] = lambda: None) -> None:
-        """The next frame of this kind is the last."""
-        self._stop_at, self._stopped = stop_at, stopped
-
-    def watch(self, seen: Passing, then: Callable[[], None]) -> None:
-        """Call this once, before the next frame of this kind is passed on."""
-        self._watched, self._then = seen, then
+    def arm(self, stop_at: Passing | None, stopped: Callable[[], None] = lambda: None, before: int = 0) -> None:
+        """After so many frames of this kind the next one is the last."""
+        with self._lock:
+            self._stop_at, self._stopped, self._before = stop_at, stopped, before
 
     def close(self) -> None:
         self._server.close()
@@ -75,10 +71,10 @@ class KafkaProxy:
 
     def _is_last(self, passing: Passing) -> bool:
         with self._lock:
-            if passing == self._watched:
-                self._watched = None
-                self._then()
             if passing != self._stop_at:
+                return False
+            if self._before:
+                self._before -= 1
                 return False
             self._stop_at = None
             self._stopped()

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet
 import pytest
-from tests.spark.pipeline_session import spark as spark
 from tests.spark.stored import T0, Stored, fill, records, transaction
 
 from holdfast.broker.topics import Topics
@@ -24,9 +23,13 @@ from holdfast.spark.jobs.archive import ArchiveAhead, Archived, ExpiredFirst, ar
 from holdfast.spark.jobs.archive_delta import DeltaTarget
 from holdfast.spark.jobs.archive_iceberg import IcebergTarget
 from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
-from holdfast.spark.jobs.archive_state import RECORDS
+from holdfast.spark.jobs.archive_state import RECORDS, Placement
 from holdfast.spark.jobs.archive_values import ValueDecoding
+from holdfast.spark.jobs.archive_write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import Overtaken, publish
+from holdfast.spark.jobs.run import run_units
+from holdfast.spark.plan import plan
+from holdfast.spark.sink_errors import StagedGone
 
 DAY = 24 * 60 * 60 * 1000
 
@@ -240,6 +243,54 @@ def test_killed_while_publishing(spark: Any, stored: Stored, tmp_path: Path, pub
     assert run(spark, stored, kind).files == []
     check(kind.read(), EXPECTED)
     assert not list((kind.folder / "_holdfast" / "staging").rglob("*.parquet"))
+
+
+def test_killed_behind_the_back_of_another_run(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: a run that goes on behind a commit whose run was killed publishes that one's files before its own."""
+    kind = Parquet(spark, tmp_path)
+    first = catalog_of(stored)
+    more(stored)
+
+    def another() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ParquetTarget, "_publish", stop_here)
+            with pytest.raises(Stop):
+                archive(spark, first, kind.target(first))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ParquetTarget, "progress", after([another], ParquetTarget.progress))
+        assert run(spark, stored, kind).rows() == 15
+    check(kind.read(), MORE)
+    assert run(spark, stored, kind).files == []
+
+
+def test_files_that_are_gone_are_not_committed(spark: Any, stored: Stored, kind: Any) -> None:
+    """P4: what executors wrote where the driver does not see it is an error before the commit, not after it."""
+    catalog = catalog_of(stored)
+    target = kind.target(catalog)
+
+    def lose(*given: Any) -> list[Any]:
+        made = run_units(*given)
+        target.store.open().delete(made[0][0].name)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.spark.jobs.archive.run_units", lose)
+        with pytest.raises(StagedGone, match="driver and executors must share"):
+            archive(spark, catalog, target)
+    assert run(spark, stored, kind).rows() == 120
+    check(kind.read(), EXPECTED)
+
+
+def test_two_attempts_of_a_task(stored: Stored, tmp_path: Path) -> None:
+    """P4: a task that Spark runs twice at once writes files of its own each time: none changes under its commit."""
+    catalog = catalog_of(stored)
+    [task] = plan(catalog, {where: catalog.readable(where) for where in catalog.manifests})
+    placement = Placement(parquet_store(str(tmp_path / "out")), "files/run/")
+    todo = ArchiveTask(0, catalog.store, task, placement)
+    once, again = ({each.name for each in archive_task(todo)} for _ in range(2))
+    assert len(once) == len(again) > 1
+    assert not once & again
 
 
 def test_spark_reads_it(spark: Any, stored: Stored, tmp_path: Path) -> None:

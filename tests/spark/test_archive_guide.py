@@ -15,7 +15,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from tests.spark.faults import missing_segment
-from tests.spark.pipeline_session import spark as spark
 from tests.spark.stored import Stored, fill, records
 from tests.support.broker_process import BrokerProcess
 from typer.testing import CliRunner

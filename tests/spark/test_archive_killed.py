@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from tests.spark.pipeline_session import spark as spark
 from tests.spark.stored import Stored, fill, records
 
 from holdfast.broker.topics import Topics

@@ -19,7 +19,6 @@ from tests.spark.faults import (
     partition_deleted,
     rewrite,
 )
-from tests.spark.pipeline_session import spark as spark
 from tests.spark.stored import Stored, fill, records, transaction
 
 from holdfast.broker.topics import Topics

@@ -10,7 +10,6 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 from kafka.structs import TopicPartition as KafkaPartition
-from tests.spark.pipeline_session import spark as spark
 from tests.spark.stored import T0, Stored, fill, records, transaction
 from tests.support.broker_process import BrokerProcess
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,64 +12,17 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 from tests.java.serving import Serving
 
-JARS = Path(__file__).parents[2] / ".tools" / "spark-jars"
 T0 = 1_700_000_000_000
 PARTITIONS = 2
 
 
-def missing() -> str | None:
-    """Why Spark's connector cannot run, or None."""
-    for needed in ("java", "javac", "mvn"):
-        if shutil.which(needed) is None:
-            return f"{needed} is missing"
-    if not JARS.with_suffix(".stamp").exists():
-        return "the jars are not there: run .ci/install-java-clients"
-    return None if importlib.util.find_spec("pyspark") else "PySpark is not installed: run make test"
+pytestmark = pytest.mark.usefixtures("connector")
 
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    reason = missing()
-    if reason and reason.endswith("is missing"):
-        pytest.skip(reason)
-    if reason:
-        pytest.fail(reason)
     with Serving(tmp_path_factory.mktemp("broker"), f"num.partitions={PARTITIONS}") as serving:
         yield serving
-
-
-@pytest.fixture(scope="module")
-def spark(broker: Serving, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A small Spark in a JVM of its own, which ends with the module: the next one may need other jars."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    folder = tmp_path_factory.mktemp("spark")
-    settings = {
-        "spark.jars": ",".join(map(str, sorted(JARS.glob("*.jar")))),
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "512m",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.local.dir": str(folder / "local"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.pyspark.python": sys.executable,
-    }
-    builder = SparkSession.builder.master("local[2]").appName("connector")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
-    gateway = SparkContext._gateway
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
-    SparkContext._gateway = SparkContext._jvm = None
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from tests.spark.sink_parts import read_committed
 from tests.support.broker_process import BrokerProcess
-from tests.support.spark_session import missing, spark_session
 
 from holdfast.client import LATEST, Client
 
@@ -24,20 +23,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def broker(data: Path) -> Iterator[BrokerProcess]:
-    reason = missing()
-    if reason and reason.endswith("is missing"):
-        pytest.skip(reason)
-    if reason:
-        pytest.fail(reason)
+def broker(spark: Any, data: Path) -> Iterator[BrokerProcess]:  # Without Spark it is not needed.
     with BrokerProcess(data) as process:
         yield process
-
-
-@pytest.fixture(scope="module")
-def spark(broker: BrokerProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with spark_session(tmp_path_factory.mktemp("spark")) as session:
-        yield session
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from tests.java.serving import Serving
-from tests.support.spark_session import missing, spark_session
 from tests.support.spark_store import T0, StoredCluster
 
 from holdfast.io.local_objects import LocalObjects
@@ -20,16 +19,7 @@ from holdfast.spark.plan import OPEN_SIZE
 PARTITIONS = 2
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    reason = missing()
-    if reason and reason.endswith("is missing"):
-        pytest.skip(reason)
-    if reason:
-        pytest.fail(reason)
-    with spark_session(tmp_path_factory.mktemp("spark")) as session:
-        yield session
+pytestmark = pytest.mark.usefixtures("connector")
 
 
 @pytest.fixture(scope="module")

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.spark_session import missing, spark_session
 from tests.support.spark_store import StoredCluster
 
 from holdfast.io.local_objects import LocalObjects
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    reason = missing()
-    if reason and reason.endswith("is missing"):
-        pytest.skip(reason)
-    if reason:
-        pytest.fail(reason)
-    with spark_session(tmp_path_factory.mktemp("spark"), jars=False) as session:
-        yield session
 
 
 @pytest.fixture

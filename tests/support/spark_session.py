@@ -1,4 +1,4 @@
-"""A small Spark in a JVM of its own, for one test file: with Spark's Kafka connector, and with our source."""
+"""A small Spark in a JVM of its own: with our source, and with Spark's Kafka connector where its jars are."""
 
 from __future__ import annotations
 
@@ -14,30 +14,44 @@ from typing import Any
 JARS = Path(__file__).parents[2] / ".tools" / "spark-jars"
 
 
-def missing() -> str | None:
+def no_spark() -> str | None:
     """Why Spark cannot run, or None."""
+    if shutil.which("java") is None:
+        return "java is missing"
+    return None if importlib.util.find_spec("pyspark") else "PySpark is missing"
+
+
+def missing() -> str | None:
+    """Why Spark cannot run with its Kafka connector, or None."""
     for needed in ("java", "javac", "mvn"):
         if shutil.which(needed) is None:
             return f"{needed} is missing"
-    if not JARS.with_suffix(".stamp").exists():
+    if not _jars_are_there():
         return "the jars are not there: run .ci/install-java-clients"
     return None if importlib.util.find_spec("pyspark") else "PySpark is not installed: run make test"
 
 
+def _jars_are_there() -> bool:
+    return JARS.with_suffix(".stamp").exists()
+
+
 def settings(folder: Path, *, jars: bool = True) -> dict[str, str]:
-    """What keeps Spark small, quiet and on this machine."""
+    """What keeps Spark small, quiet and on this machine. Its Python workers stay, with all that they have loaded."""
     found = {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "512m",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.local.dir": str(folder / "local"),
+        "spark.python.worker.reuse": "true",
+        "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
     }
-    if jars:
+    if jars and _jars_are_there():
         found["spark.jars"] = ",".join(map(str, sorted(JARS.glob("*.jar"))))
     return found
 
@@ -59,11 +73,11 @@ def start(folder: Path, *, jars: bool = True) -> Any:
 
 
 @contextmanager
-def spark_session(folder: Path, *, jars: bool = True) -> Iterator[Any]:
-    """A session that ends, with its JVM, when the block does: the next file may need other settings."""
+def spark_session(folder: Path) -> Iterator[Any]:
+    """A session that ends, with its JVM, when the block does."""
     from pyspark import SparkContext
 
-    session = start(folder, jars=jars)
+    session = start(folder)
     yield session
     session.stop()
     gateway: Any = SparkContext._gateway

@@ -21,6 +21,7 @@ from holdfast.spark.jobs.archive_rows import dead_letter_schema, record_schema
 from holdfast.spark.jobs.archive_state import DEAD_LETTERS, RECORDS, NewFile, Target
 from holdfast.spark.jobs.archive_values import ValueDecoding
 from holdfast.spark.jobs.archive_write import ArchiveTask, archive_task
+from holdfast.spark.jobs.commit_log import check_staged
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import plan
 
@@ -114,6 +115,7 @@ def archive(
     ]
     for made in run_units(session, units, archive_task, on_done):
         result.files.extend(made)
+    check_staged(placement.store, {each.name: each.size for each in result.files})
     after = {homes[where]: each.end for where, each in ranges.items()}
     schemas = {RECORDS: record_schema(placement, decoding)}
     if decoding is not None:

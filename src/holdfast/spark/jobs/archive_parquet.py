@@ -54,6 +54,8 @@ class ParquetTarget:
         version = newest.version + 1 if newest else 0
         if known != dict(before.records):
             version -= 1  # Somebody has moved the offsets since: that number is theirs.
+        elif newest is not None:
+            self._publish(log, newest)  # Its run may have been killed after `recover`: nobody looks behind the newest.
         moves = [Move(each.name, _final_name(run, each), each.size) for each in files]
         self._publish(log, log.commit(version, moves, {"run": run, "offsets": offsets_to_json({**known, **after})}))
 

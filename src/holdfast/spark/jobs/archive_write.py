@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdfast.io.chance import SystemChance
 from holdfast.spark.jobs.archive_rows import dead_letter_schema, record_schema, rows_of
 from holdfast.spark.jobs.archive_state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement
 from holdfast.spark.jobs.archive_values import ValueDecoding
@@ -37,8 +38,9 @@ class ArchiveTask:
 
 def archive_task(todo: ArchiveTask) -> list[NewFile]:
     """Write the files of a task; what is visible is decided by the commit alone."""
-    records = _Files(todo, RECORDS, record_schema(todo.placement, todo.decoding))
-    letters = _Files(todo, DEAD_LETTERS, dead_letter_schema(todo.placement))
+    attempt = f"{SystemChance().bits(32):08x}"  # Spark may run a task twice, even at once: no file has two writers.
+    records = _Files(todo, RECORDS, record_schema(todo.placement, todo.decoding), attempt)
+    letters = _Files(todo, DEAD_LETTERS, dead_letter_schema(todo.placement), attempt)
     for topic, home, rows in rows_of(todo.task, todo.store, todo.placement, fail_on_loss=todo.fail_on_data_loss):
         good, bad = (rows, None) if todo.decoding is None else todo.decoding.decode(rows)
         records.add(topic, good)
@@ -51,8 +53,9 @@ def archive_task(todo: ArchiveTask) -> list[NewFile]:
 class _Files:
     """The open files of one table, one for each topic and date."""
 
-    def __init__(self, todo: ArchiveTask, table: str, schema: Any) -> None:
+    def __init__(self, todo: ArchiveTask, table: str, schema: Any, attempt: str) -> None:
         self._todo = todo
+        self._attempt = attempt
         self._table = table
         self._schema = schema
         self._open: OrderedDict[tuple[str, str], _File] = OrderedDict()
@@ -78,11 +81,10 @@ class _Files:
     def _close(self, key: tuple[str, str]) -> None:
         file = self._open.pop(key)
         place = self._todo.placement
-        name = place.name(self._table, f"{self._table}-{self._todo.number:06}-{len(self._done):04}.parquet")
+        number = f"{self._todo.number:06}-{len(self._done):04}"
+        name = place.name(self._table, f"{self._table}-{number}-{self._attempt}.parquet")
         data = file.finish()
-        place.store.open().put(
-            name, [memoryview(data).cast("B")]
-        )  # A task that is tried again writes the same rows again.
+        place.store.open().put(name, [memoryview(data).cast("B")])
         self._done.append(NewFile(self._table, name, *key, file.rows, len(data), file.bounds))
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from holdfast.io.envelope import seal, unseal
 from holdfast.io.local_files import sync_folder
 from holdfast.io.objects import Exists, NotFound
 from holdfast.io.versions import Patience, Stamp, Versions, take
+from holdfast.spark.sink_errors import StagedGone
 from holdfast.spark.store import Store
 
 FOLDER = "_holdfast/"
@@ -145,6 +146,16 @@ def clear_staging(store: Store, now_ms: int) -> int:
     for name in left:
         objects.delete(name)
     return len(left)
+
+
+def check_staged(store: Store, sizes: Mapping[str, int]) -> None:
+    """Raise unless the driver sees all files that executors wrote: what is committed must not be nowhere."""
+    objects = store.open()
+    folders = sorted({name.rpartition("/")[0] + "/" for name in sizes})
+    there = {each.name: each.size for folder in folders for each in objects.list(folder)}
+    for name, size in sizes.items():
+        if there.get(name) != size:
+            raise StagedGone(name, store.url)
 
 
 def local_folder(url: str) -> Path | None:

@@ -23,7 +23,7 @@ from holdfast.errors import Rejected, Unavailable
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.spark.jobs.archive_state import Placement
-from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, clear_staging, publish
+from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, check_staged, clear_staging, publish
 from holdfast.spark.jobs.merge_ranges import KEY, KeyRange, cut_ranges
 from holdfast.spark.jobs.merge_source import Source
 from holdfast.spark.jobs.merge_survey import Slice, SurveyTask, survey_task
@@ -81,20 +81,21 @@ def merge(
     if sum(rows.values()) != sum(each.rows for each in files):
         raise Unavailable("a source changed while it was merged (a record expired or was compacted): run it again")
     names = [each.name for each in sources]
+    check_staged(target, {each.name: each.size for each in files})
     _publish(session, log, log.commit(0, moves, {"run": run, "sources": names}))
     return Merged(files, rows)
 
 
 def _recover(session: Any, log: CommitLog) -> Merged | None:
     newest = log.newest()
-    clear_staging(log.store, SystemClock().now_ms())
     if newest is None:
+        clear_staging(log.store, SystemClock().now_ms())
         if next(iter(each for each in log.store.open().list("") if not each.name.startswith("_")), None):
             raise Rejected(f"{log.store.url} is not empty: name an empty place")
         return None
     if not log.unpublished(newest):
         raise AlreadyThere(log.store.url)
-    _publish(session, log, newest)
+    _publish(session, log, newest)  # However long ago it was committed: its files are still in staging.
     return Merged(was_there=True)
 
 

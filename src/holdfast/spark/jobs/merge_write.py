@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdfast.io.chance import SystemChance
 from holdfast.record.arrow import HEADER, TIMESTAMP
 from holdfast.spark.jobs.archive_rows import rows_of
 from holdfast.spark.jobs.archive_state import Placement
@@ -74,7 +75,8 @@ def merge_task(task: MergeTask) -> MergedFile | None:
     dictionary: Any = ["source", "source_name", "topic", "partition", "timestamp_type", "key"]
     pq.write_table(table, out, ROW_GROUP_COUNT, compression=compression, use_dictionary=dictionary)
     data = out.getvalue()
-    name = f"{task.placement.prefix}part-{task.number:08}.parquet"
+    attempt = f"{SystemChance().bits(32):08x}"  # Spark may run a task twice, even at once: no file has two writers.
+    name = f"{task.placement.prefix}part-{task.number:08}-{attempt}.parquet"
     task.placement.store.open().put(name, [memoryview(data).cast("B")])
     return MergedFile(name, table.num_rows, data.size, int(times.min()), int(times.max()))
 
