@@ -65,6 +65,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix=f"holdfast-torture-{asked.seed}-"))
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # Clients complain of every fault.
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     logging.getLogger("holdfast").setLevel(logging.ERROR)
     print(f"seed {asked.seed}, {asked.minutes:g} minutes", flush=True)
     began = time.monotonic()
