@@ -72,12 +72,11 @@ class Range:
 def decode_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
     """Decode batches, whose crcs are held against their bytes, to a piece. For threads: the loops let others run."""
     columns = Decoder(place=wanted.place, control=True).decode(buffers)
-    times, order_time = _order_times(columns)
+    times, order_time = _order_times(columns, wanted)
     rows = np.flatnonzero(_mask(columns, wanted))
     counts = np.diff(columns.starts)
     epochs = np.repeat(np.array([each.leader_epoch for each in columns.batches], np.int32), counts)
     types = np.repeat(np.array([each.is_log_append_time for each in columns.batches], np.int32), counts)
-    epoch = columns.batches[-1].leader_epoch if columns.batches else NO_EPOCH
     return Piece(
         columns,
         rows,
@@ -85,21 +84,40 @@ def decode_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
         times[rows],
         epochs[rows],
         types[rows],
-        {wanted.lane: Position(wanted.end, epoch, order_time)},
+        {wanted.lane: Position(wanted.end, _last_epoch(columns, wanted), order_time)},
     )
 
 
-def _order_times(columns: Columns) -> tuple[NDArray[np.int64], int]:
-    """The order time of each row, and behind all of them. What a header says of its batch counts from its end on."""
+def _order_times(columns: Columns, wanted: Range) -> tuple[NDArray[np.int64], int]:
+    """The order time of each row, and behind all that are wanted.
+
+    What a header says of its batch counts from its end on. What was read beyond the wanted offsets counts for nothing:
+    it comes again with the next piece, and must not raise what lies before it.
+    """
     if not columns.batches:
         return columns.timestamp, NO_TIME
-    highest = np.maximum.accumulate([NO_TIME, *(each.max_timestamp for each in columns.batches)])
-    times = columns.timestamp.copy()
+    spans = [(each.end_offset > wanted.start, each.end_offset <= wanted.end) for each in columns.batches]
+    highest = np.maximum.accumulate(
+        [
+            NO_TIME,
+            *(each.max_timestamp if all(span) else NO_TIME for each, span in zip(columns.batches, spans, strict=True)),
+        ]
+    )
+    begun = np.repeat([begun for begun, _ in spans], np.diff(columns.starts))
+    times = np.where(begun & (columns.offset < wanted.end), columns.timestamp, NO_TIME)
     filled = np.flatnonzero(np.diff(columns.starts))
     first = columns.starts[:-1][filled]
     times[first] = np.maximum(times[first], highest[:-1][filled])
     times = np.maximum.accumulate(times)
     return times, max(int(highest[-1]), int(times[-1]) if len(times) else NO_TIME)
+
+
+def _last_epoch(columns: Columns, wanted: Range) -> int:
+    """The epoch before the end; behind a hole another one may have begun, so there it is left open."""
+    for each in reversed(columns.batches):
+        if each.base_offset < wanted.end:
+            return each.leader_epoch if each.end_offset >= wanted.end else NO_EPOCH
+    return NO_EPOCH
 
 
 def _mask(columns: Columns, wanted: Range) -> NDArray[np.bool_]:
