@@ -16,6 +16,7 @@ from holdfast.io.open_objects import open_objects
 from holdfast.record.columns import Columns
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.names import PartitionId
+from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.errors import ServerGone, StoreOutOfReach
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.messages import positions_of
@@ -36,10 +37,11 @@ _PIECES_MAX = 64  # Messages of rows that wait for the merge.
 class Incoming:
     """One server's stream."""
 
-    def __init__(self, session: Session, source: str, address: str) -> None:
+    def __init__(self, session: Session, source: str, address: str, asked: Asked) -> None:
         self._session = session
         self._source = source
         self._address = address
+        self._asked = asked
         self._numbers = np.empty(0, np.int32)  # Of our lanes, by the server's numbers.
         self._gate = session.merge.add(-1)  # Nothing goes out before every server has said what it has.
         self._merging: MergeLane | None = None
@@ -53,7 +55,7 @@ class Incoming:
         self.is_live = False
 
     async def run(self) -> None:
-        async with aclosing(self._session.means.connect(self._address, self._session.asked)) as stream:
+        async with aclosing(self._session.means.connect(self._address, self._asked)) as stream:
             async for message in stream:
                 kind = message.WhichOneof("kind")
                 if kind is not None:  # A newer server may say what we do not know.

@@ -17,7 +17,7 @@ from holdfast.log.read import Read
 from holdfast.subscribe.catalogue import Found
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge import MergeLane, State
-from holdfast.subscribe.piece import Piece, Position, Range, decode_piece
+from holdfast.subscribe.piece import NO_EPOCH, Piece, Position, Range, decode_piece
 from holdfast.subscribe.pump import Pump
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class Reading:
         log_start = lane.found.log.marks.log_start
         log.warning("%s: offsets %d to %d are deleted and skipped", lane.name, at.offset, log_start)
         await self.on_skipped(lane, at.offset, log_start)
-        return at._replace(offset=log_start)
+        return at._replace(offset=log_start, epoch=NO_EPOCH)
 
     async def _decode(self, lane: ServerLane, at: Position, read: Read) -> Piece:
         end = read.next_offset if self.live.is_set() else min(read.next_offset, lane.bound)

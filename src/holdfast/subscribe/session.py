@@ -54,7 +54,16 @@ class Delivery:
 class Session:
     """Streams and lanes of one try."""
 
-    def __init__(self, means: Means, asked: Asked, lanes: Lanes, standing: Standing, stats: Stats) -> None:
+    def __init__(
+        self,
+        means: Means,
+        asked: Asked,
+        lanes: Lanes,
+        standing: Standing,
+        stats: Stats,
+        first: Mapping[str, Asked] | None = None,
+    ) -> None:
+        """`first`: for servers that never answered yet. A cursor without them would let them start at the beginning."""
         self.means = means
         self.asked = asked
         self.lanes = lanes
@@ -65,7 +74,10 @@ class Session:
         self.starts: dict[int, Position] = {}
         self._standing = standing
         self._is_cut = False
-        self._incoming = [Incoming(self, source, address) for source, address in means.addresses.items()]
+        self._incoming = [
+            Incoming(self, source, address, (first or {}).get(source, asked))
+            for source, address in means.addresses.items()
+        ]
 
     async def run(self) -> AsyncGenerator[Delivery, None]:
         """Everything in order, until the bound. Closing the iterator ends all reads."""

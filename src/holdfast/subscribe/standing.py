@@ -111,10 +111,10 @@ class Standing:
             self._times = np.concatenate((self._times, np.full(more, NO_TIME, np.int64)))
 
     def _set(self, number: int, position: Position) -> None:
+        if position.epoch != NO_EPOCH or position.offset > self._offsets[number]:
+            self._epochs[number] = position.epoch  # Behind what was skipped the old one would be wrong.
         self._offsets[number] = position.offset
         self._times[number] = max(self._times[number], position.order_time)
-        if position.epoch != NO_EPOCH:
-            self._epochs[number] = position.epoch
 
     def offset(self, number: int) -> int:
         return int(self._offsets[number])

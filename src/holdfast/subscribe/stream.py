@@ -17,7 +17,7 @@ from holdfast.subscribe.gather import gather
 from holdfast.subscribe.lane import Reading, ServerLane
 from holdfast.subscribe.merge import Merge, Point, State, Taken
 from holdfast.subscribe.packing import are_recent, pack, singles
-from holdfast.subscribe.piece import Position
+from holdfast.subscribe.piece import NO_EPOCH, Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.references import refer, to_messages
 from holdfast.subscribe.sender import Sender
@@ -255,4 +255,5 @@ class ServerStream:
 
 def _still_there(found: Found, position: Position) -> Position:
     """The position, or log start if retention has overtaken it."""
-    return position._replace(offset=max(position.offset, found.log.marks.log_start))
+    log_start = found.log.marks.log_start
+    return position if position.offset >= log_start else position._replace(offset=log_start, epoch=NO_EPOCH)

@@ -43,6 +43,7 @@ NOW = "now"  # As `until`: what is there when the subscription opens.
 READ_AHEAD_SIZE = 64 << 20  # Bytes of segments read at once, over all lanes.
 READS_MAX = 16  # At once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
+DOUBLINGS_MAX = 10  # Of the pause; a power of hours of tries would be no float.
 CORRUPT_TRIES = 5  # What looks damaged may have been torn on the way; so often it is not.
 
 
@@ -123,6 +124,7 @@ class Subscription:
         self._closed = asyncio.Event()
         self._closing = asyncio.Lock()
         self._failures = 0  # In a row, without an event between them.
+        self._damages = 0  # Of these, what looked damaged.
         self.stats = Stats()
 
     @property
@@ -183,7 +185,7 @@ class Subscription:
     async def _all(self) -> AsyncGenerator[EventBatch, None]:
         try:
             while not self._closed.is_set():
-                self._session = Session(self._means, self._now_asked(), self._lanes, self._standing, self.stats)
+                self._session = self._new_session()
                 try:
                     async with aclosing(self._session.run()) as deliveries:
                         async for delivery in deliveries:
@@ -200,6 +202,11 @@ class Subscription:
             if self._owns_calls:
                 self._means.calls.close()
 
+    def _new_session(self) -> Session:
+        begun = {lane.source for lane in self._lanes.rows}
+        first = {name: self._asked for name in self._means.addresses if name and name not in begun}
+        return Session(self._means, self._now_asked(), self._lanes, self._standing, self.stats, first)
+
     def _now_asked(self) -> Asked:
         """What was asked for, from where we stand now."""
         if not self._lanes.rows:
@@ -214,7 +221,7 @@ class Subscription:
         self._standing.move(delivery.after)
         if rows is None:
             return None
-        self._failures = 0
+        self._failures = self._damages = 0
         self.stats.events += rows.num_rows
         self.stats.late += rows.num_rows if rows.column("late")[0].as_py() else 0
         self.stats.last_timestamp = rows.column("timestamp").view("int64")[-1].as_py()
@@ -227,15 +234,13 @@ class Subscription:
             self._asked = replace(self._asked, segment_refs=False)
             return
         self._failures += 1
-        is_passing = isinstance(failure, Unavailable) or (
-            isinstance(failure, Corrupt) and self._failures < CORRUPT_TRIES
-        )
-        if not is_passing:
+        self._damages += isinstance(failure, Corrupt)
+        if not isinstance(failure, Unavailable | Corrupt) or self._damages >= CORRUPT_TRIES:
             raise failure
         self.stats.errors += 1
         self.stats.last_error = str(failure)
         log.warning("the subscription goes on from its cursor after: %s", failure)
-        most = min(BACKOFF_S * 2**self._failures, BACKOFF_S_MAX)
+        most = min(BACKOFF_S * 2 ** min(self._failures, DOUBLINGS_MAX), BACKOFF_S_MAX)
         await self._pause(most * (0.5 + 0.5 * self._chance.fraction()))
 
     async def _pause(self, seconds: float) -> None:

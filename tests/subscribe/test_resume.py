@@ -1,0 +1,125 @@
+"""Going on after failures: however long they last, and from what is known of each server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from tests.log.world import in_loop
+from tests.subscribe.place import OLD_MS, all_of, place_with, write
+from tests.subscribe.stores import QuickCalls
+
+from holdfast.errors import Corrupt
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import SystemClock
+from holdfast.subscribe import Cursor, Subscription, subscribe
+from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.catalogue import Source
+from holdfast.subscribe.errors import ServerGone
+from holdfast.subscribe.feed import messages
+from holdfast.subscribe.opening import Start
+from holdfast.subscribe.piece import NO_EPOCH, Position
+from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.session import Means
+from holdfast.subscribe.standing import Lane, Lanes, Standing
+
+
+def failing(*failures: Exception) -> Subscription:
+    """Every try meets the next failure, the last one for ever."""
+    left = list(failures)
+
+    async def connect(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+        raise left.pop(0) if len(left) > 1 else left[0]
+        yield  # type: ignore[unreachable]
+
+    means = Means(
+        addresses={"": "a"}, objects={}, calls=QuickCalls(), clock=SystemClock(),
+        max_wait_ms=5, read_ahead_size=1, connect=connect,
+    )  # fmt: skip
+    return Subscription(means, Asked(sources=(Source("t"),)), SeededChance(1), owns_calls=True)
+
+
+@in_loop
+async def test_a_server_may_be_away_for_hours() -> None:
+    """S7: after thousands of tries the next one is made like the first."""
+    gone = [ServerGone("a", "away")] * 1500
+    subscription = failing(*gone, Corrupt("the end of the test"))
+    with pytest.raises(Corrupt):
+        await asyncio.wait_for(anext(aiter(subscription)), 60)
+    assert subscription.stats.errors >= 1500
+
+
+@in_loop
+async def test_damage_is_tried_again_also_after_other_failures() -> None:
+    """S7: what looks damaged gets all its tries, though the server was away before."""
+    away = [ServerGone("a", "away")] * 10
+    subscription = failing(*away, Corrupt("torn"), *away, Corrupt("stays"))
+    with pytest.raises(Corrupt, match="stays"):
+        await asyncio.wait_for(anext(aiter(subscription)), 60)
+
+
+def test_what_is_skipped_leaves_the_epoch_open() -> None:
+    """S1, A2: behind skipped offsets the epoch is not known; the one before them would look like a divergence."""
+    lanes = Lanes()
+    standing = Standing(lanes)
+    number = lanes.add(Lane("", "t", 0, UUID(int=1), "c"))
+    standing.begin(number, Position(5, 3, 100))
+    standing.move({number: Position(5, NO_EPOCH, 100)})
+    assert next(iter(standing.cursor().places.values())).position == Position(5, 3, 100), "Nothing was skipped."
+    standing.move({number: Position(50, NO_EPOCH, 100)})
+    assert next(iter(standing.cursor().places.values())).position == Position(50, NO_EPOCH, 100)
+
+
+@in_loop
+async def test_a_cursor_behind_skipped_offsets_can_be_used(tmp_path: Path) -> None:
+    """S1, S7: retention passed the cursor and the end of its epoch: the cursor at log start is no divergence."""
+    async with place_with(tmp_path) as place:
+        (log,) = await place.topic("t")
+        await write(log, [OLD_MS] * 4)
+        first = subscribe(place.address, "t", since=0, until="now", segment_refs=False)
+        async with first:
+            await anext(aiter(first))
+        log.epochs.note(log.epochs.current + 1, 4)  # As after a restart.
+        await write(log, [OLD_MS] * 4)
+        await log.flush()
+        await log.delete_records(6)
+        stream = messages(place.address, Asked(sources=(Source("t"),), start=Start(cursor=first.cursor)))
+        start = (await anext(stream)).opened.starts[0]
+        await stream.aclose()
+        assert (start.offset, start.epoch) == (6, NO_EPOCH)
+        (key, seen), *_ = first.cursor.places.items()
+        at_start = Cursor({key: seen._replace(position=Position(start.offset, start.epoch, start.order_time))})
+        assert [event.offset for event in await all_of(place, "t", since=None, cursor=at_start)] == [6, 7]
+
+
+@in_loop
+async def test_a_server_that_was_away_at_first_starts_where_it_was_asked_to(tmp_path: Path) -> None:
+    """S1: while one of two servers has never answered, the other's cursor does not make it start at its beginning."""
+    async with place_with(tmp_path / "one") as one, place_with(tmp_path / "two") as other:
+        for place in (one, other):
+            (log,) = await place.topic("t")
+            await write(log, [OLD_MS + each for each in range(10)])
+        failed = False
+
+        async def connect(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+            nonlocal failed
+            if address == other.address and not failed:
+                failed = True
+                while not subscription._lanes.rows:
+                    await asyncio.sleep(0.001)
+                raise ServerGone(address, "not yet")
+            async for message in messages(address, asked):
+                yield message
+
+        addresses = {"eu": one.address, "us": other.address}
+        subscription = subscribe(addresses, "t", since=OLD_MS + 7, until="now", segment_refs=False, calls=QuickCalls())
+        subscription._means = replace(subscription._means, connect=connect)
+        events = [event async for event in subscription]
+        assert failed
+        assert [(event.source, event.offset) for event in events] == [
+            (source, offset) for offset in (7, 8, 9) for source in ("eu", "us")
+        ]
