@@ -1,0 +1,41 @@
+"""Known ways to get a subscription wrong, mostly where it goes on after something."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+PIECE = ("tests/subscribe/test_piece.py",)
+RESUME = "tests/subscribe/test_resume.py::"
+
+BUGS = [
+    Bug(
+        "subscribe: records behind the border raise the order time",
+        (Edit("subscribe/piece.py", "begun & (columns.offset < wanted.end)", "begun"),),
+        PIECE,
+    ),
+    Bug(
+        "subscribe: batches before the start raise the order time",
+        (Edit("subscribe/piece.py", "(each.end_offset > wanted.start, ", "(True, "),),
+        PIECE,
+    ),
+    Bug(
+        "subscribe: the epoch before a hole is taken for the one behind it",
+        (Edit("subscribe/piece.py", "if each.end_offset >= wanted.end else NO_EPOCH", ""),),
+        PIECE,
+    ),
+    Bug(
+        "subscribe: the pause grows until it is no number",
+        (Edit("subscribe/subscription.py", "min(self._failures, DOUBLINGS_MAX)", "self._failures"),),
+        (RESUME + "test_a_server_may_be_away_for_hours",),
+    ),
+    Bug(
+        "subscribe: tries of a server that is away count against damage",
+        (Edit("subscribe/subscription.py", "self._damages >= CORRUPT_TRIES", "self._failures >= CORRUPT_TRIES"),),
+        (RESUME + "test_damage_is_tried_again_also_after_other_failures",),
+    ),
+    Bug(
+        "subscribe: skipped offsets keep the epoch before them",
+        (Edit("subscribe/standing.py", " or position.offset > self._offsets[number]", ""),),
+        (RESUME + "test_what_is_skipped_leaves_the_epoch_open",),
+    ),
+]
