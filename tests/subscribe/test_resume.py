@@ -123,3 +123,18 @@ async def test_a_server_that_was_away_at_first_starts_where_it_was_asked_to(tmp_
         assert [(event.source, event.offset) for event in events] == [
             (source, offset) for offset in (7, 8, 9) for source in ("eu", "us")
         ]
+
+
+@in_loop
+async def test_a_cursor_that_knows_both_topics_of_a_name(tmp_path: Path) -> None:
+    """S1: a topic was made again while it was followed: the cursor knows both, and a new partition is no surprise."""
+    async with place_with(tmp_path) as place:
+        (log,) = await place.topic("t")
+        await write(log, [OLD_MS])
+        first = subscribe(place.address, "t", since=0, until="now", segment_refs=False)
+        assert len([event async for event in first]) == 1
+        (key, seen), *_ = first.cursor.places.items()
+        both = Cursor({key: seen, key._replace(topic_id=UUID(int=1)): seen})
+        await place.parts.topics.add_partitions("t", 2)
+        await write(place.parts.topics.get("t").partition(1), [OLD_MS])
+        assert [event.partition for event in await all_of(place, "t", since=None, cursor=both)] == [1]

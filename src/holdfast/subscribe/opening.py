@@ -41,7 +41,8 @@ class Start:
 
     def _not_in_cursor(self, cursor: Cursor, found: Found, cluster_id: str) -> Position:
         """A partition that came later is read from its beginning; a topic that was made again is another one."""
-        for key, place in cursor.places.items():
+        known = any(key.cluster_id == cluster_id and key.topic_id == found.topic_id for key in cursor.places)
+        for key, place in () if known else cursor.places.items():
             if key.cluster_id == cluster_id and place.topic == found.topic and key.topic_id != found.topic_id:
                 raise BadCursor(f"topic {found.topic} was deleted and made again since: start at a time instead")
         return Position(found.log.marks.log_start)
