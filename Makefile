@@ -37,7 +37,7 @@ test: install $(if $(JVM),$(STAMP)-spark)
 	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
 
 # check: style, types, import layers, and no registry host in the repository
-check: install
+check: install $(STAMP)-spark
 	$(BIN)/ruff check $(wildcard $(CODE))
 	$(BIN)/ruff format --check $(wildcard $(CODE))
 	$(BIN)/mypy
