@@ -158,3 +158,16 @@ def _any_order(chance: random.Random) -> None:
     assert in_order == sorted(in_order)
     if backlog:
         assert len(in_order) == len(found), "Backlog was marked late."
+
+
+def test_what_is_on_its_way_is_not_settled() -> None:
+    """S1: a stream with a bound ends when no lane has something on its way and none holds anything."""
+    merge, (one, other) = merge_of(2)
+    one.state = State.IDLE
+    assert not merge.is_settled()  # The other is still being read.
+    other.state = State.IDLE
+    assert merge.is_settled()
+    merge.push(one, a_piece(0, [1]))
+    assert not merge.is_settled()
+    merge.take(WAIT_S * 2)
+    assert merge.is_settled()

@@ -129,6 +129,10 @@ class Merge:
         """All lanes have ended, and all was taken."""
         return all(lane.state is State.ENDED and not lane.pieces for lane in self.lanes)
 
+    def is_settled(self) -> bool:
+        """No lane holds anything, and none has something on its way."""
+        return all(lane.state is not State.BUSY and not lane.pieces for lane in self.lanes)
+
     def _limit(self, holding: list[MergeLane], now: float) -> Key:
         busy = [lane.last_key(self._ranks) for lane in self.lanes if lane.state is State.BUSY]
         idle = [lane.last_key(self._ranks) for lane in self.lanes if lane.state is State.IDLE]

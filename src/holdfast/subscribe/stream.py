@@ -131,20 +131,24 @@ class ServerStream:
                 if await self._send_rows(taken):
                     return
             elif self._is_through():
-                if self._asked.until_now or self._is_past_until():
+                if self._asked.until_now:
                     return
-                await self._go_live()
-            elif self._live.is_set() and self._is_past_until():
+                await self._go_live()  # Also past the bound: more may have come below it while the backlog was read.
+            elif self._is_at_end():
                 return
             if self._topics_changed:
                 await self._look_again()
             await self._beat()
 
     def _is_to_act(self) -> bool:
-        return self._is_through() or self._topics_changed
+        return self._is_through() or self._topics_changed or self._is_at_end()
 
     def _is_through(self) -> bool:
         return not self._live.is_set() and self._merge.is_done()
+
+    def _is_at_end(self) -> bool:
+        """The bound has passed, and nothing that was acknowledged before is still on its way."""
+        return self._live.is_set() and self._is_past_until() and self._merge.is_settled()
 
     def _is_past_until(self) -> bool:
         until = self._asked.until_ms
@@ -206,7 +210,8 @@ class ServerStream:
         until = self._asked.until_ms
         if until is not None and self._live.is_set():
             left_ms = until + settings.max_wait_ms + 1 - self._site.clock.now_ms()
-            beat = min(beat, self._site.clock.monotonic() + left_ms / 1000)
+            if left_ms > 0:  # Later the lanes themselves say when they are settled.
+                beat = min(beat, self._site.clock.monotonic() + left_ms / 1000)
         return beat
 
     async def _beat(self) -> None:
