@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill torture sync-torture fmt docs lock clean
+.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill sync-torture torture fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast

@@ -14,6 +14,8 @@ from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import frame_request
 
+SHARE_FETCH = 78  # Kafka has it, we do not.
+
 
 def test_api_versions_in_an_unknown_version_is_answered_as_version_0(wire: Wire) -> None:
     """K1: error 35 and the one row a client needs to ask again, on the same connection."""
@@ -31,8 +33,9 @@ def test_api_versions_lists_what_is_served(wire: Wire, version: int) -> None:
     assert served[Key.PRODUCE] == (0, 13)
     assert served[Key.FETCH] == (4, 18)
     assert served[Key.JOIN_GROUP] == (0, 9)
-    assert Key.CONSUMER_GROUP_HEARTBEAT not in served
-    assert Key.ADD_PARTITIONS_TO_TXN not in served
+    assert served[Key.CONSUMER_GROUP_HEARTBEAT] == (0, 1)
+    assert served[Key.ADD_PARTITIONS_TO_TXN] == (0, 5)
+    assert SHARE_FETCH not in served
     named = [each.name for each in answer.supported_features or []]
     assert named == (["group.version", "transaction.version"] if version == 4 else [])
 
@@ -52,7 +55,7 @@ def test_a_version_that_is_not_served_closes_the_connection(broker: BrokerProces
 
 def test_an_api_that_is_not_served_closes_the_connection(broker: BrokerProcess) -> None:
     """K7: its number may be known or not."""
-    for number in (Key.ADD_PARTITIONS_TO_TXN, 999):
+    for number in (SHARE_FETCH, 999):
         with Wire(broker.port) as wrong:
             wrong.send_bytes(b"".join(frame_request(number, 0, 1, "old", [b"\x00" * 20])))
             assert wrong.is_closed()

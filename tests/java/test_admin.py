@@ -207,8 +207,8 @@ def test_the_cluster(java: Jvm, broker: Serving) -> None:
 
 
 def test_the_features(java: Jvm) -> None:
-    """K1: what is not there yet is not promised."""
-    assert java.do("cluster.features")["finalized"] == []
+    """K1: those that tell clients how to use groups and transactions, and no others."""
+    assert java.do("cluster.features")["finalized"] == ["group.version", "transaction.version"]
 
 
 def test_log_dirs(java: Jvm, name: str) -> None:
