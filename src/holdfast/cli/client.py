@@ -13,8 +13,9 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from holdfast.cli.address import Address, parse_address
-from holdfast.cli.client_errors import BrokerLost, BrokerUnreachable, NotKafka
+from holdfast.cli.client_errors import BrokerUnreachable
 from holdfast.cli.talk import tell
+from holdfast.client.errors import BrokerLost, NotKafka
 from holdfast.errors import Unavailable
 from holdfast.io.clock import SystemClock
 from holdfast.protocol.api import APIS, Key

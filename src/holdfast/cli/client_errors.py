@@ -1,7 +1,8 @@
-"""What can go wrong between a command and a broker, each in one sentence."""
+"""What can go wrong between a command and a broker, each in one sentence; the rest is in `client.errors`."""
 
 from __future__ import annotations
 
+from holdfast.client.errors import reason_of
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 
 
@@ -10,38 +11,11 @@ class BrokerUnreachable(Unavailable):
 
     def __init__(self, address: str, cause: BaseException) -> None:
         super().__init__(
-            f"no broker answers at {address} ({_why(cause)}): start one with `holdfast serve`, "
+            f"no broker answers at {address} ({reason_of(cause)}): start one with `holdfast serve`, "
             "or say with --bootstrap where it is"
         )
         self.address = address
         self.cause = cause
-
-
-def _why(cause: BaseException) -> str:
-    """What a person needs to know of it."""
-    if isinstance(cause, TimeoutError):
-        return "timed out"
-    if isinstance(cause, ConnectionRefusedError):
-        return "connection refused"
-    return getattr(cause, "strerror", None) or str(cause)
-
-
-class BrokerLost(Unavailable):
-    """The connection ended, or no answer came: whether the request took effect is not known."""
-
-    def __init__(self, address: str, cause: BaseException) -> None:
-        why = "no answer in time" if isinstance(cause, TimeoutError) else "the connection was closed"
-        super().__init__(f"the broker at {address} is gone: {why}")
-        self.address = address
-        self.cause = cause
-
-
-class NotKafka(Rejected):
-    """Whoever listens there does not speak Kafka's protocol."""
-
-    def __init__(self, address: str, why: object) -> None:
-        super().__init__(f"what listens at {address} is no Kafka broker: {why}")
-        self.address = address
 
 
 def _sentence(what: str, reason: str) -> str:

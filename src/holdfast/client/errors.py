@@ -25,13 +25,14 @@ class BrokerUnreachable(Unavailable):
 
     def __init__(self, addresses: str, cause: BaseException) -> None:
         super().__init__(
-            f"no broker answers at {addresses} ({_why(cause)}): start one, or give the address of one that runs"
+            f"no broker answers at {addresses} ({reason_of(cause)}): start one, or give the address of one that runs"
         )
         self.addresses = addresses
         self.cause = cause
 
 
-def _why(cause: BaseException) -> str:
+def reason_of(cause: BaseException) -> str:
+    """What a person needs to know of a connection that failed."""
     if isinstance(cause, TimeoutError):
         return "timed out"
     if isinstance(cause, ConnectionRefusedError):
