@@ -12,7 +12,6 @@ Requests are begun and left alone, answers are lost, old requests come again, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Any
 
 from hypothesis import settings
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.coordinator.consumers import REBALANCE_S, SESSION_S, ClassicConsumer, Consumer, NewConsumer
 from tests.coordinator.house import House
+from tests.coordinator.process import Process
 from tests.coordinator.topics import SomeTopics
 from tests.coordinator.truth import OffsetTruth
 from tests.log.world import World, turns
@@ -36,7 +36,7 @@ AT = TopicPartition("t", 0)
 LIVE_MAX = 5
 
 
-class ConsumerGroupMachine(RuleBasedStateMachine):
+class ConsumerGroupMachine(Process, RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.topics = SomeTopics(t=3)
@@ -55,22 +55,6 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         self.house.topics = self.topics
         self.eager = eager
         self.start()
-
-    def start(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.loop.set_exception_handler(lambda *_: None)  # A process that is gone may say so.
-        self.run(self.house.open())
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return self.loop.run_until_complete(work)
-
-    def go(self, work: Coroutine[Any, Any, None], count: int) -> None:
-        """Begin something, and let the loop turn a little."""
-        self.tasks.add(self.loop.create_task(work))
-        self.run(turns(count))
-        for task in [each for each in self.tasks if each.done()]:
-            self.tasks.remove(task)
-            task.result()
 
     # Consumers
 
@@ -227,13 +211,6 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     def clock(self) -> float:
         return self.house.world.clock.monotonic()
-
-    def end_loop(self) -> None:
-        for task in asyncio.all_tasks(self.loop):
-            task.cancel()
-        self.tasks.clear()
-        self.loop.run_until_complete(turns(2))
-        self.loop.close()
 
     # What must hold
 

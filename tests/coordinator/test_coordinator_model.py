@@ -6,15 +6,14 @@ Requests are begun and left alone, so that many are under way when the power goe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.coordinator.house import House
 from tests.coordinator.party import request
+from tests.coordinator.process import Process
 from tests.coordinator.truth import OffsetTruth, Truth
 from tests.log.world import World, turns
 
@@ -42,35 +41,19 @@ class Client:
         return Caller(self.member_id, self.generation, self.instance)
 
 
-class CoordinatorMachine(RuleBasedStateMachine):
+class CoordinatorMachine(Process, RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.truth = Truth()
         self.offsets = {each: OffsetTruth() for each in PARTITIONS}
         self.clients: list[Client] = []
-        self.tasks: list[asyncio.Task[None]] = []
+        self.tasks: set[asyncio.Task[None]] = set()
         self.nonce = 0
 
     @initialize(seed=st.integers(0, 1 << 32))
     def begin(self, seed: int) -> None:
         self.house = House(World(seed), partitions=1, session_timeout_ms_min=1)
         self.start()
-
-    def start(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.loop.set_exception_handler(lambda *_: None)  # A process that is gone may say so.
-        self.run(self.house.open())
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return self.loop.run_until_complete(work)
-
-    def go(self, work: Coroutine[Any, Any, None], count: int) -> None:
-        """Begin something, and let the loop turn a little."""
-        self.tasks.append(self.loop.create_task(work))
-        self.run(turns(count))
-        for task in [each for each in self.tasks if each.done()]:
-            self.tasks.remove(task)
-            task.result()
 
     # Requests
 
@@ -244,13 +227,6 @@ class CoordinatorMachine(RuleBasedStateMachine):
     def look(self) -> None:
         for partition in PARTITIONS:
             self.run(self.fetching(partition))
-
-    def end_loop(self) -> None:
-        for task in asyncio.all_tasks(self.loop):
-            task.cancel()
-        self.tasks.clear()
-        self.loop.run_until_complete(turns(2))
-        self.loop.close()
 
     def teardown(self) -> None:
         """Left alone, everybody is answered, and the group is empty; then nothing is lost by a last restart."""

@@ -8,12 +8,13 @@ was fenced since: nothing in that protocol tells it from one of the next transac
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from tests.coordinator.process import Process
 from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, Client, TransactionHouse
 from tests.coordinator.transaction_truth import TransactionTruth, Truth
 from tests.log.world import turns
@@ -30,7 +31,7 @@ REFUSED = (47, 48, 49, 51, 90, 120)
 SETTLED = 60
 
 
-class TransactionMachine(RuleBasedStateMachine):
+class TransactionMachine(Process, RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.truth = Truth()
@@ -44,22 +45,12 @@ class TransactionMachine(RuleBasedStateMachine):
         self.house = TransactionHouse(seed)
         self.start()
 
-    def start(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.loop.set_exception_handler(lambda *_: None)  # A process that is gone may say so.
-        self.run(self.house.open())
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return self.loop.run_until_complete(work)
-
     def turn(self, count: int) -> None:
         self.run(turns(count))
         if self.house.is_dead:
             self.restart(power_cut=True)
             return
-        for task in [each for each in self.tasks if each.done()]:
-            self.tasks.discard(task)
-            task.result()
+        self.note_ended()
 
     # Requests: a client has one at a time, and sends it again until it is answered.
 

@@ -28,6 +28,14 @@ def at_puts(prefix: str, *faults: object):
     return lambda call: left.pop(0) if left and call.kind == "put_if_absent" and call.name.startswith(prefix) else None
 
 
+async def until_its_commit(calls: ParkedCalls) -> None:
+    """Let a flush that was started go on until it is about to commit its manifest."""
+    await turns()
+    while calls.parked[0].name != "commit":
+        calls.let_go()
+        await turns()
+
+
 @in_loop
 async def test_put_that_timed_out_but_succeeded() -> None:
     """A3: the answer to a put is lost; the flush is tried again under another name, and nothing is doubled."""
@@ -106,10 +114,7 @@ async def test_a_flush_that_is_cancelled_in_the_middle_of_its_commit() -> None:
     partition = await (await world.open(calls=calls)).partition(HOME)
     await fill(partition, 5)
     flush = calls.start(partition.flush())
-    await turns()
-    while calls.parked[0].name != "commit":
-        calls.let_go()
-        await turns()
+    await until_its_commit(calls)
     flush.cancel()
     await turns()
     calls.perform()
@@ -130,10 +135,7 @@ async def test_crash_between_segment_put_and_manifest_commit_then_flush_again() 
     partition = await (await world.open(calls=calls)).partition(HOME)
     await fill(partition, 5)
     flush = calls.start(partition.flush())
-    await turns()
-    while calls.parked[0].name != "commit":
-        calls.let_go()
-        await turns()
+    await until_its_commit(calls)
     [orphan] = world.names("segments/")
     flush.cancel()
     logs = await world.reopen(power_cut=True)
@@ -159,10 +161,7 @@ async def test_writer_paused_across_garbage_collection() -> None:
     partition = await logs.partition(HOME)
     await fill(partition, 5)
     flush = calls.start(partition.flush())
-    await turns()
-    while calls.parked[0].name != "commit":
-        calls.let_go()
-        await turns()
+    await until_its_commit(calls)
     world.clock.advance(2 * GRACE_S + 1)
     assert len(collect_partition(world.objects, HOME, world.clock.now_ms()).segments) == 1
     calls.let_go()
@@ -185,10 +184,7 @@ async def test_a_manifest_conflict_with_a_second_legitimate_writer() -> None:
     [before] = world.names("segments/")
     await fill(partition, 5, start=5)
     flush = calls.start(partition.flush())
-    await turns()
-    while calls.parked[0].name != "commit":
-        calls.let_go()
-        await turns()
+    await until_its_commit(calls)
     replace_first_segment(world, partition)
     calls.let_go()
     assert await flush

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from tests.wal.crash_search import crash_points, search
+from tests.support.seed_search import crash_points, search
 from tests.wal.lives import LIVES_PER_SEED, Lives
 from tests.wal.model import Model, Version
 
@@ -28,7 +28,7 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_ten_thousand_crashes(block: int) -> None:
     """W10: all kinds of records, kill and power cut, several in a row, failing disks, crashes in opens, recycling."""
-    counts, found = search(range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK))
+    counts, found = search(Lives, range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK))
     assert crash_points(counts) == 10_000 // BLOCKS
     told = "\n".join(f"seed {seed}: {type(failure).__name__}: {failure}" for seed, failure in found.items())
     assert not found, f"repeat with python -m tests.wal.crash_search --seeds 1 --start SEED\n{told}"
