@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -11,6 +12,7 @@ from typing import TypedDict
 
 from benchmarks import machine
 from benchmarks.tables import Table
+from rich.console import Console
 
 BUSY_PERCENT_MAX = 15
 BUSY = "others kept the machine busy, and whoever wakes from an fsync waits for a core: measure again when it is quiet"
@@ -58,6 +60,29 @@ def write_markdown(run: Run, title: str, method: str, tables: Sequence[Table], p
     parts += [note[0].upper() + note[1:] + "." for note in run["notes"]]
     parts += [f"## {table.title}\n\n{table.to_markdown()}" for table in tables]
     path.write_text("\n\n".join(parts) + "\n")
+
+
+def results_of(results: Path | None, *, quick: bool) -> Path | None:
+    """Where a run is stored: where it was asked to be, or with the others; a quick one nowhere."""
+    return results if results or quick else machine.CHECKOUT / "benchmarks" / "results"
+
+
+def show(run: Run, tables: Sequence[Table]) -> Console:
+    """The tables and the notes of a run, for whoever started it."""
+    output = Console(width=None if sys.stdout.isatty() else 140)
+    for table in tables:
+        output.print(table.to_rich())
+    for note in run["notes"]:
+        output.print(note, markup=False)
+    output.print(surroundings(run), markup=False)
+    return output
+
+
+def write_files(run: Run, title: str, method: str, tables: Sequence[Table], stem: Path) -> None:
+    """The raw figures and the tables as files of that name."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    write_json(run, stem.with_suffix(".json"))
+    write_markdown(run, title, method, tables, stem.with_suffix(".md"))
 
 
 def surroundings(run: Run) -> str:

@@ -14,7 +14,8 @@ from benchmarks.figures import Figures
 from benchmarks.log import plan
 from benchmarks.log.tables import all_tables
 from benchmarks.machine import CHECKOUT, MEMORY_FILE_SYSTEMS
-from benchmarks.results import Run, new_run, surroundings, write_json, write_markdown
+from benchmarks.results import Run, new_run, results_of, write_files
+from benchmarks.results import show as show_run
 from benchmarks.rounds import Runner, Step
 from rich.console import Console
 
@@ -66,7 +67,7 @@ def main() -> int:
         run = measure(arguments, directory, talk)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    return show(run, results_of(arguments))
+    return show(run, results_of(arguments.results, quick=arguments.quick))
 
 
 def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Run:
@@ -91,28 +92,15 @@ def command(step: Step, place: Path, turns: int) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.log.{step.program}", step.workload, *given]
 
 
-def results_of(arguments: argparse.Namespace) -> Path | None:
-    if arguments.results or arguments.quick:
-        return arguments.results  # type: ignore[no-any-return]
-    return CHECKOUT / "benchmarks" / "results"
-
-
 def show(run: Run, results: Path | None) -> int:
     figures = Figures(run["measurements"])
     run["notes"] += figures.errors()
     tables = all_tables(figures)
-    output = Console(width=None if sys.stdout.isatty() else 140)
-    for table in tables:
-        output.print(table.to_rich())
-    for note in run["notes"]:
-        output.print(note, markup=False)
-    output.print(surroundings(run), markup=False)
+    output = show_run(run, tables)
     if results:
         from benchmarks.log.plot import write_plot  # Slow to import, and only needed here.
 
-        results.mkdir(parents=True, exist_ok=True)
-        write_json(run, results / "log.json")
-        write_markdown(run, TITLE, METHOD, tables, results / "log.md")
+        write_files(run, TITLE, METHOD, tables, results / "log")
         write_plot(figures, results / "log.png")
         output.print(f"written: {results / 'log'}.json, .md, .png")
     return 1 if figures.errors() else 0

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ from benchmarks import machine
 from benchmarks.bars import write_bars
 from benchmarks.figures import Figures, ratio, spread
 from benchmarks.machine import CHECKOUT, busy_percent
-from benchmarks.results import Run, new_run, surroundings, write_json, write_markdown
+from benchmarks.results import Run, new_run, results_of, write_files
+from benchmarks.results import show as show_run
 from benchmarks.subscribe import files, real, sends
 from benchmarks.subscribe.tables import REAL, SIMULATED, all_tables
 from rich.console import Console
@@ -59,8 +59,7 @@ def main() -> int:
         run = measure(arguments, directory)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    results = arguments.results or (None if arguments.quick else CHECKOUT / "benchmarks" / "results")
-    return show(run, results)
+    return show(run, results_of(arguments.results, quick=arguments.quick))
 
 
 def measure(arguments: argparse.Namespace, directory: Path) -> Run:
@@ -82,16 +81,9 @@ def show(run: Run, results: Path | None) -> int:
     figures = Figures(run["measurements"])
     run["notes"] += figures.errors()
     tables = all_tables(figures)
-    output = Console(width=None if sys.stdout.isatty() else 140)
-    for table in tables:
-        output.print(table.to_rich())
-    for note in run["notes"]:
-        output.print(note, markup=False)
-    output.print(surroundings(run), markup=False)
+    output = show_run(run, tables)
     if results:
-        results.mkdir(parents=True, exist_ok=True)
-        write_json(run, results / "subscribe.json")
-        write_markdown(run, TITLE, METHOD, tables, results / "subscribe.md")
+        write_files(run, TITLE, METHOD, tables, results / "subscribe")
         write_plot(figures, results / "subscribe.png")
         output.print(f"written: {results / 'subscribe'}.json, .md, .png")
     return 1 if figures.errors() else 0

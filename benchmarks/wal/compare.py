@@ -12,7 +12,8 @@ from pathlib import Path
 from benchmarks import machine
 from benchmarks.figures import Figures
 from benchmarks.machine import CHECKOUT, MEMORY_FILE_SYSTEMS
-from benchmarks.results import Run, new_run, surroundings, write_json, write_markdown
+from benchmarks.results import Run, new_run, results_of, write_files
+from benchmarks.results import show as show_run
 from benchmarks.rounds import Group, Runner, Step
 from benchmarks.wal import peer, plan
 from benchmarks.wal.aims import aims
@@ -56,7 +57,7 @@ def main() -> int:
         run = measure(arguments, directory, talk)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    return show(run, results_of(arguments))
+    return show(run, results_of(arguments.results, quick=arguments.quick))
 
 
 def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Run:
@@ -91,29 +92,16 @@ class _Command:
         return [*self._programs[step.program], step.workload, *(f"{key}={value}" for key, value in values.items())]
 
 
-def results_of(arguments: argparse.Namespace) -> Path | None:
-    if arguments.results or arguments.quick:
-        return arguments.results  # type: ignore[no-any-return]
-    return CHECKOUT / "benchmarks" / "results"
-
-
 def show(run: Run, results: Path | None) -> int:
     figures = Figures(run["measurements"])
     run["notes"] += figures.errors()
     found = aims(figures)
     tables = [aim_table(found), workload_table(figures), latency_table(figures), memory_table(figures)]
-    output = Console(width=None if sys.stdout.isatty() else 140)
-    for table in tables:
-        output.print(table.to_rich())
-    for note in run["notes"]:
-        output.print(note, markup=False)
-    output.print(surroundings(run), markup=False)
+    output = show_run(run, tables)
     if results:
         from benchmarks.wal.plot import write_plot  # Slow to import, and only needed here.
 
-        results.mkdir(parents=True, exist_ok=True)
-        write_json(run, results / "wal.json")
-        write_markdown(run, TITLE, METHOD, tables, results / "wal.md")
+        write_files(run, TITLE, METHOD, tables, results / "wal")
         write_plot(figures, results / "wal.png")
         output.print(f"written: {results / 'wal'}.json, .md, .png")
     return 1 if figures.errors() else 0
