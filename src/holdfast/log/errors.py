@@ -7,7 +7,8 @@ Rejected
 ├── SequenceOld            a repeat of a batch too old to be remembered
 ├── ProducerEpochOld       another producer with the same id and a higher epoch has written
 ├── TransactionMismatch    a marker or a batch does not fit the producer's open transaction
-└── WrongStore             the write-ahead log and the store do not belong together
+├── WrongStore             the write-ahead log and the store do not belong together
+└── NewLog                 the write-ahead log is new, and the store is not
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
 ├── DiskFull               the disk's free space is down to the reserve: free some, then try again
@@ -90,6 +91,19 @@ class WrongStore(Rejected):
         )
         self.wal_cluster = wal_cluster
         self.store_cluster = store_cluster
+
+
+class NewLog(Rejected):
+    """Another write-ahead log has been there, and what was acknowledged last may be nowhere else."""
+
+    def __init__(self, store: str, cluster: str) -> None:
+        super().__init__(
+            f"the write-ahead log is new, but the store {store} holds partitions of cluster {cluster}: what their "
+            "broker acknowledged last is in its own log; stop it and start with its data directory, or restore a "
+            "backup; only if that log is lost for good, or its broker was stopped cleanly, start with --take-over"
+        )
+        self.store = store
+        self.cluster = cluster
 
 
 class ColdReadFailed(Unavailable):

@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 import json
+import logging
 
 from holdfast.errors import Corrupt
 from holdfast.io.chance import Chance
 from holdfast.io.objects import Exists, Objects
 from holdfast.io.store_errors import NewerFormat
-from holdfast.log.errors import WrongStore
+from holdfast.log.errors import NewLog, WrongStore
 from holdfast.log.kept import Identity, Kept, read_kept, save_kept
+from holdfast.segment.names import MANIFESTS
 from holdfast.wal import Wal
+
+log = logging.getLogger(__name__)
 
 CLUSTER = "cluster.json"
 _VERSION = 1
 
 
-def identify(wal: Wal, objects: Objects, chance: Chance) -> Identity:
-    """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation."""
+def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = True) -> Identity:
+    """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation.
+
+    A new log on a store that holds partitions is said: the broker that wrote them had a log, with what it acknowledged
+    last. Without `take_over` it is refused.
+    """
     kept = read_kept(wal)
     if kept is not None and not wal.opened.clean:
         # Durable before anything else can fail: the next open may find the log closed, and see nothing unclean.
         kept = save_kept(wal, kept.of_generation(kept.identity.generation + 1))
     cluster = _cluster_of(objects, kept.identity.cluster if kept else f"{chance.bits(128):032x}")
     if kept is None:
+        _check_new(objects, cluster, take_over=take_over)
         return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", 1))).identity
     if kept.identity.cluster != cluster:
         raise WrongStore(kept.identity.cluster, cluster, objects.url)
     return kept.identity
+
+
+def _check_new(objects: Objects, cluster: str, *, take_over: bool) -> None:
+    if next(iter(objects.list(MANIFESTS)), None) is None:
+        return
+    found = NewLog(objects.url, cluster)
+    if not take_over:
+        raise found
+    log.warning("%s", found)
 
 
 def _cluster_of(objects: Objects, cluster: str) -> str:
