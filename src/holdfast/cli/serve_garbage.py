@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 from time import monotonic
 
-THRESHOLDS = 10_000, 10, 10  # Of objects more than before: a young collection takes about a millisecond.
+THRESHOLDS = 5_000, 10, 5  # Of objects more than before: the longest walk is one of 250,000, some 50 ms.
 WHOLE_EVERY_S = 3600.0
 
 
