@@ -38,21 +38,23 @@ def times(*batches, **options):
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.SNAPPY, Codec.LZ4])
 def test_an_earlier_record_inside_a_batch_counts(codec):
     """P1: the bound is that of the records, whatever the header of their batch says."""
-    assert times(batch(5000, 5001, codec=codec), batch(7000, codec=codec)) == RecordTimes(5000, by_batch=True)
-    assert times(batch(5000, codec=codec), batch(7000, 4000, 8000, codec=codec)) == RecordTimes(4000, by_batch=False)
+    grown = times(batch(5000, 5001, codec=codec), batch(7000, codec=codec))
+    assert grown == RecordTimes(5000, by_batch=True, back_ms=0)
+    early = times(batch(5000, codec=codec), batch(7000, 4000, 8000, codec=codec))
+    assert early == RecordTimes(4000, by_batch=False, back_ms=1000)
 
 
 def test_what_is_dear_waits_for_a_rewrite():
     """P1: slow codecs, tiny batches and small segments are looked at when there is time for it."""
     for codec in (Codec.GZIP, Codec.ZSTD):
         assert times(batch(5, 4, codec=codec)) is None
-        assert times(batch(5, 4, codec=codec), thorough=True) == RecordTimes(4, by_batch=False)
+        assert times(batch(5, 4, codec=codec), thorough=True) == RecordTimes(4, by_batch=False, back_ms=0)
     many = [batch(5)] * (BATCH_COUNT_MAX + 1)
     assert times(*many) is None
-    assert times(*many, thorough=True) == RecordTimes(5, by_batch=True)
+    assert times(*many, thorough=True) == RecordTimes(5, by_batch=True, back_ms=0)
     assert record_times([batch(5)], 1) is None
     large = bytes(build([Record(None, bytes(SIZE_MIN), 5)]))
-    assert record_times([large], 1) == RecordTimes(5, by_batch=True)
+    assert record_times([large], 1) == RecordTimes(5, by_batch=True, back_ms=0)
 
 
 def test_headers_that_lie_and_records_that_are_none():
@@ -68,15 +70,28 @@ def test_headers_that_lie_and_records_that_are_none():
 def test_log_append_time_is_one_time_for_all():
     """P1: in a batch with the broker's time the producers' times do not count."""
     made = batch(5000, 1000, 9000, timestamp_type=TimestampType.LOG_APPEND)
-    assert times(made) == RecordTimes(9000, by_batch=True)
+    assert times(made) == RecordTimes(9000, by_batch=True, back_ms=0)
+
+
+def test_how_far_times_go_back():
+    """P1: a record may be earlier than batches before its own by so much at most, those without records included."""
+    assert times(batch(10), batch(30, 31), batch(20, 40), batch(35)).back_ms == 11
+    assert times(batch(10), batch(10), batch(11, 10)).back_ms == 0  # Within a batch its own header tells.
+    assert times(batch(-500, -400), batch(-450)).back_ms == 449  # A segment's index knows nothing below -1.
+    assert record_times([batch(10), batch(5)], 3, size_min=0).back_ms is None  # One without records is not among them.
+    late = changed(batch(5, 6), MAX_TIMESTAMP_AT, struct.pack(">q", 2**62))
+    assert times(late, batch(7)).back_ms is None
 
 
 def test_the_manifest_keeps_it():
     """O5: rows with the bounds, with and without aborted transactions, and rows that were written before there were."""
     _, info = encode_segment([batch(5, 4)], home=HOME, epoch=1, tag="t", times_size_min=0)
     row = info.to_row()
-    assert row[-2:] == [[], [4, 0]]
-    assert SegmentInfo.from_row(row, HOME.segments).times == RecordTimes(4, by_batch=False)
+    assert row[-2:] == [[], [4, 0, 0]]
+    assert SegmentInfo.from_row(row, HOME.segments).times == RecordTimes(4, by_batch=False, back_ms=0)
+    first = SegmentInfo.from_row([*row[:-1], [4, 0]], HOME.segments)
+    assert first.times == RecordTimes(4, by_batch=False, back_ms=None)
+    assert first.to_row()[-1] == [4, 0]
     old = SegmentInfo.from_row(row[:9], HOME.segments)
     assert old.times is None
     assert old == info

@@ -20,7 +20,8 @@ from holdfast.segment.names import topic_prefixes
 from holdfast.spark import store as store_module
 from holdfast.spark.catalog import Catalog, Range, TopicPartition, open_catalog
 from holdfast.spark.errors import DataLost, OutOfRange
-from holdfast.spark.plan import Task, plan
+from holdfast.spark.load import chunks
+from holdfast.spark.plan import Task, plan, weigh
 from holdfast.spark.read import read
 from holdfast.spark.times import Times
 
@@ -56,7 +57,7 @@ def test_every_offset_once_however_it_is_cut(cluster: StoredCluster, partition: 
     for split_size in (1 << 18, 1 << 20, 1 << 30):
         tasks = plan(catalog, {WHERE: Range(50, 23_950)}, split_size=split_size)
         assert offsets(catalog, tasks) == list(range(50, 23_950))
-        costs = [sum(piece.cost for piece in task.pieces) for task in tasks]
+        costs = [sum(weigh(piece).cost for piece in task.pieces) for task in tasks]
         assert max(costs) <= 1.5 * split_size + (1 << 19)
     tasks = plan(catalog, {WHERE: Range(50, 23_950)}, min_partitions=40)
     assert len(tasks) == 40
@@ -123,6 +124,36 @@ def test_times_prune_segments_and_rows(cluster: StoredCluster, partition: Stored
     tasks = plan(catalog, {WHERE: Range(0, 800)}, times=times)
     assert offsets(catalog, tasks) == list(range(450, 455))
     assert next(piece.segment.base for task in tasks for piece in task.pieces) == 400
+
+
+def test_a_time_reads_only_its_part_of_a_segment(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P1: neither what is before a time nor what is behind it is read; where times go back, that much more is."""
+    for seconds in ([*range(40)], [*range(20), 5, *range(20, 40)]):
+        for second in seconds:
+            partition.add([Record(b"k", bytes(70_000), T0 + second * 1000)])  # An interval of the index each.
+        partition.flush()
+    catalog = look(cluster)
+    times = Times(T0 + 5_000, T0 + 6_000)
+    [task] = plan(catalog, {WHERE: Range(0, 81)}, times=times)
+    assert offsets(catalog, [task]) == [5, 45, 60]
+    counts = [len(chunk.data) // 70_000 for chunk in chunks(cluster.objects, task.pieces, times)]
+    assert counts == [2, 17]  # Of 40 and 41: seconds 5 and 6; and from 5 to 20, since times go back by 14 s.
+
+
+def test_a_short_time_makes_few_and_even_tasks(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P1: tasks are cut where the time that is wanted is thought to be."""
+    for _ in range(200):
+        partition.count(20, size=5_000)
+    partition.flush()
+    catalog = look(cluster)
+    everything = plan(catalog, {WHERE: Range(0, 4_000)}, split_size=1 << 20)
+    assert len(everything) > 15
+    assert len(plan(catalog, {WHERE: Range(0, 4_000)}, times=Times(T0, T0 + 40_000), split_size=1 << 20)) == 1
+    half = plan(catalog, {WHERE: Range(0, 4_000)}, times=Times(T0 + 1_000_000, T0 + 3_000_000), split_size=1 << 20)
+    counts = [len(offsets(catalog, [task])) for task in half]
+    assert sum(counts) == 2_000
+    assert len(counts) > 7
+    assert min(counts) > 100
 
 
 def test_a_segment_that_goes_is_lost_replaced_or_corrupt(cluster: StoredCluster, partition: StoredPartition) -> None:

@@ -21,10 +21,22 @@ class Aborted(NamedTuple):
 
 
 class RecordTimes(NamedTuple):
-    """No record is earlier than `earliest`, nor later than its batch says; with `by_batch`, nor earlier than that."""
+    """No record is earlier than `earliest`, nor later than its batch says; with `by_batch`, nor earlier than that.
+
+    None is more than `back_ms` earlier than a batch before its own says; None: nobody has looked.
+    """
 
     earliest: int
     by_batch: bool
+    back_ms: int | None = None
+
+    def to_row(self) -> list[int]:
+        return [self.earliest, int(self.by_batch), *([] if self.back_ms is None else [self.back_ms])]
+
+    @classmethod
+    def from_row(cls, row: list[int]) -> RecordTimes:
+        earliest, by_batch, *rest = row
+        return cls(earliest, bool(by_batch), rest[0] if rest else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +66,13 @@ class SegmentInfo:
         row += [self.min_timestamp, self.max_timestamp, self.record_count, int(self.compacted)]
         if self.aborted or self.times:
             row.append([list(each) for each in self.aborted])
-        return [*row, [self.times.earliest, int(self.times.by_batch)]] if self.times else row
+        return [*row, self.times.to_row()] if self.times else row
 
     @classmethod
     def from_row(cls, row: list[Any], folder: str) -> SegmentInfo:
         """The inverse of `to_row`."""
         name, base, end, size, tail_size, min_timestamp, max_timestamp, record_count, compacted, *rest = row
         aborted = tuple(Aborted(*each) for each in rest[0]) if rest else ()
-        times = RecordTimes(rest[1][0], bool(rest[1][1])) if len(rest) > 1 else None
+        times = RecordTimes.from_row(rest[1]) if len(rest) > 1 else None
         bounds = (min_timestamp, max_timestamp)
         return cls(folder + name, base, end, size, tail_size, *bounds, record_count, bool(compacted), aborted, times)

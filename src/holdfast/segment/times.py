@@ -9,15 +9,17 @@ would hold a flush up (64 MiB of zstd take more than a second); when segments ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.errors import HoldfastError
 from holdfast.record.batch import split
 from holdfast.record.codec import EXPANDED_SIZE_MAX
 from holdfast.record.layout import Codec
 from holdfast.record.spans import Spans, address_of
-from holdfast.segment.info import RecordTimes
+from holdfast.segment.info import NO_TIMESTAMP, RecordTimes
 from holdfast.types import Buffer
 
 SIZE_MIN = 1024 * 1024  # Below this numba is not worth loading, nor is the segment worth leaving out.
@@ -31,13 +33,21 @@ class _Slow(Exception):
     """Batches of a codec that takes too long."""
 
 
+class _Bounds(NamedTuple):
+    """For each of some batches its earliest record, and what its header says is the latest."""
+
+    earliest: NDArray[np.int64]
+    latest: NDArray[np.int64]
+    by_batch: bool
+
+
 def record_times(
     buffers: Sequence[Buffer], batch_count: int, *, thorough: bool = False, size_min: int = SIZE_MIN
 ) -> RecordTimes | None:
     """The bounds of all records; None if they are not worth finding, or if a header does not keep to the truth."""
     if not batch_count or sum(map(len, buffers)) < size_min or (batch_count > BATCH_COUNT_MAX and not thorough):
         return None
-    found: list[RecordTimes] = []
+    found: list[_Bounds] = []
     try:
         for spans in _groups(buffers, thorough=thorough):
             each = _bounds(spans)
@@ -46,7 +56,19 @@ def record_times(
             found.append(each)
     except (HoldfastError, _Slow):  # Records that cannot be decoded are stored as they came.
         return None
-    return RecordTimes(min(each.earliest for each in found), all(each.by_batch for each in found)) if found else None
+    if not found:
+        return None
+    earliest, latest = (np.concatenate([each[side] for each in found]) for side in (0, 1))
+    back_ms = _back_ms(earliest, latest) if len(earliest) == batch_count else None  # Batches without records, too.
+    return RecordTimes(int(earliest.min()), all(each.by_batch for each in found), back_ms)
+
+
+def _back_ms(earliest: NDArray[np.int64], latest: NDArray[np.int64]) -> int | None:
+    """How much earlier than a batch before its own a record is, at most."""
+    if latest.max() > _SUM_SAFE:
+        return None
+    before = np.maximum(np.maximum.accumulate(latest)[:-1], NO_TIMESTAMP)  # As a segment's index has it.
+    return int((before - earliest[1:]).max(initial=0))
 
 
 def _groups(buffers: Iterable[Buffer], *, thorough: bool) -> Iterator[Spans]:
@@ -67,7 +89,7 @@ def _groups(buffers: Iterable[Buffer], *, thorough: bool) -> Iterator[Spans]:
         yield spans
 
 
-def _bounds(spans: Spans) -> RecordTimes | None:
+def _bounds(spans: Spans) -> _Bounds | None:
     from holdfast.segment.time_loops import delta_bounds  # Here, because numba takes half a second to import.
 
     address, size, count, _, _, base, scale = spans.table().T.copy()
@@ -79,4 +101,4 @@ def _bounds(spans: Spans) -> RecordTimes | None:
     latest = np.array([header.max_timestamp for header in spans.headers], np.int64)
     if (base + scale * highest > latest).any():
         return None
-    return RecordTimes(int((base + scale * lowest).min()), bool((scale * lowest >= 0).all()))
+    return _Bounds(base + scale * lowest, latest, bool((scale * lowest >= 0).all()))

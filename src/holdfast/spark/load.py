@@ -18,7 +18,7 @@ from holdfast.segment.blocks import read_whole
 from holdfast.segment.errors import Damaged
 from holdfast.segment.reader import Segment, check_is, decode_tail
 from holdfast.spark.plan import Piece
-from holdfast.spark.times import Times
+from holdfast.spark.times import LATEST, Times
 
 CHUNK_SIZE = 8 * 1024 * 1024
 OPEN_AHEAD = 4
@@ -92,9 +92,13 @@ def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> 
 def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
     """The numbers `[first, last)` of the intervals that can hold what is wanted."""
     first = segment.interval_of_offset(piece.start)
-    if piece.segment.times is not None:
-        first = max(first, segment.interval_of_timestamp(times.start))
     last = int(segment.index["base_offset"].searchsorted(piece.end, side="left"))
+    known = piece.segment.times
+    if known is not None:
+        first = max(first, segment.interval_of_timestamp(times.start))
+        if known.back_ms is not None:
+            # From there on every record has a batch before its own that is late enough to rule it out.
+            last = min(last, segment.interval_of_timestamp(min(times.end + known.back_ms, LATEST)) + 1)
     return first, last
 
 

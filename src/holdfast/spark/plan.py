@@ -1,7 +1,8 @@
 """From ranges of offsets to even tasks, without a request: everything needed stands in the manifests.
 
 All pieces are laid in one row, each as long as it costs to read, and the row is cut at equal distances. A cut may fall
-inside a segment: then both tasks get a range of its offsets, and each finds the bytes by the segment's own index.
+inside a segment: then both tasks get a range of its offsets, and each finds the bytes by the segment's own index. Where
+only some time is wanted, a piece is as long as that time's share of it is likely to be, and is cut inside that share.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.manifest import Manifest
@@ -38,10 +40,6 @@ class Piece:
         """About how many bytes hold these offsets."""
         share = (self.end - self.start) / (self.segment.end - self.segment.base)
         return int((self.segment.size - self.segment.tail_size) * share)
-
-    @property
-    def cost(self) -> int:
-        return self.size + OPEN_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,8 @@ def plan(
         for piece in pieces_of(catalog, where, wanted, committed=committed)
         if times.may_hold(piece.segment)
     ]
-    return [Task(tuple(each), times) for each in pack(pieces, min_partitions, split_size)]
+    weighed = [weigh(each, times) for each in pieces]
+    return [Task(tuple(each), times) for each in pack(weighed, min_partitions, split_size)]
 
 
 def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committed: bool = True) -> list[Piece]:
@@ -98,7 +97,25 @@ def cover(topic: str, manifest: Manifest, wanted: Range, *, committed: bool) -> 
         yield Piece(topic, manifest.home, segment, start, end, aborted)
 
 
-def pack(pieces: list[Piece], min_partitions: int = 0, split_size: int = SPLIT_SIZE) -> Iterator[list[Piece]]:
+class Weighed(NamedTuple):
+    """A piece, and what reading it costs: nearly all of it between two of its offsets."""
+
+    piece: Piece
+    cost: int
+    start: int
+    end: int
+
+
+def weigh(piece: Piece, times: Times = ALWAYS) -> Weighed:
+    """What a piece costs where only these times are wanted of it."""
+    low, high = times.share_of(piece.segment)
+    base, width = piece.segment.base, piece.segment.end - piece.segment.base
+    start = min(max(base + int(low * width), piece.start), piece.end)
+    end = min(max(base + math.ceil(high * width), start), piece.end)
+    return Weighed(piece, OPEN_SIZE + int(piece.size * (end - start) / (piece.end - piece.start)), start, end)
+
+
+def pack(pieces: list[Weighed], min_partitions: int = 0, split_size: int = SPLIT_SIZE) -> Iterator[list[Piece]]:
     """The pieces in runs of about equal cost: as many as are asked for, or as the split size makes."""
     total = sum(each.cost for each in pieces)
     count = max(min_partitions, math.ceil(total / split_size), 1)
@@ -108,7 +125,7 @@ def pack(pieces: list[Piece], min_partitions: int = 0, split_size: int = SPLIT_S
     at = 0
     for piece in pieces:
         first, last = math.floor(at / distance) + 1, math.ceil((at + piece.cost) / distance)
-        rest: Piece | None = piece
+        rest: Piece | None = piece.piece
         for number in range(first, last):
             taken, rest = _cut(piece, rest, (number * distance - at) / piece.cost, part_size_min)
             run += [] if taken is None else [taken]
@@ -121,8 +138,8 @@ def pack(pieces: list[Piece], min_partitions: int = 0, split_size: int = SPLIT_S
         yield run
 
 
-def _cut(whole: Piece, rest: Piece | None, share: float, part_size_min: int) -> tuple[Piece | None, Piece | None]:
-    """What is left of a piece, cut where that share of it ends; at an end where a part would be small."""
+def _cut(whole: Weighed, rest: Piece | None, share: float, part_size_min: int) -> tuple[Piece | None, Piece | None]:
+    """What is left of a piece, cut where that share of its cost ends; at an end where a part would be small."""
     if rest is None:
         return None, None
     middle = whole.start + round((whole.end - whole.start) * share)

@@ -26,6 +26,14 @@ class Times(NamedTuple):
             return self.start < self.end
         return segment.max_timestamp >= self.start and segment.times.earliest < self.end
 
+    def share_of(self, segment: SegmentInfo) -> tuple[float, float]:
+        """About where in a segment these records are, from 0 to 1, if its times grow evenly. Only for estimates."""
+        if not self.is_bounded or segment.times is None:
+            return 0.0, 1.0
+        first, width = segment.times.earliest, segment.max_timestamp + 1 - segment.times.earliest
+        start, end = (min(max((at - first) / width, 0.0), 1.0) for at in self)
+        return start, max(start, end)
+
     def both(self, other: Times) -> Times:
         """What lies in this span and in the other."""
         return Times(max(self.start, other.start), min(self.end, other.end))
