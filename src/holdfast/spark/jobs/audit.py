@@ -13,42 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import Patience
-from holdfast.record.batch import BatchHeader
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition, is_internal
 from holdfast.spark.jobs.audit_expect import Acked, compare
-from holdfast.spark.jobs.audit_look import Look, look_again, look_at, offsets_in
-from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport, Span, joined
+from holdfast.spark.jobs.audit_look import Look, look_again, look_at
+from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit_segment import AuditTask, Suspect, audit_task
-from holdfast.spark.jobs.audit_walk import Walk, is_behind, repeated
+from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, Tails, sum_up
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import OPEN_SIZE
 from holdfast.spark.store import Store, cluster_of
 
 TASK_SIZE = 64 * 1024 * 1024
 
-
-class BrokerMarks(NamedTuple):
-    """What a broker says of a partition."""
-
-    log_start: int
-    high_watermark: int
-
-
-class TailBatch(NamedTuple):
-    """A batch that is in no segment yet."""
-
-    header: BatchHeader
-    is_right: bool  # Its crc.
-
-
-Tails = Mapping[PartitionId, Sequence[TailBatch]]
 AskBroker = Callable[[], Mapping[TopicPartition, BrokerMarks]]
 FetchTail = Callable[[TopicPartition, int, int], Sequence[TailBatch]]  # The batches of the offsets `[start, end)`.
 
@@ -76,18 +60,19 @@ def audit(
     known = evidence or Evidence()
     before = known.ask_broker() if known.ask_broker else {}
     tails = known.read_tails() if known.read_tails else None
-    looks = look_at(store.open(), _partitions(store, topics), cluster_of(store))
+    looks = look_at(store.open(), _partitions(_metadata(store), topics), cluster_of(store))
     units = list(_units(store, looks, decode=decode, parallelism=session.sparkContext.defaultParallelism))
     found: dict[PartitionId, list[SegmentReport]] = {look.home: [] for look in looks}
     for result in run_units(session, units, audit_task, on_done):
         for home, report in result:
             found[home].append(report)
-    for look in looks:
-        look_again(store.open(), look)
+    there = {home for _, home in _partitions(_metadata(store))}
+    looks = [look for look in looks if look.home in there]  # Topics that are deleted by now take their segments along.
+    look_again(store.open(), looks, SystemClock())
     if tails is None and known.fetch_tail is not None:
         tails = _fetched(looks, before, known.fetch_tail)
     after = known.ask_broker() if known.ask_broker else {}
-    reports = [_sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in looks]
+    reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in looks]
     return _compared(reports, known.acked, set(topics))
 
 
@@ -101,12 +86,16 @@ def _fetched(looks: Sequence[Look], marks: Mapping[TopicPartition, BrokerMarks],
     }
 
 
-def _partitions(store: Store, topics: Iterable[str]) -> list[tuple[TopicPartition, PartitionId]]:
+def _metadata(store: Store) -> Metadata:
     patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
-    metadata = MetadataLog(store.open(), cluster_of(store), "", patience).metadata
-    wanted = [metadata.topic(name) for name in sorted(set(topics))] or [
-        each for _, each in sorted(metadata.topics.items()) if not is_internal(each)
-    ]
+    return MetadataLog(store.open(), cluster_of(store), "", patience).metadata
+
+
+def _partitions(metadata: Metadata, topics: Iterable[str] | None = None) -> list[tuple[TopicPartition, PartitionId]]:
+    """Those of some topics; for no names, of all but internal ones; for None, of all."""
+    named = [metadata.topic(name) for name in sorted(set(topics or ()))]
+    every = [each for _, each in sorted(metadata.topics.items()) if topics is None or not is_internal(each)]
+    wanted = named or every
     return [
         (TopicPartition(each.name, number), PartitionId(each.topic_id, number))
         for each in wanted
@@ -136,106 +125,6 @@ def _cost(suspect: Suspect) -> int:
 
 def _unit(store: Store, run: list[Suspect], *, decode: bool) -> Unit[AuditTask]:
     return Unit(AuditTask(store, tuple(run), decode), len(run), sum(each.info.size for each in run))
-
-
-def _sum_up(
-    look: Look,
-    found: Sequence[SegmentReport],
-    tails: Tails | None,
-    before: BrokerMarks | None,
-    after: BrokerMarks | None,
-) -> PartitionReport:
-    report = PartitionReport(*look.where, leftovers=look.leftovers, problems=list(look.problems))
-    manifest = look.manifest
-    if manifest is not None:
-        report.log_start, report.flushed = manifest.log_start, manifest.flushed
-        report.take(found)
-        report.segments = len(found)
-        _check_producers(report, found)
-    accounted = report.flushed
-    if tails is not None:
-        accounted = _add_tail(report, look, tails.get(look.home, ()))
-    _judge_stray(report, look, accounted)
-    report.end = accounted
-    if before is not None and after is not None:
-        unseen = tails is None and manifest is not None and not look.beyond
-        _check_marks(report, before, after, tail_unseen=unseen)
-    report.missing = joined(report.missing)
-    return report
-
-
-def _check_producers(report: PartitionReport, found: Sequence[SegmentReport]) -> None:
-    """Across the borders of segments; inside them the tasks have done it."""
-    last: dict[tuple[int, int], int] = {}
-    for segment in sorted(found, key=lambda each: each.span):
-        for run in segment.producers:
-            key = run.producer_id, run.epoch
-            if key in last and is_behind(run.first, last[key]):
-                report.problems.append(repeated(run.producer_id, run.first, run.offset))
-                report.counts.duplicates += 1
-            last[key] = run.last
-
-
-def _add_tail(report: PartitionReport, look: Look, batches: Sequence[TailBatch]) -> int:
-    """Count the write-ahead log's batches at and above `flushed`; where they end."""
-    above = [each for each in batches if each.header.end_offset > report.flushed]
-    if not above:
-        return report.flushed
-    end = max(each.header.end_offset for each in above)
-    tail = SegmentReport(Span(report.flushed, end), f"the tail of {look.where}")
-    walk = Walk(tail, None, report.flushed, (), look.manifest.open_transactions if look.manifest else ())
-    for each in above:
-        if each.is_right:
-            walk.batch(each.header)
-        else:
-            tail.problem(f"the crc of the batch at offset {each.header.base_offset} is wrong")
-            walk.unreadable(each.header)
-    walk.end(None)
-    report.tail = tail.counts.accounted
-    report.counts.add(tail.counts)
-    report.missing += tail.missing
-    report.problems += tail.problems
-    return end
-
-
-def _judge_stray(report: PartitionReport, look: Look, accounted: int) -> None:
-    """Segments with offsets that no manifest lists: fine if the tail has the same offsets, a fault otherwise."""
-    for name in look.beyond:
-        span = offsets_in(name)
-        if span.end <= accounted and not any(gap.start < span.end and span.start < gap.end for gap in report.missing):
-            report.leftovers += 1
-            continue
-        report.problems.append(
-            f"{name} holds offsets from {span.start} to {span.end}, and no manifest lists it: the newest manifest is "
-            "gone, or its writer stopped between the two and has not come back"
-        )
-        if look.manifest is not None:
-            report.missing.append(Span(max(span.start, accounted), span.end))
-
-
-def _check_marks(report: PartitionReport, before: BrokerMarks, after: BrokerMarks, *, tail_unseen: bool) -> None:
-    if report.log_start < before.log_start or report.log_start > after.log_start:
-        report.problems.append(
-            f"log start is {report.log_start} in the manifest, and was {before.log_start} to {after.log_start} at the "
-            "broker"
-        )
-    if report.flushed > after.high_watermark:
-        report.problems.append(f"segments reach to {report.flushed}, the broker's high watermark is {after}")
-    if before.high_watermark <= report.end:
-        return
-    unseen = Span(report.end, before.high_watermark)
-    if tail_unseen:
-        report.notes.append(
-            f"offsets [{unseen.start}, {unseen.end}) are not flushed yet, and only the broker has them: not checked"
-        )
-        report.tail += unseen.width
-        report.counts.records += unseen.width
-    else:
-        report.missing.append(unseen)
-        report.problems.append(
-            f"the broker acknowledged up to {unseen.end}, but offsets from {unseen.start} are nowhere"
-        )
-    report.end = before.high_watermark
 
 
 def _compared(reports: list[PartitionReport], acked: Acked, topics: set[str]) -> list[PartitionReport]:

@@ -1,7 +1,8 @@
 """What the driver sees of a partition before any segment is read: its manifest, its versions, and stray segments.
 
 Names are listed before the manifest is loaded: what is listed and still not in the manifest was put before that, and
-either is being committed at this moment, or was left over, or the manifest that listed it is gone.
+either is being committed at this moment, or was left over, or the manifest that listed it is gone. What can be of this
+moment only is looked at again when everything else is done.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Event
 
 from holdfast.errors import Corrupt
+from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.io.versions import Versions, full_before
 from holdfast.segment.manifest import Manifest
@@ -19,6 +22,11 @@ from holdfast.segment.manifest_load import load_newest
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import THREADS, TopicPartition
 from holdfast.spark.jobs.audit_report import Span
+
+MAKING_S = 3.0  # Between a topic's metadata and its partitions' manifests a broker makes a few requests.
+_POLL_S = 0.2
+
+NO_MANIFEST = "it has no manifest in the store: the whole partition is gone, or its broker stopped while it made it"
 
 _SEGMENT = re.compile(r".*/(\d{20})-(\d{20})-\d+-[0-9a-f]+\.seg")
 
@@ -33,6 +41,7 @@ class Look:
     problems: list[str] = field(default_factory=list)
     beyond: list[str] = field(default_factory=list)  # Unlisted segments with offsets at or above `flushed`.
     leftovers: int = 0  # Unlisted segments below.
+    is_new: bool = False  # Its manifest came while we looked.
 
 
 def look_at(objects: Objects, partitions: Iterable[tuple[TopicPartition, PartitionId]], cluster: str) -> list[Look]:
@@ -52,7 +61,6 @@ def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: s
         look.problems.append(f"the manifest cannot be read: {damage}")
         return look
     if loaded is None:
-        look.problems.append("it has no manifest in the store: the whole partition is gone")
         look.leftovers = len(stored)
         return look
     look.manifest = loaded[0]
@@ -90,13 +98,32 @@ def offsets_in(name: str) -> Span:
     return Span(int(found[1]), int(found[2])) if found else Span(0, 0)
 
 
-def look_again(objects: Objects, look: Look) -> None:
-    """Let go of what was only being committed when we looked."""
-    if not look.beyond or look.manifest is None:
-        return
+def look_again(objects: Objects, looks: Iterable[Look], clock: Clock) -> None:
+    """Let go of what was only being committed when we looked, and wait a little for manifests that are being made."""
+    absent = []
+    for look in looks:
+        if look.beyond and look.manifest is not None:
+            _settle(objects, look)
+        elif look.manifest is None and not look.problems:
+            absent.append(look)
+    deadline = clock.monotonic() + MAKING_S
+    while absent := [look for look in absent if not _is_made(objects, look)]:
+        if clock.monotonic() > deadline:
+            break
+        Event().wait(_POLL_S)
+    for look in absent:
+        look.problems.append(NO_MANIFEST)
+
+
+def _settle(objects: Objects, look: Look) -> None:
     newest = load_newest(Versions(objects, look.home.manifests))
     if newest is not None:
         listed = {each.name for each in newest[0].segments}
         gone = [name for name in look.beyond if offsets_in(name).end <= newest[0].flushed]
         look.leftovers += sum(name not in listed for name in gone)
         look.beyond = [name for name in look.beyond if name not in gone]
+
+
+def _is_made(objects: Objects, look: Look) -> bool:
+    look.is_new = next(iter(objects.list(look.home.manifests)), None) is not None
+    return look.is_new

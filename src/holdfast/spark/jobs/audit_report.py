@@ -29,6 +29,7 @@ class Counts:
     aborted: int = 0  # Of transactions that were taken back.
     open: int = 0  # Of transactions that are not decided yet.
     compacted: int = 0  # Gone because a later record has their key.
+    expired: int = 0  # Gone by retention while the audit ran.
     duplicates: int = 0
 
     def add(self, other: Counts) -> None:
@@ -37,7 +38,7 @@ class Counts:
 
     @property
     def accounted(self) -> int:
-        return self.records + self.control + self.aborted + self.open + self.compacted
+        return self.records + self.control + self.aborted + self.open + self.compacted + self.expired
 
 
 class ProducerRun(NamedTuple):

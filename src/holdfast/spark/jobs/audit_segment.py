@@ -40,11 +40,17 @@ class Suspect:
     log_start: int
     aborted: tuple[Aborted, ...]
     open: tuple[OpenTransaction, ...]
+    part: Span | None = None  # Only these of its offsets, where it stands in for a smaller segment.
 
     @classmethod
-    def of(cls, manifest: Manifest, info: SegmentInfo) -> Suspect:
+    def of(cls, manifest: Manifest, info: SegmentInfo, part: Span | None = None) -> Suspect:
         aborted = tuple(manifest.segments.aborted(info.base, info.end))
-        return cls(manifest.home, info, manifest.log_start, aborted, manifest.open_transactions)
+        return cls(manifest.home, info, manifest.log_start, aborted, manifest.open_transactions, part)
+
+    @property
+    def span(self) -> Span:
+        """The offsets to account for."""
+        return self.part or Span(max(self.info.base, self.log_start), self.info.end)
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,7 @@ def audit_task(task: AuditTask) -> list[tuple[PartitionId, SegmentReport]]:
 
 def check_segment(objects: Objects, suspect: Suspect, *, decode: bool = True) -> Iterator[SegmentReport]:
     """What became of the segment's offsets. One that compaction has replaced meanwhile is checked in its new form."""
-    info = suspect.info
-    report = SegmentReport(Span(max(info.base, suspect.log_start), info.end), info.name)
+    report = SegmentReport(suspect.span, suspect.info.name)
     try:
         _Check(objects, suspect, report, decode=decode).run()
     except NotFound:
@@ -82,20 +87,25 @@ def check_segment(objects: Objects, suspect: Suspect, *, decode: bool = True) ->
 
 
 def _after_not_found(objects: Objects, suspect: Suspect, *, decode: bool) -> Iterator[SegmentReport]:
-    info = suspect.info
+    info, span = suspect.info, suspect.span
+    report = SegmentReport(span, info.name)
     try:
         newest = load_manifest(objects, suspect.home)
         after = after_not_found(info, newest)
-    except NoManifest:
-        return  # The topic was deleted meanwhile; if it was not, the driver finds that out.
-    except SegmentLost as lost:
-        span = Span(max(info.base, suspect.log_start), info.end)
-        report = SegmentReport(span, info.name, missing=[span])
-        report.problem(f"it is not in the store, but manifest version {lost.version} lists it")
+    except (NoManifest, SegmentLost) as lost:  # The driver lets go of all reports of a topic that was deleted.
+        report.missing.append(span)
+        version = getattr(lost, "version", None)
+        listed = "and there is no manifest any more" if version is None else f"but manifest version {version} lists it"
+        report.problem(f"it is not in the store, {listed}")
         yield report
         return
+    report.counts.expired = Span(span.start, min(span.end, newest.log_start)).width
+    if report.counts.expired:
+        yield report
+    whole = suspect.part or Span(info.base, info.end)
     for other in after.segments if isinstance(after, Replaced) else ():
-        yield from check_segment(objects, Suspect.of(newest, other), decode=decode)
+        part = Span(max(whole.start, other.base), min(whole.end, other.end))
+        yield from check_segment(objects, Suspect.of(newest, other, part), decode=decode)
 
 
 class _Check:
@@ -107,21 +117,30 @@ class _Check:
         self._home = suspect.home
         self._report = report
         self._decoder = Decoder(Column.NONE, suspect.info.name, verify_crc=False) if decode else None
-        self._walk = Walk(report, suspect.info, suspect.log_start, suspect.aborted, suspect.open)
+        self._part = suspect.part
+        self._walk = Walk(report, suspect.info, suspect.log_start, suspect.aborted, suspect.open, part=suspect.part)
 
     def run(self) -> None:
         info, report = self._info, self._report
         segment = open_segment(self._objects, info)
-        report.size = info.size
         try:
             check_header(info.name, read_whole(self._objects, info.name, 0, HEADER_SIZE), self._home, info.base)
         except Corrupt as damage:
             report.problem(getattr(damage, "what", str(damage)))
         if len(segment.index) and segment.interval(0).start != HEADER_SIZE:
             report.problem(f"its batches start at byte {segment.interval(0).start}, not {HEADER_SIZE}")
-        for first, end in _groups(segment):
-            self._piece(segment, first, end)
+        first, end = self._intervals(segment)
+        report.size = info.size if self._part is None else sum(_size(segment, number) for number in range(first, end))
+        for some in _groups(segment, first, end):
+            self._piece(segment, *some)
         self._walk.end(segment.footer)
+
+    def _intervals(self, segment: Segment) -> tuple[int, int]:
+        """All of them, or those that can hold the part."""
+        if self._part is None:
+            return 0, len(segment.index)
+        end = int(segment.index["base_offset"].searchsorted(self._part.end, side="left"))
+        return segment.interval_of_offset(self._part.start), end
 
     def _piece(self, segment: Segment, first: int, end: int) -> None:
         start = segment.interval(first).start
@@ -172,13 +191,17 @@ class _Check:
             self._decode(batches[middle:])
 
 
-def _groups(segment: Segment) -> Iterator[tuple[int, int]]:
-    """Runs of intervals of about one piece; at least one interval each."""
-    number = 0
-    while number < len(segment.index):
-        first = number
+def _size(segment: Segment, number: int) -> int:
+    interval = segment.interval(number)
+    return interval.end - interval.start
+
+
+def _groups(segment: Segment, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Runs of these intervals of about one piece; at least one interval each."""
+    while first < end:
         start = segment.interval(first).start
-        number += 1
-        while number < len(segment.index) and segment.interval(number).end - start <= PIECE_SIZE:
+        number = first + 1
+        while number < end and segment.interval(number).end - start <= PIECE_SIZE:
             number += 1
         yield first, number
+        first = number

@@ -23,21 +23,27 @@ class Walk:
         log_start: int,
         aborted: Sequence[Aborted] = (),
         open_transactions: Sequence[OpenTransaction] = (),
+        *,
+        part: Span | None = None,
     ) -> None:
+        """With a `part`, batches outside are nobody's business: another report counts them."""
         self._report = report
         self._compacted = info is not None and info.compacted
         self._log_start = log_start
-        self._next: int = report.span.start if info is None else info.base
+        self._part = part
+        self._next: int = report.span.start if info is None or part else info.base
         self._aborted = AbortedIndex(aborted)
         self._open = {each.producer_id: each.first_offset for each in open_transactions}
         self._runs: dict[tuple[int, int], ProducerRun] = {}
         self._records = self._batches = 0
         self._min_timestamp: int | None = None
         self._max_timestamp = NO_TIMESTAMP
-        self._whole = True  # Every batch could be read, so that sums can be held against the footer.
+        self._whole = part is None  # Every batch could be read, so that sums can be held against the footer.
 
     def batch(self, header: BatchHeader) -> None:
         """A batch whose bytes are right."""
+        if self._is_outside(header):
+            return
         self._sum(header)
         start = self._place(header)
         self._sequence(header)
@@ -51,6 +57,11 @@ class Walk:
             counts.aborted += count
         else:
             self._records_of(header, count)
+
+    def _is_outside(self, header: BatchHeader) -> bool:
+        """A segment ends where a batch does, also one that was merged with others since: no batch lies across."""
+        part = self._part
+        return part is not None and (header.end_offset <= part.start or header.base_offset >= part.end)
 
     def _records_of(self, header: BatchHeader, count: int) -> None:
         counts = self._report.counts
@@ -105,6 +116,8 @@ class Walk:
 
     def unreadable(self, header: BatchHeader) -> None:
         """A batch whose bytes are wrong, though those of its interval are not."""
+        if self._is_outside(header):
+            return
         self._sum(header)
         start = self._place(header)
         self._report.missing.append(Span(max(start, self._log_start), header.end_offset))
@@ -112,6 +125,7 @@ class Walk:
     def skip(self, offset: int) -> None:
         """Nothing can be read up to here."""
         self._whole = False
+        offset = min(offset, self._report.span.end)
         if offset > self._next:
             self._report.missing.append(Span(max(self._next, self._log_start), offset))
             self._next = offset

@@ -1,0 +1,126 @@
+"""Audit beside others that are at work: what they change meanwhile is neither lost, nor doubled, nor a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.support.spark_store import T0, StoredCluster, StoredPartition
+
+from holdfast.cluster.metadata import Topic, create_topic, delete_topic
+from holdfast.io.local_objects import LocalObjects
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.segment.names import PartitionId
+from holdfast.spark.catalog import TopicPartition
+from holdfast.spark.jobs import audit as auditing
+from holdfast.spark.jobs.audit import audit
+from holdfast.spark.jobs.audit_look import NO_MANIFEST
+from holdfast.spark.jobs.audit_report import PartitionReport, Span
+from holdfast.spark.jobs.compact import CompactTask, compact_task
+from holdfast.spark.jobs.run import run_units
+from holdfast.spark.store import Store, find_store
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> StoredCluster:
+    return StoredCluster(LocalObjects(tmp_path / "store"))
+
+
+@pytest.fixture
+def store(tmp_path: Path, cluster: StoredCluster) -> Store:
+    return find_store(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def partition(cluster: StoredCluster) -> StoredPartition:
+    """Six segments of ten records each, all of one idempotent producer."""
+    [made] = cluster.topic("t")
+    for first in range(0, 60, 10):
+        rows = [Record(b"k%d" % n, b"v", T0 + n) for n in range(first, first + 10)]
+        batch = build(rows, base_offset=first, leader_epoch=1, producer_id=5, producer_epoch=0, base_sequence=first)
+        made.pending.append(bytes(batch))
+        made.next_offset += 10
+        made.flush()
+    return made
+
+
+def run(spark: Any, store: Store, meanwhile: Callable[[], None]) -> list[PartitionReport]:
+    """An audit, and what happens between its look at the manifests and its look at the segments."""
+
+    def disturbed(*given: Any) -> list[Any]:
+        meanwhile()
+        return run_units(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auditing, "run_units", disturbed)
+        return audit(spark, store)
+
+
+@pytest.mark.parametrize("gone", [[0, 1, 2, 3, 4, 5], [1, 2], [5]])
+def test_segments_that_are_merged_meanwhile(
+    spark: Any, store: Store, partition: StoredPartition, gone: list[int]
+) -> None:
+    """L2, P4: old segments of which some are deleted already count by what was made of them: each offset once."""
+    names = [each.name for each in partition.log.manifest.segments]
+
+    def merge() -> None:
+        task = CompactTask(store, TopicPartition("t", 0), partition.home, 1 << 20, None, tuple(names))
+        assert compact_task(task).segments_after == 1
+        for number in gone:
+            partition.cluster.objects.delete(names[number])
+
+    [report] = run(spark, store, merge)
+    assert report.is_sound, report.problems
+    assert (report.counts.records, report.counts.accounted, report.batches) == (60, 60, 6)
+
+
+def test_segments_that_expire_meanwhile(spark: Any, store: Store, partition: StoredPartition) -> None:
+    """L2, P4: what retention took while the audit ran is counted as that, and is no gap."""
+    [report] = run(spark, store, lambda: partition.expire(25))
+    assert report.is_sound, report.problems
+    assert (report.counts.expired, report.counts.records, report.counts.accounted) == (20, 40, 60)
+
+
+def test_a_topic_that_is_deleted_meanwhile(spark: Any, store: Store, partition: StoredPartition) -> None:
+    """P4: a deleted topic is no fault; the same objects gone from one that is still there are one."""
+    cluster = partition.cluster
+
+    def empty() -> None:
+        for each in [*cluster.objects.list(partition.home.manifests), *cluster.objects.list(partition.home.segments)]:
+            cluster.objects.delete(each.name)
+
+    def delete() -> None:
+        cluster.metadata.commit(delete_topic(partition.home.topic_id))
+        empty()
+
+    cluster.topic("other")
+    saved = {each.name: cluster.objects.get(each.name) for each in cluster.objects.list("")}
+    vanished = {each.topic: each for each in run(spark, store, empty)}
+    assert vanished["t"].missing == [Span(0, 60)]
+    assert not vanished["t"].is_sound
+    for name, data in saved.items():
+        cluster.objects.put(name, [data])
+    assert [each.topic for each in run(spark, store, delete)] == ["other"]
+
+
+def test_a_topic_that_is_made_meanwhile(spark: Any, store: Store, cluster: StoredCluster) -> None:
+    """P4: between a topic's metadata and its first manifest it is neither gone nor unsound."""
+    home = PartitionId(UUID(int=7), 0)
+    cluster.metadata.commit(create_topic(Topic("new", home.topic_id, 1)))
+    [report] = run(spark, store, lambda: StoredPartition(cluster, home) and None)
+    assert report.is_sound, report.problems
+    assert "made while the audit ran" in report.notes[0]
+
+
+def test_a_topic_without_a_manifest(spark: Any, store: Store, cluster: StoredCluster) -> None:
+    """P4: one whose manifest does not come is reported, with both reasons that it can have."""
+    cluster.metadata.commit(create_topic(Topic("new", UUID(int=7), 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.spark.jobs.audit_look.MAKING_S", 0.1)
+        [report] = audit(spark, store)
+    assert report.problems == [NO_MANIFEST]
+    assert report.delivered_percent == 0
