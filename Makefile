@@ -9,6 +9,8 @@ SEEDS ?= 1000
 ROUNDS ?= 100
 MINUTES ?= 1
 SEED ?=
+SPARK ?=
+SYNC ?=
 RECORDS ?= 1000000
 TESTS ?=
 CODE := src tests benchmarks examples docs .ci
@@ -23,7 +25,7 @@ help:
 # install: make .venv and put everything pinned into it; nothing outside the checkout, and no work twice
 install: $(STAMP)-run $(STAMP)-dev
 
-# run: start the server on ./data, or on another directory with DATA=
+# run: start a broker on ./data, or on another directory with DATA=
 run: $(STAMP)-run
 	$(BIN)/holdfast serve --data $(DATA)
 
@@ -104,9 +106,10 @@ kill: install
 sync-torture: install
 	@.ci/run-if-there tests/sync/long.py --records $(RECORDS)
 
-# torture: disturb a loaded broker in every way for MINUTES=, by a schedule that SEED= repeats, and check everything
-torture: install
-	@.ci/run-if-there tests/torture/run.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+# torture: disturb a loaded broker in every way for MINUTES=, by a schedule that SEED= repeats, and check all; SPARK=1 SYNC=1 add those
+torture: install $(if $(JVM),$(STAMP)-spark)
+	@.ci/run-if-there tests/torture/run.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) \
+		$(if $(SPARK),$(if $(filter 0,$(SPARK)),--no-spark,--spark)) $(if $(SYNC),$(if $(filter 0,$(SYNC)),--no-sync,--sync))
 
 # fmt: format the code and repair what can be repaired without thinking
 fmt: install

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from http.client import HTTPConnection, HTTPResponse
@@ -48,6 +49,7 @@ class FaultyProxy:
 
     def __init__(self, port: int) -> None:
         self.plan: Plan = lambda method, path: None
+        self.delay_s = 0.0  # Before each request.
         self.disturbed = 0  # How many requests a fault hit: a test that hits none tests nothing.
         self._lock = threading.Lock()
         self._server = _Server(self, port)
@@ -123,6 +125,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _pass(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        time.sleep(self.server.proxy.delay_s)
         fault = self.server.proxy.fault(self.command, self.path)
         if fault is Fault.CUT_BEFORE_REQUEST:
             return self._cut()

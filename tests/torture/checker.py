@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs fro
 
 from tests.torture.gathering import facts_of
 from tests.torture.history import Event, in_time, read_histories
-from tests.torture.rules import acked, broker, deleting, offsets, reading, transactions
+from tests.torture.rules import acked, broker, deleting, mirrored, offsets, reading, transactions
 from tests.torture.rules.problem import Problem, Rule
 
 RULES: tuple[Rule, ...] = (
@@ -33,11 +33,13 @@ RULES: tuple[Rule, ...] = (
     reading.changed,
     reading.hidden,
     reading.skipped,
+    mirrored.unmirrored,
     deleting.undead,
     deleting.reborn,
     broker.unexpected,
     broker.memory,
     broker.handles,
+    broker.growing,
 )
 
 

@@ -3,19 +3,20 @@
 The ops, and their facts, as clients write them down:
 
     topic       info: name, like (what is done to it, see `LIKES`), partitions
-    producer    info: producer, once (whether a record of it may be stored once only)
+    producer    info: producer, once (whether a record of it may be stored once only), in_flight (requests at a time)
     send        invoke: producer, topic, first, count, txn · ok: topic, acks [[number, partition, offset]] · fail: error
     commit, abort  of a transaction, invoke, ok, fail: producer, txn
     read        ok: topic, partition, offsets, values, committed, stream, since; group; final (1 or 2)
     group       invoke, ok: group, offsets [[topic, partition, offset]]: a commit's; polled: how they were found
     marks       ok: topic, partition, low, high, asked; final
     copy        info: source, target, group: a copy loop in transactions
+    mirror      info: by, topic, partition, values, offsets (or null): all that a Spark stream or a sync has written
     delete_records  ok: topic, partition, low
     delete_topic, create_topic  invoke, ok: topic
     broker      info: event (started, killed, failed, stopped, ended), expected
     said        info: line: something the broker should never have to say
     unfinished  info: what: a client that did not come to its end
-    sample      info: rss, handles · limits  info: rss, handles
+    sample      info: process, rss, handles, connections · limits  info: rss, handles, files, growth (see `Limits`)
 
 A record's value says what it is: `producer:number:txn:`, and padding. `txn` is - outside of transactions.
 """
@@ -87,6 +88,37 @@ class Committed(NamedTuple):
     offset: int
 
 
+class Mirror(NamedTuple):
+    """What somebody else has made of a partition."""
+
+    by: str
+    place: Place
+    offsets: list[int] | None  # None: they are its own.
+    values: list[str]
+
+
+class Sample(NamedTuple):
+    """The broker's process at one moment."""
+
+    at: float
+    process: int
+    rss: int  # Bytes.
+    handles: int
+    connections: int  # Of clients, as the proxies count them.
+
+
+class Limits(NamedTuple):
+    """What the broker may hold."""
+
+    rss: int = 1 << 62  # Bytes.
+    handles: int = 1 << 62
+    files: int = 1 << 62  # Handles besides the connections, while nothing disturbs.
+    growth: int = 1 << 62  # Bytes that one process may grow by between the second and the last quarter of its life.
+
+
+NO_LIMITS = Limits()
+
+
 class Span(NamedTuple):
     asked: float
     at: float
@@ -108,6 +140,7 @@ class Facts:
 
     likes: dict[str, str] = field(default_factory=dict)
     once: set[str] = field(default_factory=set)
+    single: set[str] = field(default_factory=set)  # Producers with one request in flight.
     sent: dict[Id, Sent] = field(default_factory=dict)
     acks: dict[Id, Ack] = field(default_factory=dict)
     transactions: dict[tuple[str, int], Transaction] = field(default_factory=lambda: defaultdict(Transaction))
@@ -122,8 +155,9 @@ class Facts:
     unclean: list[float] = field(default_factory=list)  # When the broker ended without its farewell.
     copies: list[tuple[str, str, str]] = field(default_factory=list)  # Source, target, group.
     wrong: list[Event] = field(default_factory=list)  # What is wrong by itself.
-    samples: list[tuple[int, int]] = field(default_factory=list)
-    limits: tuple[int, int] = (1 << 62, 1 << 62)
+    mirrors: list[Mirror] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    limits: Limits = NO_LIMITS
 
     def like(self, topic: str) -> str:
         return self.likes.get(topic, "kept")

@@ -11,16 +11,18 @@ from collections.abc import Callable
 
 from tests.torture.clients.administering import Administrator
 from tests.torture.controls import Controls
+from tests.torture.disk import MountedDisk, WrappedDisk
 from tests.torture.garbage import throw_garbage
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.schedule import Planned
+from tests.torture.store import DirectoryStore
 
 from holdfast.testing import BrokerDidNotStart, RunningBroker
 
 HOUR_MS = 3_600_000
-_STORE = ("store_before", "store_after", "store_early", "store_delay_ms")
 _LOOK_S = 0.05
+_LATE_S = 0.5
 _NEVER = ("Traceback", "never retrieved", "was never awaited", "Exception in callback")  # Lines that tell of a bug.
 
 
@@ -31,6 +33,8 @@ class Faults:
         self,
         broker: RunningBroker,
         controls: Controls,
+        disk: MountedDisk | WrappedDisk,
+        store: DirectoryStore,
         proxies: tuple[Proxy, ...],
         administrator: Administrator,
         history: History,
@@ -38,6 +42,8 @@ class Faults:
     ) -> None:
         self._broker = broker
         self._controls = controls
+        self._disk = disk
+        self._store = store
         self._proxies = proxies
         self._administrator = administrator
         self._history = history
@@ -47,7 +53,7 @@ class Faults:
         self._heard = 0
 
     def run(self, plan: list[Planned], seconds: float) -> None:
-        """The whole schedule, then quiet."""
+        """The whole schedule, then quiet. What comes while a broker starts is left out, so that it does not pile up."""
         began = time.monotonic()
         left = list(plan)
         while (now := time.monotonic() - began) < seconds:
@@ -56,6 +62,7 @@ class Faults:
                 fault = left.pop(0)
                 self._history.info("fault", fault=fault.kind, seconds=fault.seconds, amount=fault.amount)
                 getattr(self, fault.kind)(fault)
+                left = [each for each in left if each.at > time.monotonic() - began - _LATE_S]
             time.sleep(_LOOK_S)
         self.calm()
 
@@ -65,8 +72,13 @@ class Faults:
             timer.cancel()
             timer.function()  # A second time changes nothing.
         self._later.clear()
-        self._controls.quiet()
+        self._quiet()
         self._revive()
+
+    def _quiet(self) -> None:
+        self._controls.quiet()
+        self._disk.quiet()
+        self._store.quiet()
 
     def _in(self, seconds: float, end: Callable[[], None]) -> None:
         """In a thread of its own: a start must not make a fault last longer."""
@@ -74,12 +86,6 @@ class Faults:
         timer.daemon = True
         timer.start()
         self._later.append(timer)
-
-    def _set(self, fault: Planned, **values: float) -> None:
-        """Turn controls, and back again after the fault's time."""
-        for name, value in values.items():
-            self._controls[name] = value
-        self._in(fault.seconds, lambda: self._controls.quiet(*values))
 
     # The broker's process
 
@@ -124,16 +130,17 @@ class Faults:
 
     def start(self) -> None:
         """A start may fail while its disk or store does; then it is made again without that."""
-        self._controls.quiet("no_space", "sync_fails")
-        if self._controls["store_before"] >= 1:
-            self._controls.quiet(*_STORE)
+        self._disk.quiet()
+        self._controls.quiet("sync_fails")
+        if self._store.is_away:
+            self._store.quiet()
         self._fsync_armed = False
-        disturbed = any(self._controls[name] for name in _STORE)
+        disturbed = self._store.is_disturbed
         try:
             self._broker.start()
         except BrokerDidNotStart as failure:
             self._history.info("broker", event="not started", expected=disturbed, said=list(failure.said[-5:]))
-            self._controls.quiet()
+            self._quiet()
             self._broker.start()
         self._heard = 0 if len(self._broker.said) < self._heard else self._heard
         self._history.info("broker", event="started", expected=True)
@@ -159,27 +166,32 @@ class Faults:
     # Its disk, its store, its clock
 
     def slow_disk(self, fault: Planned) -> None:
-        self._set(fault, sync_delay_ms=20 + 400 * fault.amount)
+        self._controls["sync_delay_ms"] = 20 + 400 * fault.amount
+        self._in(fault.seconds, lambda: self._controls.quiet("sync_delay_ms"))
 
     def failed_fsync(self, fault: Planned) -> None:
         self._fsync_armed = True
         self._controls["sync_fails"] = 1
 
     def disk_low(self, fault: Planned) -> None:
-        self._set(fault, free_size=1000)
+        self._disk.low()
+        self._in(fault.seconds, self._disk.quiet)
 
     def disk_full(self, fault: Planned) -> None:
-        self._set(fault, no_space=1, free_size=0)
+        self._disk.full()
+        self._in(fault.seconds, self._disk.quiet)
 
     def store_errors(self, fault: Planned) -> None:
-        share = 0.1 + 0.3 * fault.amount
-        self._set(fault, store_before=share / 2, store_after=share / 2, store_early=share / 4)
+        self._store.errors(fault.amount)
+        self._in(fault.seconds, self._store.quiet)
 
     def store_away(self, fault: Planned) -> None:
-        self._set(fault, store_before=1)
+        self._store.away()
+        self._in(fault.seconds, self._store.quiet)
 
     def store_slow(self, fault: Planned) -> None:
-        self._set(fault, store_delay_ms=500 * fault.amount)
+        self._store.slow(fault.amount)
+        self._in(fault.seconds, self._store.quiet)
 
     def clock_jump(self, fault: Planned) -> None:
         """Up to an hour, forward or back; it stays so until the next jump."""

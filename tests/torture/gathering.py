@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from tests.torture.facts import NO_TXN, Ack, Committed, Facts, Id, Marks, Read, Sent, Span
+from tests.torture.facts import NO_TXN, Ack, Committed, Facts, Id, Limits, Marks, Mirror, Read, Sample, Sent, Span
 from tests.torture.history import Event
 
 Taker: TypeAlias = Callable[[Facts, Event, float], None]  # With when the client had asked.
@@ -32,6 +32,8 @@ def _topic(facts: Facts, event: Event, _: float) -> None:
 def _producer(facts: Facts, event: Event, _: float) -> None:
     if event["once"]:
         facts.once.add(event["producer"])
+    elif event["in_flight"] == 1:
+        facts.single.add(event["producer"])
 
 
 def _send(facts: Facts, event: Event, _: float) -> None:
@@ -96,6 +98,11 @@ def _copy(facts: Facts, event: Event, _: float) -> None:
     facts.copies.append((event["source"], event["target"], event["group"]))
 
 
+def _mirror(facts: Facts, event: Event, _: float) -> None:
+    place = event["topic"], event["partition"]
+    facts.mirrors.append(Mirror(event["by"], place, event["offsets"], event["values"]))
+
+
 def _delete_records(facts: Facts, event: Event, _: float) -> None:
     if event["kind"] == "ok":
         facts.cut.append((event["at"], (event["topic"], event["partition"]), event["low"]))
@@ -123,11 +130,12 @@ def _wrong(facts: Facts, event: Event, _: float) -> None:
 
 
 def _sample(facts: Facts, event: Event, _: float) -> None:
-    facts.samples.append((event["rss"], event["handles"]))
+    numbers = (event[name] for name in ("process", "rss", "handles", "connections"))
+    facts.samples.append(Sample(event["at"], *numbers))
 
 
 def _limits(facts: Facts, event: Event, _: float) -> None:
-    facts.limits = (event["rss"], event["handles"])
+    facts.limits = Limits(event["rss"], event["handles"], event["files"], event["growth"])
 
 
 _TAKERS: dict[str, Taker] = {
@@ -140,6 +148,7 @@ _TAKERS: dict[str, Taker] = {
     "marks": _marks,
     "group": _group,
     "copy": _copy,
+    "mirror": _mirror,
     "delete_records": _delete_records,
     "delete_topic": _delete_topic,
     "create_topic": _create_topic,

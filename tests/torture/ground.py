@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.torture.history import History
+from tests.torture.store import DirectoryStore
 
 from holdfast.client import Client
 
@@ -55,6 +56,7 @@ class Ground:
     subscribers: str  # The address of the gRPC port.
     folder: Path
     seed: int
+    store: DirectoryStore
     writing: threading.Event = field(default_factory=threading.Event)  # Set: stop writing.
     reading: threading.Event = field(default_factory=threading.Event)  # Set: stop reading.
     reached: dict[tuple[str, str, int], int] = field(default_factory=dict)  # Reader, topic, partition → last offset.

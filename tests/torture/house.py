@@ -8,44 +8,32 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tests.support.broker_process import free_port
+from tests.torture.cast import GROUPS, KEPT_NAMES, OPTIONS, Mirror, Options, mirrors, readers, writers
 from tests.torture.clients.administering import Administrator, create
-from tests.torture.clients.copying import Copier
-from tests.torture.clients.following import Follower, read_whole
-from tests.torture.clients.grouping import Member
-from tests.torture.clients.looking import Looker, look_at_marks
-from tests.torture.clients.sending import Sender
-from tests.torture.clients.subscribing import Subscriber
-from tests.torture.clients.transacting import GoneWrong, Transactor, client
-from tests.torture.clients.transacting_async import AsyncTransactor
+from tests.torture.clients.following import read_whole
+from tests.torture.clients.looking import look_at_marks
+from tests.torture.clients.transacting import GoneWrong, client
 from tests.torture.controls import Controls
+from tests.torture.disk import disk
 from tests.torture.faults import Faults
-from tests.torture.ground import (
-    COMPACTED,
-    CUT,
-    KEPT,
-    LIGHT,
-    ONE,
-    PARTITIONS,
-    PHOENIX,
-    SHRINKING,
-    TOPICS,
-    Ground,
-)
+from tests.torture.ground import PARTITIONS, TOPICS, Ground
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.sampling import Sampler
 from tests.torture.schedule import schedule
+from tests.torture.store import store
 
 from holdfast.testing import RunningBroker
 
 MIB = 1 << 20
-RSS_MAX, HANDLES_MAX = 700 * MIB, 400
+# Python with all that it loads has about 200 MiB. What may come on top is bounded by the settings below: log and tails
+# 24 MiB each, cache 4 MiB, a few requests and segments under way.
+RSS_MAX, HANDLES_MAX, FILES_MAX, GROWTH_MAX = 400 * MIB, 250, 60, 48 * MIB
 _PATIENCE_S = 90.0
 ENTRY = Path(__file__).with_name("faulty_serve.py")
 SETTINGS = (
@@ -67,47 +55,6 @@ SETTINGS = (
     "log.compaction_check_ms=700",
     "log.garbage_check_ms=2000",
 )
-KEPT_NAMES = tuple(topic.name for topic in KEPT)
-GROUPS = ("classic", "modern")
-
-
-class Client(Protocol):
-    """Runs in a thread until the ground says stop."""
-
-    name: str
-
-    def run(self, ground: Ground) -> None: ...
-
-
-def writers(administrator: Administrator) -> list[Client]:
-    return [
-        Sender("idem-a", ONE, once=True),
-        Sender("idem-b", ONE, once=True),
-        Sender("plain", ONE, once=False),
-        Sender("short", SHRINKING, once=True),
-        Sender("cut", CUT, once=True),
-        Sender("keyed", COMPACTED, once=True),
-        Sender("light", LIGHT, once=False),
-        Sender("old", PHOENIX, once=False),
-        Transactor("trans"),
-        AsyncTransactor("async"),
-        Copier(),
-        administrator,
-    ]
-
-
-def readers() -> list[Client]:
-    moving = (SHRINKING.name, CUT.name, COMPACTED.name, PHOENIX.name)
-    return [
-        Member("classic-1", "classic", "classic", KEPT_NAMES + moving),
-        Member("classic-2", "classic", "classic", KEPT_NAMES + moving),
-        Member("modern-1", "modern", "consumer", KEPT_NAMES),
-        Member("modern-2", "modern", "consumer", KEPT_NAMES + moving),
-        Follower("committed", KEPT_NAMES, committed=True),
-        Follower("everything", KEPT_NAMES, committed=False),
-        Subscriber("subscriber", KEPT_NAMES, segment_refs=True),
-        Looker((*GROUPS, "copier")),
-    ]
 
 
 @dataclass
@@ -118,19 +65,24 @@ class House:
     broker: RunningBroker
     faults: Faults
     history: History
+    proxies: tuple[Proxy, ...]
+    mirrors: list[Mirror]
 
     def run(self, seed: int, seconds: float, administrator: Administrator) -> None:
         self.faults.start()
         self._make_topics()
-        sampled = self._in_thread("sampler", Sampler(self.broker, self.history).run, self.ground.reading)
+        sampled = self._in_thread("sampler", Sampler(self.broker, self.proxies, self.history).run, self.ground.reading)
         reading = [self._in_thread(each.name, each.run, self.ground) for each in readers()]
-        writing = [self._in_thread(each.name, each.run, self.ground) for each in writers(administrator)]
+        busy = [*writers(administrator), *self.mirrors]
+        writing = [self._in_thread(each.name, each.run, self.ground) for each in busy]
         self.faults.run(schedule(seed, seconds), seconds)
         self.ground.writing.set()
         self._end(writing)
         self._settle()
         self._read_everything(1)
         self._wait_for_readers()
+        for mirror in self.mirrors:
+            mirror.finish(self.ground)
         self.faults.kill_and_start()
         self._read_everything(2)
         self.ground.reading.set()
@@ -138,7 +90,7 @@ class House:
         self.faults.finish()
 
     def _make_topics(self) -> None:
-        self.history.info("limits", rss=RSS_MAX, handles=HANDLES_MAX)
+        self.history.info("limits", rss=RSS_MAX, handles=HANDLES_MAX, files=FILES_MAX, growth=GROWTH_MAX)
         for topic in TOPICS:
             self.history.info("topic", name=topic.name, like=topic.like, partitions=PARTITIONS)
             assert create(self.ground, topic), f"{topic.name} could not be made"
@@ -207,26 +159,33 @@ class House:
 
 
 @contextmanager
-def house(folder: Path, seed: int, administrator: Administrator) -> Iterator[House]:
+def house(folder: Path, seed: int, administrator: Administrator, options: Options = OPTIONS) -> Iterator[House]:
     """A broker and two proxies, for one run; everything is under `folder`."""
     histories = folder / "histories"
     histories.mkdir(parents=True)
     controls = Controls(folder / "controls")
     kafka, subscribers = free_port(), free_port()
-    with Proxy(kafka) as front, Proxy(subscribers) as side:
-        given = [*SETTINGS, f"serve.advertise={front.address}", f"subscribe.listen=127.0.0.1:{subscribers}"]
+    with ExitStack() as stack:
+        front, side = (stack.enter_context(Proxy(port)) for port in (kafka, subscribers))
+        chance = random.Random(f"faults {seed}")
+        behind = stack.enter_context(store(folder / "store", controls, chance, s3=options.s3))
+        data = stack.enter_context(disk(folder / "data", controls, mounted=options.mounted))
+        own = [f"serve.store={behind.url}", f"serve.advertise={front.address}"]
+        given = [*SETTINGS, *own, f"subscribe.listen=127.0.0.1:{subscribers}"]
         broker = RunningBroker(
-            folder / "data",
+            data.path,
             port=kafka,
-            environment={"TORTURE_CONTROLS": str(controls.path)},
+            environment={"TORTURE_CONTROLS": str(controls.path), **behind.environment},
             options=[word for each in given for word in ("--set", each)],
             entry=[str(ENTRY)],
         )
-        ground = Ground(front.address, side.address, histories, seed)
+        ground = Ground(front.address, side.address, histories, seed, behind)
         history = ground.history("house")
-        faults = Faults(broker, controls, (front, side), administrator, history, random.Random(f"faults {seed}"))
-        try:
-            yield House(ground, broker, faults, history)
-        finally:
-            broker.close()
-            history.close()
+        stack.callback(history.close)
+        stack.callback(broker.close)
+        others = mirrors(folder, options)
+        for each in others:
+            stack.callback(each.close)
+        history.info("made of", store=behind.name, disk=data.name)
+        faults = Faults(broker, controls, data, behind, (front, side), administrator, history, chance)
+        yield House(ground, broker, faults, history, (front, side), others)

@@ -44,6 +44,11 @@ class Proxy:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def connections(self) -> int:
+        """How many there are to the broker."""
+        return len(self._writers) // 2
+
     def cut(self, every: int = 1) -> int:
         """Reset every connection, or every so-manieth; how many there were."""
         return self._call(self._cut(every))

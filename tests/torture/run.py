@@ -2,6 +2,7 @@
 
     python tests/torture/run.py --minutes 10 --seed 7
 
+A run of five minutes and more has a sync, and where there is a JDK a Spark stream, too; shorter ones only if told so.
 The same seed gives the same schedule and the same load; how threads and processes meet it does not repeat, so a failing
 seed is run a few times. Histories of a run that failed are kept, and can be decided over again.
 """
@@ -21,11 +22,15 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs from the command line.
 
+from tests.support.spark_session import no_spark
+from tests.torture.cast import OPTIONS, Options
 from tests.torture.checker import check, tell
 from tests.torture.clients.administering import Administrator
 from tests.torture.history import Event, read_histories
 from tests.torture.house import house
 from tests.torture.rules.problem import Problem
+
+LONG_MINUTES = 5.0
 
 
 class Outcome(NamedTuple):
@@ -33,26 +38,38 @@ class Outcome(NamedTuple):
     problems: list[Problem]
 
 
-def run(folder: Path, seed: int, seconds: float) -> Outcome:
+def run(folder: Path, seed: int, seconds: float, options: Options = OPTIONS) -> Outcome:
     """One run, and the checker's word on it."""
     administrator = Administrator()
-    with house(folder, seed, administrator) as whole:
+    with house(folder, seed, administrator, options) as whole:
         whole.run(seed, seconds, administrator)
     events = read_histories(folder / "histories")
     return Outcome(events, check(events))
 
 
 def summary(events: list[Event]) -> str:
-    """What happened, in two lines."""
+    """What happened, in three lines."""
     acked = sum(len(each["acks"]) for each in events if each["op"] == "send" and each["kind"] == "ok")
     read = sum(len(each["offsets"]) for each in events if each["op"] == "read")
     ends = Counter(f"{each['op']}s" for each in events if each["op"] in ("commit", "abort") and each["kind"] == "ok")
     faults = Counter(each["fault"] for each in events if each["op"] == "fault")
+    made_of = next((f"{each['store']}; full: {each['disk']}" for each in events if each["op"] == "made of"), "")
     rss = max((each["rss"] for each in events if each["op"] == "sample"), default=0)
     handles = max((each["handles"] for each in events if each["op"] == "sample"), default=0)
     return (
+        f"store: {made_of}\n"
         f"{acked} records acknowledged, {read} read, {dict(ends)}; at most {rss >> 20} MiB and {handles} handles\n"
         f"{sum(faults.values())} faults: {', '.join(f'{kind} {number}' for kind, number in sorted(faults.items()))}"
+    )
+
+
+def _options(asked: argparse.Namespace) -> Options:
+    long = asked.minutes >= LONG_MINUTES
+    return Options(
+        spark=long and no_spark() is None if asked.spark is None else asked.spark,
+        sync=long if asked.sync is None else asked.sync,
+        s3=asked.store == "s3",
+        mounted=True,
     )
 
 
@@ -60,6 +77,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
+    for name in ("spark", "sync"):
+        parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help="default: in long runs")
+    parser.add_argument("--store", choices=("s3", "directory"), default="s3", help="s3, if its server is installed")
     parser.add_argument("--keep", action="store_true", help="keep the histories of a run that is all right, too")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix=f"holdfast-torture-{asked.seed}-"))
@@ -67,9 +87,10 @@ def main() -> int:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     logging.getLogger("holdfast").setLevel(logging.ERROR)
-    print(f"seed {asked.seed}, {asked.minutes:g} minutes", flush=True)
+    options = _options(asked)
+    print(f"seed {asked.seed}, {asked.minutes:g} minutes, {options}", flush=True)
     began = time.monotonic()
-    outcome = run(folder, asked.seed, asked.minutes * 60)
+    outcome = run(folder, asked.seed, asked.minutes * 60, options)
     print(summary(outcome.events))
     print(f"{len(outcome.problems)} problems after {time.monotonic() - began:.0f} s")
     if not outcome.problems:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.torture.history import History
+from tests.torture.proxy import Proxy
 
 from holdfast.testing import RunningBroker
 
@@ -20,15 +21,18 @@ class Sampler:
     """Looks at whichever process the broker is."""
 
     broker: RunningBroker
+    proxies: tuple[Proxy, ...]
     history: History
 
     def run(self, stop: threading.Event) -> None:
         while not stop.wait(_EVERY_S):
+            process = self.broker.pid
             try:
-                found = sample(self.broker.pid)
+                rss, handles = sample(process)
             except OSError:
                 continue  # It has just ended.
-            self.history.info("sample", rss=found[0], handles=found[1])
+            connections = sum(each.connections for each in self.proxies)
+            self.history.info("sample", process=process, rss=rss, handles=handles, connections=connections)
 
 
 def sample(process: int) -> tuple[int, int]:

@@ -29,6 +29,9 @@ KINDS = (
 )
 OFTEN = ("kill", "kill", "cut", "recreate", "delete_records")  # Come more often than the others.
 
+ENDS = ("kill", "restart", "failed_fsync")  # After these there is a new process.
+LONG_S = 240.0  # In a run as long as this one process lives through its last third: what piles up must be seen.
+
 GAP_S = (0.3, 2.2)  # Between the beginnings of two faults.
 LAST_S = (0.2, 3.0)
 
@@ -55,4 +58,6 @@ def schedule(seed: int, seconds: float) -> list[Planned]:
         if not deck:
             deck = [*KINDS, *OFTEN]
             chance.shuffle(deck)
-        plan.append(Planned(round(at, 3), deck.pop(), round(chance.uniform(*LAST_S), 3), round(chance.random(), 3)))
+        fault = Planned(round(at, 3), deck.pop(), round(chance.uniform(*LAST_S), 3), round(chance.random(), 3))
+        if not (fault.kind in ENDS and seconds >= LONG_S and at > seconds * 2 / 3):
+            plan.append(fault)

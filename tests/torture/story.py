@@ -8,6 +8,7 @@ from tests.torture.facts import NO_TXN, value_of
 from tests.torture.history import Event
 
 COMPACTED_KEYS = 20
+LONG_LIFE = 200  # Samples, and seconds.
 
 
 class Story:
@@ -28,8 +29,8 @@ class Story:
     def topic(self, name: str, like: str = "kept") -> None:
         self.add("house", "info", "topic", name=name, like=like, partitions=1)
 
-    def producer(self, name: str, *, once: bool) -> None:
-        self.add(name, "info", "producer", producer=name, once=once)
+    def producer(self, name: str, *, once: bool, in_flight: int = 5) -> None:
+        self.add(name, "info", "producer", producer=name, once=once, in_flight=in_flight)
 
     def send(self, producer: str, topic: str, count: int, txn: int = NO_TXN, first: int | None = None) -> None:
         """Records that are sent, stored and acknowledged."""
@@ -55,6 +56,17 @@ class Story:
         whole: dict[str, Any] = {"committed": False, "stream": who, "since": self.now - 0.5, **facts}
         offsets, values = [at for at, _ in found], [value for _, value in found]
         self.add(who, "ok", "read", topic=topic, partition=0, offsets=offsets, values=values, **whole)
+
+    def mirror(self, by: str, topic: str, *, without: str, offsets: bool) -> None:
+        """All that is committed, as a stream or a sync writes it."""
+        self.read(by, topic, 0, without=without)
+        read = self.events.pop()
+        kept = {"offsets": read["offsets"] if offsets else None, "values": read["values"]}
+        self.add(by, "info", "mirror", by=by, topic=topic, partition=0, **kept)
+
+    def sample(self, **facts: int) -> None:
+        whole = {"process": 1, "rss": 500, "handles": 50, "connections": 40, **facts}
+        self.add("house", "info", "sample", **whole)
 
     def marks(self, topic: str, low: int = 0, **facts: Any) -> None:
         high = len(self._logs.get(topic, []))
@@ -82,8 +94,14 @@ class Story:
 def good_story() -> list[Event]:
     """One of everything."""
     story = Story()
-    story.add("house", "info", "limits", rss=1000, handles=100)
-    for topic, like in (("one", "kept"), ("txn", "kept"), ("short", "shrinking"), ("keys", "compacted")):
+    story.add("house", "info", "limits", rss=1000, handles=100, files=30, growth=100)
+    for topic, like in (
+        ("one", "kept"),
+        ("txn", "kept"),
+        ("row", "kept"),
+        ("short", "shrinking"),
+        ("keys", "compacted"),
+    ):
         story.topic(topic, like)
     story.topic("light", "memory")
     story.topic("phoenix", "reborn")
@@ -94,13 +112,15 @@ def good_story() -> list[Event]:
         story.send("idem", "one", 3)
         story.send("plain", "one", 2)
         story.marks("one")
-        story.add("house", "info", "sample", rss=500, handles=50)
+        story.sample(rss=500)
     story.read("member", "one", 0, group="group")
     story.group("one", 10, polled=False)
     story.group("one", 10, polled=True)
     for txn, end in ((0, "commit"), (1, "abort"), (2, "commit")):
         story.send("trans", "txn", 4, txn)
         story.end("trans", "txn", end, txn)
+    story.producer("single", once=False, in_flight=1)
+    story.send("single", "row", 4)
     story.producer("copier-0", once=True)
     story.add("copier-0", "info", "copy", source="one", target="copies", group="copier")
     for txn, end in ((0, "abort"), (1, "commit")):  # The same records, until it is done.
@@ -129,6 +149,7 @@ def good_story() -> list[Event]:
     for topic, low, without in (
         ("one", 0, "1"),
         ("txn", 0, "1"),
+        ("row", 0, ""),
         ("copies", 0, "0"),
         ("short", 4, ""),
         ("keys", 0, ""),
@@ -139,4 +160,8 @@ def good_story() -> list[Event]:
             story.read(f"final-{round_}-c", topic, low, final=round_, committed=True, without=without)
     for round_ in (1, 2):
         story.read(f"final-{round_}", "phoenix", 0, final=round_)
+    story.mirror("spark", "txn", without="1", offsets=True)
+    story.mirror("sync", "txn", without="1", offsets=False)
+    for _ in range(LONG_LIFE):
+        story.sample(rss=600)
     return story.events

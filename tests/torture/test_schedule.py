@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.torture.controls import NAMES, QUIET, Controls
+from tests.torture.disk import MountedDisk, can_mount
 from tests.torture.faults import Faults
-from tests.torture.schedule import KINDS, schedule
+from tests.torture.schedule import ENDS, KINDS, schedule
 
 
 def test_a_seed_repeats_its_schedule() -> None:
@@ -19,6 +21,24 @@ def test_every_fault_comes_soon() -> None:
     """A8, K7: a run of two minutes sees every kind of fault, and each can be carried out."""
     assert {fault.kind for fault in schedule(7, 120)} == set(KINDS)
     assert all(callable(getattr(Faults, kind)) for kind in KINDS)
+
+
+def test_a_long_run_ends_with_a_long_life() -> None:
+    """A8: in the last third of a long run faults go on, but none of them ends the broker."""
+    late = {fault.kind for fault in schedule(7, 600) if fault.at > 400}
+    assert late == set(KINDS) - set(ENDS)
+
+
+def test_a_full_disk_is_full(tmp_path: Path) -> None:
+    """A8: a disk of the test's own finds no space for one byte more, and has it back afterwards."""
+    if not can_mount(tmp_path):
+        pytest.skip("this user may not mount a file system")
+    with MountedDisk(tmp_path / "disk") as disk:
+        disk.full()
+        with pytest.raises(OSError, match="No space left"):
+            (disk.path / "more").write_bytes(b"x")
+        disk.quiet()
+        (disk.path / "more").write_bytes(b"x")
 
 
 def test_controls_are_seen_by_whoever_has_the_file_open(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Delivery reports of confluent-kafka, gathered into few lines of a history."""
+"""Delivery reports, gathered into few lines of a history."""
 
 from __future__ import annotations
 
@@ -22,17 +22,24 @@ class Reports:
         self.acked = 0
 
     def for_number(self, number: int) -> Any:
-        """The callback of one record."""
+        """The callback of one record, for confluent-kafka."""
 
         def told(error: Any, message: Any) -> None:
-            with self._lock:
-                if error is None:
-                    self._acks.append([number, message.partition(), message.offset()])
-                    return
-                self._errors.setdefault(error.name(), []).append(number)
-                self.is_fatal |= error.fatal()
+            if error is None:
+                self.stored(number, message.partition(), message.offset())
+                return
+            self.refused(number, error.name())
+            self.is_fatal |= error.fatal()
 
         return told
+
+    def stored(self, number: int, partition: int, offset: int) -> None:
+        with self._lock:
+            self._acks.append([number, partition, offset])
+
+    def refused(self, number: int, error: str) -> None:
+        with self._lock:
+            self._errors.setdefault(error, []).append(number)
 
     def write(self) -> None:
         with self._lock:

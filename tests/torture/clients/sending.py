@@ -14,6 +14,7 @@ from tests.torture.rules.acked import key_of
 
 _FLUSH_S = 90.0
 WAITS = 0.3  # Of all bursts.
+IN_FLIGHT = 5
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,12 @@ class _Life:
                 message_timeout_ms=120_000,
                 queue_buffering_max_messages=1000,
                 compression_type=chance.choice(["none", "lz4", "zstd"]),
-                max_in_flight=5 if sender.once else 1,
+                max_in_flight=IN_FLIGHT,
             )
         )
 
     def run(self) -> None:
-        self._history.info("producer", producer=self._producer, once=self._sender.once)
+        self._history.info("producer", producer=self._producer, once=self._sender.once, in_flight=IN_FLIGHT)
         number = 0
         while not self._ground.writing.wait(self._chance.uniform(0, 0.15)) and not self._reports.is_fatal:
             count = self._chance.randint(1, 40)

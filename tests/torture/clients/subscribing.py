@@ -27,7 +27,10 @@ class Subscriber:
     async def _run(self, ground: Ground) -> None:
         history = ground.history(self.name)
         seeing = Seeing(ground, history, committed=True)
-        subscription = subscribe(ground.subscribers, self.topics, since=0, segment_refs=self.segment_refs)
+        objects = ground.store.open() if ground.store.options else None  # Without options the server's word is enough.
+        subscription = subscribe(
+            ground.subscribers, self.topics, since=0, segment_refs=self.segment_refs, objects=objects
+        )
         closing = asyncio.ensure_future(_close_later(ground, subscription))
         try:
             async for batch in subscription.batches():

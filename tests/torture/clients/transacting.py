@@ -60,10 +60,9 @@ class Transactor:
         history.close()
 
 
-def client(ground: Ground, transactional_id: str) -> Producer:
-    made = Producer(
-        ground.settings(transactional_id=transactional_id, transaction_timeout_ms=20_000, linger_ms=2, acks="all")
-    )
+def client(ground: Ground, transactional_id: str, **more: str) -> Producer:
+    times = {"transaction_timeout_ms": 20_000, "linger_ms": 2}
+    made = Producer(ground.settings(transactional_id=transactional_id, acks="all", **times, **more))
     try:
         insist(lambda: made.init_transactions(_CALL_S))
     except MustAbort as failure:

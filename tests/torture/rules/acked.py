@@ -68,8 +68,9 @@ def doubled(facts: Facts) -> Iterator[Problem]:
 def disorder(facts: Facts) -> Iterator[Problem]:
     """A producer's records are in the order in which it sent them; repeats do not count.
 
-    A plain producer's client may send others while it waits to send a refused one again. Then only this holds: what was
-    acknowledged before another record was sent comes before that one.
+    For idempotent producers that is so for all records, for plain ones with one request in flight for the acknowledged
+    ones: what was given up may come late. With more in flight a plain producer's records may pass one another when some
+    are sent again. Then only this holds: what was acknowledged before another record was sent comes before that one.
     """
     for (place, _, _), stored in facts.finals.items():
         last: dict[str, int] = {}
@@ -82,8 +83,9 @@ def disorder(facts: Facts) -> Iterator[Problem]:
             seen.add(record)
             name = record.producer
             ack = facts.acks.get(record)
-            late = record.number < last.get(name, -1)
-            if late and (name in facts.once or (ack is not None and ack.at < newest[name])):
+            is_late = record.number < last.get(name, -1)
+            must_not = ack is not None and (name in facts.single or ack.at < newest.get(name, 0.0))
+            if is_late and (name in facts.once or must_not):
                 yield Problem("disorder", f"{place} {offset}: {record} comes after {last[name]}")
             last[name] = max(record.number, last.get(name, -1))
             newest[name] = max(facts.sent[record].at, newest.get(name, 0.0))

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from tests.torture.facts import Facts
 from tests.torture.rules.problem import Problem
 
+LONG_S = 60.0  # A shorter life says nothing about what piles up.
+GROWN_HANDLES = 12
+
 
 def unexpected(facts: Facts) -> Iterator[Problem]:
     """An end that nobody has asked for, an exception that nobody has caught, a client that never got its answer."""
@@ -16,12 +19,44 @@ def unexpected(facts: Facts) -> Iterator[Problem]:
 
 
 def memory(facts: Facts) -> Iterator[Problem]:
-    most = max((rss for rss, _ in facts.samples), default=0)
-    if most > facts.limits[0]:
-        yield Problem("memory", f"the broker had {most >> 20} MiB; {facts.limits[0] >> 20} MiB are the limit")
+    most = max((sample.rss for sample in facts.samples), default=0)
+    if most > facts.limits.rss:
+        yield Problem("memory", f"the broker had {most >> 20} MiB; {facts.limits.rss >> 20} MiB are the limit")
 
 
 def handles(facts: Facts) -> Iterator[Problem]:
-    most = max((count for _, count in facts.samples), default=0)
-    if most > facts.limits[1]:
-        yield Problem("handles", f"the broker had {most} open files and connections; {facts.limits[1]} are the limit")
+    """Never more than the limit; and half of the time no more than its clients' connections and its own files.
+
+    Half of the time: a frozen broker has not closed what its clients have.
+    """
+    most = max((sample.handles for sample in facts.samples), default=0)
+    if most > facts.limits.handles:
+        yield Problem(
+            "handles", f"the broker had {most} open files and connections; {facts.limits.handles} are allowed"
+        )
+    usual = _middle([sample.handles - sample.connections for sample in facts.samples])
+    if usual > facts.limits.files:
+        text = f"the broker had {usual} handles besides its connections; {facts.limits.files} are the limit"
+        yield Problem("handles", text)
+
+
+def growing(facts: Facts) -> Iterator[Problem]:
+    """A process that lives for a while holds no more in the last quarter of its life than in the second."""
+    for process in sorted({sample.process for sample in facts.samples}):
+        life = [sample for sample in facts.samples if sample.process == process]
+        began, age = life[0].at, life[-1].at - life[0].at
+        if age < LONG_S:
+            continue
+        early = [sample for sample in life if began + age / 4 <= sample.at < began + age / 2]
+        late = [sample for sample in life if sample.at >= began + age * 3 / 4]
+        more = _middle([sample.rss for sample in late]) - _middle([sample.rss for sample in early])
+        if more > facts.limits.growth:
+            text = f"a broker grew by {more >> 10} KiB in {age / 2:.0f} s; {facts.limits.growth >> 10} KiB are allowed"
+            yield Problem("growing", text)
+        spare = [_middle([each.handles - each.connections for each in part]) for part in (early, late)]
+        if spare[1] > spare[0] + GROWN_HANDLES:
+            yield Problem("growing", f"a broker had {spare[0]} handles besides its connections, then {spare[1]}")
+
+
+def _middle(numbers: list[int]) -> int:
+    return sorted(numbers)[len(numbers) // 2] if numbers else 0

@@ -1,0 +1,92 @@
+"""Who takes part in a run: clients that write, clients that read, and those who make something of what is committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tests.torture.clients.administering import Administrator
+from tests.torture.clients.copying import Copier
+from tests.torture.clients.following import Follower
+from tests.torture.clients.grouping import Member
+from tests.torture.clients.looking import Looker
+from tests.torture.clients.sending import Sender
+from tests.torture.clients.sending_single import SingleSender
+from tests.torture.clients.streaming import Streamer
+from tests.torture.clients.subscribing import Subscriber
+from tests.torture.clients.syncing import Syncer
+from tests.torture.clients.transacting import Transactor
+from tests.torture.clients.transacting_async import AsyncTransactor
+from tests.torture.ground import COMPACTED, CUT, KEPT, LIGHT, ONE, PHOENIX, SHRINKING, Ground
+
+KEPT_NAMES = tuple(topic.name for topic in KEPT)
+GROUPS = ("classic", "modern")
+
+
+class Client(Protocol):
+    """Runs in a thread until the ground says stop."""
+
+    name: str
+
+    def run(self, ground: Ground) -> None: ...
+
+
+class Mirror(Client, Protocol):
+    """Also makes something of all that is committed, comes to its end when writers have, and tells what it has."""
+
+    def finish(self, ground: Ground) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Options(NamedTuple):
+    """What takes part in a run."""
+
+    spark: bool = False
+    sync: bool = False
+    s3: bool = False  # A real S3 server, if it is installed; otherwise a directory.
+    mounted: bool = False  # A disk of bounded size, if this user may mount one; otherwise a wrapper says "full".
+
+
+OPTIONS = Options()
+
+
+def writers(administrator: Administrator) -> list[Client]:
+    return [
+        Sender("idem-a", ONE, once=True),
+        Sender("idem-b", ONE, once=True),
+        Sender("plain", ONE, once=False),
+        SingleSender("single", ONE),
+        Sender("short", SHRINKING, once=True),
+        Sender("cut", CUT, once=True),
+        Sender("keyed", COMPACTED, once=True),
+        Sender("light", LIGHT, once=False),
+        Sender("old", PHOENIX, once=False),
+        Transactor("trans"),
+        AsyncTransactor("async"),
+        Copier(),
+        administrator,
+    ]
+
+
+def mirrors(folder: Path, options: Options) -> list[Mirror]:
+    made: list[Mirror] = []
+    if options.spark:
+        made.append(Streamer(folder / "spark"))
+    if options.sync:
+        made.append(Syncer(folder / "mirror"))
+    return made
+
+
+def readers() -> list[Client]:
+    moving = (SHRINKING.name, CUT.name, COMPACTED.name, PHOENIX.name)
+    return [
+        Member("classic-1", "classic", "classic", KEPT_NAMES + moving),
+        Member("classic-2", "classic", "classic", KEPT_NAMES + moving),
+        Member("modern-1", "modern", "consumer", KEPT_NAMES),
+        Member("modern-2", "modern", "consumer", KEPT_NAMES + moving),
+        Follower("committed", KEPT_NAMES, committed=True),
+        Follower("everything", KEPT_NAMES, committed=False),
+        Subscriber("subscriber", KEPT_NAMES, segment_refs=True),
+        Looker((*GROUPS, "copier")),
+    ]
