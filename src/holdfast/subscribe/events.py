@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from holdfast.subscribe.cursor import Cursor
-from holdfast.subscribe.standing import Standing
+from holdfast.subscribe.rows import FewRows, Rows
+from holdfast.subscribe.standing import Lanes, Standing
 
 _EVENTS_AT_ONCE = 1024
 
@@ -31,17 +32,24 @@ class EventBatch:
     Columns: source, topic (both dictionaries), partition, offset, timestamp, timestamp_type, key, value, headers, late.
     """
 
-    __slots__ = ("_standing", "batch", "before", "rows")
+    __slots__ = ("_batch", "_lanes", "_standing", "before", "rows")
 
-    def __init__(self, batch: Any, standing: Standing, before: Standing, rows: Any) -> None:
-        self.batch = batch
+    def __init__(self, rows: Rows, lanes: Lanes, standing: Standing, before: Standing) -> None:
         self.rows = rows  # The same, with lane numbers.
         self.before = before
+        self._lanes = lanes
         self._standing = standing  # After this batch; nobody changes it any more.
+        self._batch: Any = None
 
     def __len__(self) -> int:
-        count: int = self.batch.num_rows
-        return count
+        return len(self.rows)
+
+    @property
+    def batch(self) -> Any:
+        """The record batch; made when it is asked for first."""
+        if self._batch is None:
+            self._batch = self._lanes.name(self.rows.record_batch)
+        return self._batch
 
     @property
     def cursor(self) -> Cursor:
@@ -50,8 +58,18 @@ class EventBatch:
 
     def events(self) -> Iterator[Event]:
         """The events one by one; made some at a time, so that the first one is there at once."""
+        if isinstance(self.rows, FewRows):
+            yield from _few_events(self.rows, self._lanes)
+            return
         for start in range(0, len(self), _EVENTS_AT_ONCE):
             yield from _events(self.batch.slice(start, _EVENTS_AT_ONCE))
+
+
+def _few_events(rows: FewRows, lanes: Lanes) -> Iterator[Event]:
+    for row in rows.rows:
+        lane = lanes.rows[row.lane]
+        place = lane.source, lane.topic, lane.partition
+        yield Event(*place, row.offset, row.timestamp, row.key, row.value, row.headers, rows.late)
 
 
 def _events(batch: Any) -> Iterator[Event]:

@@ -15,6 +15,7 @@ from holdfast.io.calls import Calls
 from holdfast.log.errors import OutOfRange, PartitionDeleted
 from holdfast.log.read import Read
 from holdfast.subscribe.catalogue import Found
+from holdfast.subscribe.few import COUNT_MAX, few_piece
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.piece import NO_EPOCH, Piece, Position, Range, decode_piece
@@ -82,8 +83,10 @@ class Reading:
             piece = await self._decode(lane, at, read)
             at = piece.after[lane.number]
             await self.pump.put(lane.merging, piece)
-            if read.end_reached and self.live.is_set() and watermark.value == seen:
+            is_all = read.end_reached and at.offset == read.next_offset and watermark.value == seen
+            if is_all and self.live.is_set():
                 self.pump.set_state(lane.merging, State.IDLE)  # Now, not after one more empty read.
+                await watermark.reached(seen + 1)
 
     async def _read(self, lane: ServerLane, offset: int) -> Read | None:
         """None if retention has overtaken us."""
@@ -102,7 +105,8 @@ class Reading:
         end = read.next_offset if self.live.is_set() else min(read.next_offset, lane.bound)
         wanted = Range(lane.number, at.offset, end, read.aborted, self.filter, lane.name)
         if sum(map(len, read.buffers)) <= _SMALL_SIZE:
-            piece = decode_piece(read.buffers, wanted)
+            decode = few_piece if read.record_count <= COUNT_MAX else decode_piece
+            piece = decode(read.buffers, wanted)
         else:
             piece = await self.calls.run(decode_piece, read.buffers, wanted)
         return piece.raised(at.order_time)

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.subscribe.merge import Pick, Taken
-from holdfast.subscribe.piece import Piece
+from holdfast.subscribe.piece import OLD_MS
+from holdfast.subscribe.rows import rows_of
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 
 EVENTS_MAX = 256  # In one message.
 SIZE_MAX = 1 << 20  # Of one message; a single event may be larger.
-OLD_MS = 120_000
+ROWS_MAX = 16_384  # Packed at a time.
+SINGLES_MAX = 64  # Made into messages of their own at a time.
 _FIXED_SIZE = 48  # About what one row takes besides its key, value and headers.
 _ENVELOPE_SIZE = 4096  # About what one message takes besides its rows.
+_EVENT_TAG, _BATCH_TAG, _ARROW_TAG = b"\x2a", b"\x32", b"\x0a"  # Message.event, Message.batch, EventBatch.arrow.
+_SINGLE = ("lane", "offset", "timestamp", "timestamp_type", "key", "value", "late", "epoch", "order_time")
 
 
 def pack(batch: Any, now_ms: int, *, batches: bool) -> Iterator[bytes]:
     """Messages for all rows of a record batch."""
-    if not batches:
-        yield from one_by_one(batch)
-        return
-    old = batch.column("timestamp").cast("int64").to_numpy() < now_ms - OLD_MS
+    for part, shares in runs(batch, now_ms, batches=batches):
+        yield from packed(part) if shares else one_by_one(part)
+
+
+def runs(batch: Any, now_ms: int, *, batches: bool) -> Iterator[tuple[Any, bool]]:
+    """The rows in parts: many that share messages, or a few that go one by one, so that the first need not wait long
+    for the last."""
+    old = np.zeros(batch.num_rows, np.bool_)
+    if batches:
+        old = batch.column("timestamp").cast("int64").to_numpy() < now_ms - OLD_MS
     borders = np.flatnonzero(np.diff(old)) + 1
-    for start, end in zip([0, *borders], [*borders, len(old)], strict=True):
-        part = batch.slice(int(start), int(end - start))
-        yield from packed(part) if old[start] else one_by_one(part)
+    for start, end in zip([0, *borders.tolist()], [*borders.tolist(), len(old)], strict=True):
+        shares = start < end and bool(old[start])
+        count = ROWS_MAX if shares else SINGLES_MAX
+        for first in range(start, end, count):
+            yield batch.slice(first, min(count, end - first)), shares
 
 
 def packed(batch: Any) -> Iterator[bytes]:
@@ -37,7 +49,23 @@ def packed(batch: Any) -> Iterator[bytes]:
         return
     for start, end in _cuts(_sizes(batch)):
         arrow = batch.slice(start, end - start).serialize()
-        yield wire.Message(batch=wire.EventBatch(arrow=memoryview(arrow).tobytes())).SerializeToString()
+        inner = _head(_ARROW_TAG, arrow.size)
+        yield b"".join((_head(_BATCH_TAG, len(inner) + arrow.size), inner, arrow))
+
+
+def _head(tag: bytes, size: int) -> bytes:
+    """What stands before a field of bytes in protocol buffers: their classes would copy the bytes twice."""
+    head = bytearray(tag)
+    while size > 0x7F:
+        head.append(size & 0x7F | 0x80)
+        size >>= 7
+    head.append(size)
+    return bytes(head)
+
+
+def _message(event: wire.Event) -> bytes:
+    data: bytes = event.SerializeToString()
+    return _head(_EVENT_TAG, len(data)) + data
 
 
 def _cuts(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -80,40 +108,38 @@ def _times(pick: Pick) -> NDArray[np.int64]:
 
 def singles(taken: Taken) -> Iterator[bytes]:
     """One message for each row, straight from the columns: for the few that come live."""
-    rows = [(pick.piece, number) for pick in taken.picks for number in range(pick.start, pick.end)]
-    for turn in range(len(rows)) if taken.turns is None else taken.turns.tolist():
-        piece, number = rows[turn]
-        yield _single(piece, number, late=taken.late).SerializeToString()
-
-
-def _single(piece: Piece, number: int, *, late: bool) -> wire.Message:
-    columns, row = piece.columns, int(piece.rows[number])
-    assert columns.key is not None
-    assert columns.value is not None
-    assert columns.headers is not None
-    key, value, (ends, names, values) = columns.key, columns.value, columns.headers
-    return wire.Message(
-        event=wire.Event(
-            lane=int(piece.lanes[number]),
-            offset=int(columns.offset[row]),
-            timestamp=int(columns.timestamp[row]),
-            timestamp_type=int(piece.types[number]),
-            key=key.__getitem__(row),  # Not `key[row]`: for a type checker that is a field of the tuple.
-            value=value.__getitem__(row),
-            headers=[
-                wire.Header(key=names.__getitem__(each).decode("utf-8", "replace"), value=values.__getitem__(each))
-                for each in range(ends[row], ends[row + 1])
-            ],
-            late=late,
-            epoch=int(piece.epochs[number]),
-            order_time=int(piece.times[number]),
-        )
-    )
+    for row in rows_of(taken):
+        fields = row._asdict()
+        headers = [wire.Header(key=key, value=value) for key, value in fields.pop("headers")]
+        yield _message(wire.Event(**fields, headers=headers, late=taken.late))
 
 
 def one_by_one(batch: Any) -> Iterator[bytes]:
     """One message for each row: for recent events, and for clients that ask for nothing else."""
-    plain = batch.set_column(2, "timestamp", batch.column("timestamp").view("int64"))
-    for row in plain.to_pylist():
-        headers = [wire.Header(key=each["key"], value=each["value"]) for each in row.pop("headers")]
-        yield wire.Message(event=wire.Event(headers=headers, **row)).SerializeToString()
+    columns = [batch.column(name) for name in _SINGLE]
+    columns[2] = columns[2].view("int64")
+    rows = zip(*(each.to_pylist() for each in columns), strict=True)
+    for (lane, offset, timestamp, kind, key, value, late, epoch, time), headers in zip(
+        rows, _headers(batch), strict=True
+    ):
+        event = wire.Event(
+            lane=lane,
+            offset=offset,
+            timestamp=timestamp,
+            timestamp_type=kind,
+            key=key,
+            value=value,
+            headers=headers,
+            late=late,
+            epoch=epoch,
+            order_time=time,
+        )
+        yield _message(event)
+
+
+def _headers(batch: Any) -> Iterable[list[wire.Header]]:
+    """Those of each row; most have none."""
+    column = batch.column("headers")
+    if not len(column.flatten()):
+        return [[]] * len(column)
+    return ([wire.Header(**each) for each in row] for row in column.to_pylist())

@@ -23,6 +23,7 @@ from holdfast.types import Buffer
 
 NO_TIME = -1  # Before the first record of a partition.
 NO_EPOCH = -1
+OLD_MS = 120_000  # What is older is history; what is not is news.
 
 
 class Position(NamedTuple):
@@ -122,7 +123,7 @@ def _last_epoch(columns: Columns, wanted: Range) -> int:
 
 def _mask(columns: Columns, wanted: Range) -> NDArray[np.bool_]:
     mask: NDArray[Any] = (columns.offset >= wanted.start) & (columns.offset < wanted.end)
-    hidden = [each.is_control or _is_aborted(each, wanted.aborted) for each in columns.batches]
+    hidden = [is_hidden(each, wanted.aborted) for each in columns.batches]
     if any(hidden):
         mask &= ~np.repeat(np.array(hidden, np.bool_), np.diff(columns.starts))
     if wanted.filter is not None:
@@ -131,8 +132,11 @@ def _mask(columns: Columns, wanted: Range) -> NDArray[np.bool_]:
     return mask
 
 
-def _is_aborted(header: BatchHeader, aborted: Sequence[Aborted]) -> bool:
-    return header.is_transactional and any(
+def is_hidden(header: BatchHeader, aborted: Sequence[Aborted]) -> bool:
+    """Markers, and what a transaction took back, are no events."""
+    if header.is_control or not header.is_transactional:
+        return header.is_control
+    return any(
         each.producer_id == header.producer_id and each.first_offset <= header.base_offset <= each.last_offset
         for each in aborted
     )

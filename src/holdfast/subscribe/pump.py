@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from holdfast.io.clock import Clock
 from holdfast.subscribe.merge import Merge, MergeLane, State, Taken
-from holdfast.subscribe.piece import Piece
+from holdfast.subscribe.piece import OLD_MS, Piece
 
 
 class Pump:
@@ -27,7 +27,7 @@ class Pump:
 
     async def put(self, lane: MergeLane, piece: Piece, pieces_max: int | None = None) -> None:
         """Hand in the next piece of an input, once there is room for it. It is held back from now on, not from then."""
-        arrived = self._clock.monotonic()
+        arrived = self._waiting_since(piece)
         most = pieces_max or self._pieces_max
         while len(lane.pieces) >= most:
             room = self._room.setdefault(lane.number, asyncio.Event())
@@ -35,6 +35,15 @@ class Pump:
             await room.wait()
         self.merge.push(lane, replace(piece, arrived=arrived))
         self._changed.set()
+
+    def _waiting_since(self, piece: Piece) -> float:
+        """News is held back from its own time on, since it was on its way as long as what may come before it.
+
+        The times of history, and of a clock that is ahead, say nothing of the way: these wait from now on.
+        """
+        now = self._clock.monotonic()
+        age_ms = self._clock.now_ms() - int(piece.times[-1]) if len(piece) else 0
+        return now - min(age_ms / 1000, self.merge.max_wait_s) if 0 < age_ms < OLD_MS else now
 
     def set_state(self, lane: MergeLane, state: State) -> None:
         """Say what comes behind the pieces of an input."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from holdfast.subscribe.incoming import Incoming
 from holdfast.subscribe.merge import Merge, Point, Taken
 from holdfast.subscribe.piece import Position
 from holdfast.subscribe.pump import Pump
+from holdfast.subscribe.rows import FewRows, ManyRows, Rows, are_few
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
@@ -45,9 +45,9 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Rows with lane numbers, if there are any, and where lanes stand behind them."""
+    """Rows, if there are any, and where lanes stand behind them."""
 
-    batch: Any
+    rows: Rows | None
     after: Mapping[int, Position] = field(default_factory=dict)
 
 
@@ -97,27 +97,32 @@ class Session:
         return all(each.is_opened for each in self._incoming) and self.merge.is_done()
 
     async def _deliveries(self, taken: Taken) -> list[Delivery]:
-        batches = gather(taken) if len(taken) <= _SMALL_COUNT else await self.means.calls.run(gather, taken)
         found = []
-        for batch in batches:
-            part = self._cut(batch, late=taken.late)
-            if part.num_rows:
+        for rows in await self._rows(taken):
+            part = self._cut(rows, late=taken.late)
+            if len(part):
                 found.append(Delivery(part))
             if self._is_cut:
                 return found
         after = self._settled(taken.after)
         if after:
-            found.append(Delivery(found.pop().batch if found else None, after))
+            found.append(Delivery(found.pop().rows if found else None, after))
         return found
 
-    def _cut(self, batch: Any, *, late: bool) -> Any:
+    async def _rows(self, taken: Taken) -> list[Rows]:
+        if are_few(taken):
+            return [FewRows(taken)] if len(taken) else []
+        batches = gather(taken) if len(taken) <= _SMALL_COUNT else await self.means.calls.run(gather, taken)
+        return [ManyRows(batch) for batch in batches]
+
+    def _cut(self, rows: Rows, *, late: bool) -> Rows:
         """Without what lies behind the bound."""
         until = self.asked.until_ms
         if until is None or late:
-            return batch
-        count = int(np.searchsorted(batch.column("order_time").to_numpy(), until))
-        self._is_cut = count < batch.num_rows
-        return batch.slice(0, count)
+            return rows
+        count = int(np.searchsorted(rows.marks().times, until))
+        self._is_cut = count < len(rows)
+        return rows.first(count)
 
     def _settled(self, after: dict[int, Position]) -> dict[int, Position]:
         """What a server says of a lane whose segments are not all read has to wait until they are."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, Place
 from holdfast.subscribe.piece import NO_EPOCH, NO_TIME, Position
+from holdfast.subscribe.rows import Rows
 
 
 class Lane(NamedTuple):
@@ -119,17 +120,16 @@ class Standing:
     def offset(self, number: int) -> int:
         return int(self._offsets[number])
 
-    def deliver(self, batch: Any) -> None:
-        """The rows of a batch are handed out. Of several rows of a lane the last one counts."""
-        if not batch.num_rows:
+    def deliver(self, rows: Rows) -> None:
+        """These rows are handed out. Of several rows of a lane the last one counts."""
+        if not len(rows):
             return
-        lanes = batch.column("lane").to_numpy()
-        times = batch.column("order_time").to_numpy()
-        self._offsets[lanes] = batch.column("offset").to_numpy() + 1
-        self._epochs[lanes] = batch.column("epoch").to_numpy()
+        lanes, offsets, epochs, times = rows.marks()
+        self._offsets[lanes] = offsets + 1
+        self._epochs[lanes] = epochs
         self._times[lanes] = times
         last = int(times[-1]), int(lanes[-1])
-        if not batch.column("late")[0].as_py() and (self._point is None or last[0] >= self._point[0]):
+        if not rows.late and (self._point is None or last[0] >= self._point[0]):
             self._point = last
 
     def move(self, after: Mapping[int, Position]) -> None:

@@ -16,7 +16,7 @@ from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.gather import gather
 from holdfast.subscribe.lane import Reading, ServerLane
 from holdfast.subscribe.merge import Merge, Point, State, Taken
-from holdfast.subscribe.packing import are_recent, pack, singles
+from holdfast.subscribe.packing import are_recent, one_by_one, packed, runs, singles
 from holdfast.subscribe.piece import NO_EPOCH, Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.references import refer, to_messages
@@ -24,7 +24,6 @@ from holdfast.subscribe.sender import Sender
 from holdfast.subscribe.site import Site
 
 READ_SIZE_MIN, READ_SIZE_MAX = 64 << 10, 4 << 20
-ROWS_MAX = 16_384  # Made into messages at a time.
 _SMALL_COUNT = 64  # Rows that are not worth the way to a thread and back.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
@@ -175,9 +174,12 @@ class ServerStream:
                 count = int(np.searchsorted(rows.column("order_time").to_numpy(), until))
                 over = count < rows.num_rows
                 rows = rows.slice(0, count)
-            for start in range(0, rows.num_rows, ROWS_MAX):
-                part = rows.slice(start, ROWS_MAX)
-                await self._send(*await self._run_if_large(part.num_rows, self._pack, part))
+            for part, shares in runs(rows, self._site.clock.now_ms(), batches=self._asked.batches):
+                if shares:
+                    await self._send(*await self._run_if_large(part.num_rows, list, packed(part)))
+                else:
+                    await self._send(*one_by_one(part))
+                    await asyncio.sleep(0)  # They are made here, not in a thread: others get their turn.
             if over:
                 self._moved.clear()  # Lanes that were read beyond the bound stand at it.
                 return True
@@ -188,9 +190,6 @@ class ServerStream:
         if len(taken) > _SMALL_COUNT or self._asked.until_ms is not None:
             return False
         return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
-
-    def _pack(self, batch: Any) -> list[bytes]:
-        return list(pack(batch, self._site.clock.now_ms(), batches=self._asked.batches))
 
     async def _run_if_large(self, count: int, call: Callable[..., Any], *args: Any) -> Any:
         return call(*args) if count <= _SMALL_COUNT else await self._site.calls.run(call, *args)

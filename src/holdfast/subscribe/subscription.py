@@ -16,7 +16,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.calls import Calls, ThreadCalls
@@ -31,6 +31,7 @@ from holdfast.subscribe.events import Event, EventBatch
 from holdfast.subscribe.feed import messages
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.opening import Start
+from holdfast.subscribe.rows import Rows
 from holdfast.subscribe.session import Delivery, Means, Session
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
@@ -118,7 +119,7 @@ class Subscription:
         self._owns_calls = owns_calls
         self._lanes = Lanes()
         self._standing = Standing(self._lanes, asked.start.cursor)
-        self._within: tuple[Standing, Any, int] | None = None  # A batch of which only some events were handed out.
+        self._within: tuple[Standing, Rows, int] | None = None  # A batch of which only some events were handed out.
         self._running: AsyncGenerator[EventBatch, None] | None = None
         self._session: Session | None = None
         self._closed = asyncio.Event()
@@ -132,9 +133,9 @@ class Subscription:
         """Where to go on after what was handed out so far."""
         if self._within is None:
             return self._standing.cursor()
-        before, batch, count = self._within
+        before, rows, count = self._within
         standing = before.copy()
-        standing.deliver(batch.slice(0, count))
+        standing.deliver(rows.first(count))
         return standing.cursor()
 
     async def __aenter__(self) -> Subscription:
@@ -214,7 +215,7 @@ class Subscription:
         return replace(self._asked, start=Start(None, self._standing.cursor()))
 
     def _hand_out(self, delivery: Delivery) -> EventBatch | None:
-        rows = delivery.batch
+        rows = delivery.rows
         before = self._standing.copy()
         if rows is not None:
             self._standing.deliver(rows)
@@ -222,10 +223,10 @@ class Subscription:
         if rows is None:
             return None
         self._failures = self._damages = 0
-        self.stats.events += rows.num_rows
-        self.stats.late += rows.num_rows if rows.column("late")[0].as_py() else 0
-        self.stats.last_timestamp = rows.column("timestamp").view("int64")[-1].as_py()
-        return EventBatch(self._lanes.name(rows), self._standing.copy(), before, rows)
+        self.stats.events += len(rows)
+        self.stats.late += len(rows) if rows.late else 0
+        self.stats.last_timestamp = rows.last_timestamp
+        return EventBatch(rows, self._lanes, self._standing.copy(), before)
 
     async def _recover(self, failure: HoldfastError) -> None:
         """Wait a little, and go on from the cursor; or raise what no waiting can repair."""

@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from holdfast.record.arrow import from_arrow
 from holdfast.record.columns import Binary, Columns, Headers
+from holdfast.subscribe.few import header_columns, strings
 from holdfast.subscribe.gather import SCHEMA
 from holdfast.subscribe.piece import Piece
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 
 _ZERO: Final = np.zeros(1, np.int64)
+_EMPTY: Final = np.empty(0, np.uint8)
 
 
 def batch_piece(message: wire.EventBatch, numbers: NDArray[np.int32]) -> Piece:
     """Packed events; `numbers` are ours for the sender's lanes. All rows are late, or none is."""
     batch = pa.ipc.read_record_batch(pa.py_buffer(message.arrow), SCHEMA)
+    lane, offset, timestamp, kind, order_time, epoch, late, key, value, headers = batch.columns
     return Piece(
-        from_arrow(batch),
+        Columns(
+            (),
+            _ZERO,
+            _numbers(offset, np.int64),
+            _numbers(timestamp, np.int64),
+            _binary(key),
+            _binary(value),
+            _headers_of(headers),
+        ),
         np.arange(batch.num_rows),
-        numbers[batch.column("lane").to_numpy()],
-        batch.column("order_time").to_numpy(),
-        batch.column("epoch").to_numpy(),
-        batch.column("timestamp_type").to_numpy(),
-        late=bool(batch.column("late")[0].as_py()),
+        numbers[_numbers(lane, np.int32)],
+        _numbers(order_time, np.int64),
+        _numbers(epoch, np.int32),
+        _numbers(kind, np.int32),
+        late=bool(late[0].as_py()),
     )
+
+
+def _numbers(array: Any, kind: type[np.int32 | np.int64]) -> NDArray[Any]:
+    """The memory of a column: what was read from a message starts at its first byte, and holds no null."""
+    return np.frombuffer(array.buffers()[1], kind, len(array))
+
+
+def _binary(array: Any) -> Binary:
+    validity, ends, data = array.buffers()
+    return Binary(
+        np.frombuffer(ends, np.int32, len(array) + 1),
+        np.frombuffer(data, np.uint8) if data else _EMPTY,
+        np.frombuffer(validity, np.uint8) if array.null_count else None,
+    )
+
+
+def _headers_of(array: Any) -> Headers:
+    """Most records have none."""
+    entries = array.values
+    if not len(entries):
+        return header_columns([()] * len(array))
+    keys, values = (_binary(entries.field(name)) for name in ("key", "value"))
+    return Headers(np.frombuffer(array.buffers()[1], np.int32, len(array) + 1), keys, values)
 
 
 def event_piece(event: wire.Event, numbers: NDArray[np.int32]) -> Piece:
@@ -39,9 +72,9 @@ def event_piece(event: wire.Event, numbers: NDArray[np.int32]) -> Piece:
         _ZERO,
         np.array([event.offset], np.int64),
         np.array([event.timestamp], np.int64),
-        _strings([event.key if event.HasField("key") else None]),
-        _strings([event.value if event.HasField("value") else None]),
-        _headers(event.headers),
+        strings([event.key if event.HasField("key") else None]),
+        strings([event.value if event.HasField("value") else None]),
+        header_columns([_headers(event.headers)]),
     )
     return Piece(
         columns,
@@ -54,15 +87,5 @@ def event_piece(event: wire.Event, numbers: NDArray[np.int32]) -> Piece:
     )
 
 
-def _strings(texts: Sequence[bytes | None]) -> Binary:
-    ends = np.cumsum([0, *(len(text or b"") for text in texts)], dtype=np.int32)
-    valid = None
-    if None in texts:
-        valid = np.packbits([text is not None for text in texts], bitorder="little")
-    return Binary(ends, np.frombuffer(b"".join(text or b"" for text in texts), np.uint8), valid)
-
-
-def _headers(headers: Sequence[wire.Header]) -> Headers:
-    keys = [each.key.encode() for each in headers]
-    values = [each.value if each.HasField("value") else None for each in headers]
-    return Headers(np.array([0, len(keys)], np.int32), _strings(keys), _strings(values))
+def _headers(headers: Sequence[wire.Header]) -> list[tuple[str, bytes | None]]:
+    return [(each.key, each.value if each.HasField("value") else None) for each in headers]
