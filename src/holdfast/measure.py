@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import TypeAlias
 
 # Seconds, from a write into memory to a store that does not answer. One list for all, so that they can be compared.
@@ -43,6 +44,31 @@ class ApiCounts:
         self.received_size = 0  # Bytes of requests.
         self.sent_size = 0  # Bytes of answers.
         self.time = Histogram()  # From a request's arrival to its answer; of those that were answered.
+
+
+class FlushCounts:
+    """What has gone from tails into segments."""
+
+    __slots__ = ("flushes", "size")
+
+    def __init__(self) -> None:
+        self.flushes = 0
+        self.size = 0  # Bytes of batches.
+
+    def add(self, size: int) -> None:
+        self.flushes += 1
+        self.size += size
+
+
+class SubscriptionCounts:
+    """The subscriptions of one server."""
+
+    __slots__ = ("events", "open", "sent_size")
+
+    def __init__(self) -> None:
+        self.open: set[Callable[[], int]] = set()  # Each says how many offsets it has yet to go through.
+        self.events = 0
+        self.sent_size = 0  # Bytes of messages.
 
 
 Traffic: TypeAlias = dict[str, ApiCounts]  # By the API's name.

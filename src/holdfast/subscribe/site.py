@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
+from holdfast.measure import SubscriptionCounts
 from holdfast.subscribe.catalogue import Catalogue
 from holdfast.subscribe.settings import SubscribeSettings
 
@@ -20,3 +21,4 @@ class Site:
     calls: Calls
     clock: Clock
     settings: SubscribeSettings
+    counts: SubscriptionCounts = field(default_factory=SubscriptionCounts)
