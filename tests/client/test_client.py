@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
@@ -43,6 +44,28 @@ def test_topics(client: Client, topic: str) -> None:
     with pytest.raises(Refused) as refused:
         client.create_topics({topic: 1})
     assert refused.value.code == 36
+
+
+def test_produce_by_id(client: Client, topic: str) -> None:
+    """S8: with a topic's id, records never get into another topic of the same name; both forms can be told apart."""
+    other = f"{topic}-other"
+    made = client.create_topics({topic: 2, other: 1})
+    ids = {name: each for name, each in made.items() if each is not None}
+    wanted = {(topic, 0): batch(b"a" * 200), (topic, 1): [batch(b"b"), batch(b"c" * 20_000)], (other, 0): batch(b"d")}
+    assert client.produce(wanted, ids=ids) == dict.fromkeys(wanted, 0)
+    assert [len(values_of(each.records)) for each in client.fetch(dict.fromkeys(wanted, 0)).values()] == [1, 2, 1]
+    with pytest.raises(Refused) as refused:
+        client.produce({(topic, 0): batch(b"e")}, ids={topic: UUID(int=77)})
+    assert refused.value.code == 100
+    assert client.list_offsets({(topic, 0): LATEST})[topic, 0].offset == 1
+
+
+def test_producers_that_a_partition_remembers(client: Client, topic: str) -> None:
+    """S8: who wrote to a partition, and in which epoch."""
+    client.create_topics({topic: 2})
+    producer = client.init_producer_id(topic)
+    client.write_markers(producer, [(topic, 1)])
+    assert client.producers([(topic, 0), (topic, 1)]) == {(topic, 0): {}, (topic, 1): {producer.id: producer.epoch}}
 
 
 def test_produce_is_read_by_another_client(client: Client, broker: BrokerProcess, topic: str) -> None:

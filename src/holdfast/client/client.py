@@ -129,11 +129,17 @@ class Client:
         )
 
     def produce(
-        self, batches: Mapping[Pair, Batches], *, acks: int = -1, transactional_id: str | None = None
+        self,
+        batches: Mapping[Pair, Batches],
+        *,
+        acks: int = -1,
+        transactional_id: str | None = None,
+        ids: Mapping[str, UUID] | None = None,
     ) -> dict[TopicPartition, int]:
         """Write batches; the offset of the first record of each partition.
 
-        Apache Kafka takes one batch of a partition at a time, Holdfast takes several.
+        Apache Kafka takes one batch of a partition at a time, Holdfast takes several. With the topics' ids, where the
+        broker knows the request in that form, a topic that was deleted and made again meanwhile refuses.
 
         Tried again only where a repeat is known as one: by the batches' producer id. Without one, an answer that does
         not come is `producing.OutcomeUnknown`.
@@ -141,7 +147,7 @@ class Client:
         done: dict[TopicPartition, int] = {}
 
         def write() -> dict[TopicPartition, int]:
-            producing.produce(self._nodes, batches, done, acks=acks, transactional_id=transactional_id)
+            producing.produce(self._nodes, batches, done, acks=acks, transactional_id=transactional_id, ids=ids or {})
             return done
 
         return self._try(write)
@@ -171,6 +177,11 @@ class Client:
         """Let partitions know a producer's epoch, so that they refuse what an older one still has on its way."""
         wanted = list(pairs)
         self._try(lambda: transactions.write_markers(self._nodes, producer, wanted))
+
+    def producers(self, pairs: Iterable[Pair]) -> dict[TopicPartition, dict[int, int]]:
+        """The producers that each partition remembers: their ids and epochs."""
+        wanted = list(pairs)
+        return self._try(lambda: transactions.producers(self._nodes, wanted))
 
     # Groups
 

@@ -85,6 +85,11 @@ class Connection:
             raise TooOld(str(self.address), ours.name, self._versions.get(key), (ours.min_version, ours_newest))
         return best
 
+    def knows(self, key: Key, version: int) -> bool:
+        """Whether the broker takes this version, which may be newer than what is used unless asked for."""
+        oldest, newest = self._versions.get(key, (0, -1))
+        return oldest <= version <= newest
+
     def ask(self, key: Key, request: Message, extra_s: float = 0.0) -> Message:
         """Send a request and wait for its answer; `extra_s` longer than usual where the broker itself may wait."""
         version = self.version(key)

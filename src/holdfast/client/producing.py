@@ -1,8 +1,8 @@
 """Produce: batches for many partitions, sent as the buffers they are in.
 
-Request v3-8, written by hand so that batches are not copied:
+Request v3-8, and v13 where topics are named by their ids, written by hand so that batches are not copied:
     | transactional id string? | acks i16 | timeout i32 |
-    | topics: | name string | partitions: | index i32 | records bytes |
+    | topics: | name string, in 13 topic id uuid | partitions: | index i32 | records bytes |
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeGuard
+from uuid import UUID
 
 from holdfast.client.codes import Code, failure_of
 from holdfast.client.connection import Connection
@@ -20,6 +21,8 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.messages import decode_response
+from holdfast.protocol.produce import TOPIC_IDS_FROM
+from holdfast.protocol.wire import encode_varint
 from holdfast.record.layout import HEADER
 from holdfast.types import Buffer
 
@@ -28,6 +31,7 @@ Batches: TypeAlias = Buffer | Sequence[Buffer]  # Whole batches, one after the o
 _TIMEOUT_MS = 30_000
 _PRODUCER_ID = 9  # Its place among the header's fields.
 _NO_PRODUCER = -1
+_NO_TAGS = b"\0"
 _UNDECIDED = (Code.REQUEST_TIMED_OUT, Code.NETWORK_EXCEPTION, Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
@@ -49,6 +53,7 @@ def produce(
     *,
     acks: int,
     transactional_id: str | None,
+    ids: Mapping[str, UUID],
 ) -> None:
     """Write to each partition that is not in `done` yet. Base offsets go there: a repeat writes only the rest."""
     waiting = {TopicPartition(*pair): _buffers(each) for pair, each in batches.items() if pair not in done}
@@ -56,7 +61,7 @@ def produce(
     for connection, pairs in nodes.by_leader(waiting).items():
         mine = {TopicPartition(*pair): waiting[TopicPartition(*pair)] for pair in pairs}
         try:
-            refused = _produce_to(connection, mine, done, acks, transactional_id)
+            refused = _produce_to(connection, mine, done, acks, transactional_id, ids)
         except BrokerLost as lost:
             refused = lost
         if _may_be_written(refused) and not all(map(_is_idempotent, mine.values())):
@@ -77,10 +82,16 @@ def _produce_to(
     done: dict[TopicPartition, int],
     acks: int,
     transactional_id: str | None,
+    ids: Mapping[str, UUID],
 ) -> HoldfastError | None:
     """One request. What was written goes into `done`; of what was not, one failure is returned."""
     version = connection.version(Key.PRODUCE)
-    body = _request(batches, acks, transactional_id)
+    names = {ids[name].bytes: name for name in by_topic(batches) if name in ids}
+    if len(names) == len(by_topic(batches)) and connection.knows(Key.PRODUCE, TOPIC_IDS_FROM):
+        version = TOPIC_IDS_FROM
+        body = _request_by_id(batches, acks, transactional_id, ids)
+    else:
+        body = _request(batches, acks, transactional_id)
     if acks == 0:
         connection.send(Key.PRODUCE, version, body)
         done |= dict.fromkeys(batches, -1)
@@ -94,7 +105,8 @@ def _produce_to(
     refused: HoldfastError | None = None
     for topic in topics:
         for each in topic.partition_responses:
-            pair = TopicPartition(topic.name, each.index)
+            name = names[topic.topic_id.bytes] if version >= TOPIC_IDS_FROM else topic.name
+            pair = TopicPartition(name, each.index)
             if each.error_code:
                 error = failure_of(f"produce to {pair}", each.error_code, getattr(each, "error_message", None))
                 refused = error if refused is None or isinstance(refused, Unavailable) else refused
@@ -117,6 +129,32 @@ def _request(
             buffers += (small, *records)
             small = bytearray()
     return buffers
+
+
+def _request_by_id(
+    batches: Mapping[TopicPartition, Sequence[Buffer]],
+    acks: int,
+    transactional_id: str | None,
+    ids: Mapping[str, UUID],
+) -> list[Buffer]:
+    topics = by_topic(batches)
+    small = bytearray(_compact_string(transactional_id) + struct.pack(">hi", acks, _TIMEOUT_MS))
+    small += encode_varint(len(topics) + 1)
+    buffers: list[Buffer] = []
+    for name, numbers in topics.items():
+        small += ids[name].bytes + encode_varint(len(numbers) + 1)
+        for number in numbers:
+            records = batches[TopicPartition(name, number)]
+            small += struct.pack(">i", number) + encode_varint(sum(map(len, records)) + 1)
+            buffers += (small, *records)
+            small = bytearray(_NO_TAGS)
+        small += _NO_TAGS
+    return [*buffers, small + _NO_TAGS]
+
+
+def _compact_string(text: str | None) -> bytes:
+    raw = (text or "").encode()
+    return b"\0" if text is None else encode_varint(len(raw) + 1) + raw
 
 
 def _string(text: str | None) -> bytes:

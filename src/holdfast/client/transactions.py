@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from holdfast.client.codes import check
+from holdfast.client.codes import Code, check
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, TopicPartition, by_topic
 from holdfast.protocol.api import Key
@@ -129,4 +129,25 @@ def write_markers(nodes: Nodes, producer: Producer, pairs: Iterable[Pair]) -> No
             for each in answered.topics:
                 for part in each.partitions:
                     pair = TopicPartition(each.name, part.partition_index)
-                    check(f"a marker in {pair}", part.error_code)
+                    check(f"a marker in {pair}", _soon(part.error_code))
+
+
+def _soon(code: int) -> int:
+    """Whoever leads a partition that was just made may not know it yet; one that is gone has no leader when asked."""
+    return Code.LEADER_NOT_AVAILABLE if code == Code.UNKNOWN_TOPIC_OR_PARTITION else code
+
+
+def producers(nodes: Nodes, pairs: Iterable[Pair]) -> dict[TopicPartition, dict[int, int]]:
+    """The producers that partitions remember, by id: their epochs."""
+    request = request_class(Key.DESCRIBE_PRODUCERS)
+    found: dict[TopicPartition, dict[int, int]] = {}
+    for connection, some in nodes.by_leader(pairs).items():
+        topics = [
+            request.TopicRequest(name=name, partition_indexes=numbers) for name, numbers in by_topic(some).items()
+        ]
+        for each in connection.ask(Key.DESCRIBE_PRODUCERS, request(topics=topics)).topics:
+            for part in each.partitions:
+                pair = TopicPartition(each.name, part.partition_index)
+                check(f"the producers of {pair}", part.error_code, part.error_message)
+                found[pair] = {state.producer_id: state.producer_epoch for state in part.active_producers}
+    return found
