@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import random
 import shutil
 import sys
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs from the command line.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Before it is loaded: it tells of every connection that ends.
 
 from tests.support.spark_session import no_spark
 from tests.torture.cast import OPTIONS, Options
