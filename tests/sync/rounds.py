@@ -6,8 +6,11 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tests.sync.process import SyncProcess
 from tests.sync.sides import Seen, assert_equal, read_topic
@@ -62,6 +65,17 @@ class Writing(threading.Thread):
         )
 
 
+class Broker(AbstractContextManager[object], Protocol):
+    """One that can be killed, ours or another."""
+
+    @property
+    def bootstrap(self) -> str: ...
+
+    def start(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 @dataclass
 class Report:
     """What a run did."""
@@ -76,19 +90,33 @@ class Rounds:
     """One run: `records` on each side, `kills` in all, chosen by the seed."""
 
     def __init__(
-        self, folder: Path, seed: int, records: int, kills: int, *, both: bool = True, batch: int = 100
+        self,
+        folder: Path,
+        seed: int,
+        records: int,
+        kills: int,
+        *,
+        both: bool = True,
+        batch: int = 100,
+        victims: Sequence[str] = ("sync", "sync", "a", "b"),
+        b: Broker | None = None,  # One that runs already, and stays.
     ) -> None:
         self._random = random.Random(seed)
-        self._a = RunningBroker(folder / "a", environment=SETTINGS)
-        self._b = RunningBroker(folder / "b", environment=SETTINGS)
+        self._a: Broker = RunningBroker(folder / "a", environment=SETTINGS)
+        own = RunningBroker(folder / "b", environment=SETTINGS)
+        self._b: Broker = b or own
+        self._own = [self._a, own] if b is None else [self._a]
         self._both = both
+        self._victims = victims
         self._records = records
         self._batch = batch
         self._moments = sorted(self._random.randrange(records) for _ in range(kills))
         self._kills: Counter[str] = Counter()
 
     def run(self) -> Report:
-        with self._a, self._b:
+        with ExitStack() as stack:
+            for each in self._own:
+                stack.enter_context(each)
             with Client(self._a.bootstrap) as client:
                 client.create_topics({TOPIC: PARTITIONS})
             if self._both:
@@ -125,7 +153,7 @@ class Rounds:
             sync.kill()  # Not cleanly: what it has not saved is found again.
 
     def _strike(self, sync: SyncProcess) -> SyncProcess:
-        victim = self._random.choice(["sync", "sync", "a", "b"])
+        victim = self._random.choice(self._victims)
         self._kills[victim] += 1
         if victim == "sync":
             self._let_it_write(sync)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import urllib.request
 
 from rich.console import Console
@@ -16,6 +17,8 @@ from holdfast.cli.sync_metrics import scraped
 from holdfast.cli.sync_show import Show
 from holdfast.io.clock import ManualClock
 from holdfast.sync.progress import Counts, Look, TopicLook
+from holdfast.sync.run import Sync
+from holdfast.sync.settings import SyncSettings
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -79,3 +82,20 @@ def test_metrics_for_machines() -> None:
     for line in (f"records_total{labels} 77.0", f"lag_records{labels} 5.0", f"lag_seconds{labels} 1.5"):
         assert f"holdfast_sync_{line}" in text
     assert 'holdfast_sync_errors_total{direction="a → b"} 1.0' in text
+
+
+def test_the_last_look_is_at_the_end(pair: Pair, topic: str) -> None:
+    """S9: whoever watches sees the final figures, however quick the end comes after a look."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("x", 50))
+    sync = Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True))
+    states: list[str] = []
+
+    def watch(looks: list[Look]) -> None:
+        states.append(looks[0].state)
+        while len(states) == 1 and looks[0].state != "stopped":  # The end comes while the first look is shown.
+            threading.Event().wait(0.01)
+            [looks[0]] = sync.look()
+
+    sync.run(watch, watch_s=0.001)
+    assert states[-1] == "stopped"

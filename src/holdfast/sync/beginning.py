@@ -61,6 +61,7 @@ def make_lanes(
             home = Home(source.cluster_id, each.planned.source.id or NO_ID, part.number)
             back = Home(target.cluster_id, each.target_id, part.number)
             where = TopicPartition(each.planned.name, part.number)
+            point = _point(back, known.get(home), saved.get(home))
             lane = Lane(
                 where=where,
                 home=home,
@@ -68,7 +69,8 @@ def make_lanes(
                 writer=each.writer,
                 batch_size_max=each.batch_size_max,
                 own_only=settings.own_only,
-                point=_point(back, known.get(home), saved.get(home)),
+                point=point or Point(),
+                has_begun=point is not None,
                 counts=counts.setdefault(home, Counts()),
                 winners=Winners(where, home, back, source.chance) if each.planned.name in compacted else None,
             )
@@ -76,9 +78,9 @@ def make_lanes(
     return lanes
 
 
-def _point(back: Home, *candidates: Saved | None) -> Point:
+def _point(back: Home, *candidates: Saved | None) -> Point | None:
     """Where to go on: what this process knows, or what is saved; nothing if the target's topic is another one."""
     for each in candidates:
         if each is not None and each.target_id == back.topic_id:
             return each.point
-    return Point()
+    return None

@@ -1,10 +1,11 @@
 """Checkpoints: how far a direction has come with each partition, in a compacted topic of the target.
 
 key   {"from": cluster id, "topic": name, "topic_id": …, "partition": …}
-value {"position": …, "target_id": …, "target_offset": …, "echoed": …, "saved_at_ms": …}
+value {"position": …, "target_id": …, "target_offset": …, "echoed": …, "seen": …, "copy": …, "saved_at_ms": …}
 
 All records of the source below `position` are applied; whatever is applied later lies in the target at `target_offset`
-or behind it. That pair is true for ever, so an old checkpoint costs time, and never a record.
+or behind it. That pair is true for ever, so an old checkpoint costs time, and never a record. By `seen` and `copy` a
+later start finds out whether both sides are what they were.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from holdfast.record.records import Record, read_records
 from holdfast.sync.committed import end_of
 from holdfast.sync.fence import CHECKPOINT_PARTITION, CHECKPOINTS, Writer
 from holdfast.sync.mark import Home
+from holdfast.sync.proof import NO_COPY, NOTHING_SEEN, Copy, Seen
 
 _RECORDS_MAX = 1000  # Of one batch: a record has about 250 bytes.
 
@@ -35,6 +37,8 @@ class Point:
     position: int = 0
     target_offset: int = 0
     echoed: int = -1  # The highest offset of the target that was met below `position`, copied from there.
+    seen: Seen = NOTHING_SEEN  # The last record that was read.
+    copy: Copy = NO_COPY  # The last one that was written.
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,18 @@ def _read(key: Mapping[str, object], value: Mapping[str, object], cluster: str, 
         return
     home = Home(cluster, UUID(str(key["topic_id"])), int(str(key["partition"])))
     position, target_offset, echoed = (int(str(value[name])) for name in ("position", "target_offset", "echoed"))
-    found[home] = Saved(Point(position, target_offset, echoed), UUID(str(value["target_id"])))
+    point = Point(position, target_offset, echoed, _seen(value.get("seen")), _copy(value.get("copy")))
+    found[home] = Saved(point, UUID(str(value["target_id"])))
+
+
+def _seen(value: object) -> Seen:
+    if not isinstance(value, list):
+        return NOTHING_SEEN  # An older release wrote it.
+    return Seen(int(value[0]), str(value[1]))
+
+
+def _copy(value: object) -> Copy:
+    return Copy(int(value[0]), int(value[1])) if isinstance(value, list) else NO_COPY
 
 
 def batches(points: Iterable[tuple[Home, Saved]], writer: Writer, now_ms: int) -> list[tuple[bytearray, int]]:
@@ -97,6 +112,7 @@ def batches(points: Iterable[tuple[Home, Saved]], writer: Writer, now_ms: int) -
 def _record(home: Home, saved: Saved, topic: str, now_ms: int) -> Record:
     key = {"from": home.cluster_id, "topic": topic, "topic_id": str(home.topic_id), "partition": home.partition}
     point = saved.point
-    value = {"position": point.position, "target_id": str(saved.target_id), "target_offset": point.target_offset}
-    value |= {"echoed": point.echoed, "saved_at_ms": now_ms}
+    value: dict[str, object] = {"position": point.position, "target_id": str(saved.target_id)}
+    value |= {"target_offset": point.target_offset, "echoed": point.echoed}
+    value |= {"seen": point.seen, "copy": point.copy, "saved_at_ms": now_ms}
     return Record(json.dumps(key, sort_keys=True).encode(), json.dumps(value).encode(), now_ms)

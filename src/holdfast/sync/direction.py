@@ -24,13 +24,14 @@ from holdfast.sync.progress import Counts, Look, Troubles, look_at
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
-from holdfast.sync.topics import compacted_topics, list_topics, matching, plan
+from holdfast.sync.topics import NO_ID, compacted_topics, list_topics, matching, plan
 from holdfast.sync.worker import Worker
 
 log = logging.getLogger(__name__)
 
-Faces: TypeAlias = dict[str, tuple[UUID | None, int]]  # What may change of topics, by name.
+Faces: TypeAlias = dict[str, tuple[UUID | None, int, UUID | None]]  # What may change of topics, by name.
 
+_DELETED = (Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID)
 _TICK_S = 0.05
 _PAUSE_S_FIRST, _PAUSE_S_MAX = 0.1, 5.0
 
@@ -64,7 +65,7 @@ class Attempt:
 def _may_pass(failure: BaseException) -> bool:
     """Whether beginning again can help."""
     if isinstance(failure, Refused):
-        return failure.code == Code.UNKNOWN_TOPIC_OR_PARTITION  # It was deleted: the next plan does without.
+        return failure.code in _DELETED  # The next plan does without, or makes it again.
     return isinstance(failure, Unavailable | TopicNotFound)
 
 
@@ -137,8 +138,10 @@ class Direction:
             return is_done
 
     def _begin(self, source: Client, target: Client) -> Attempt:
-        planned = plan(source, target, self._settings.patterns)
         sides = self.source, self.target
+        self.source.check(source)
+        self.target.check(target)
+        planned = plan(source, target, self._settings.patterns)
         decides = self._settings.both and self._settings.last_writer_wins
         compacted = compacted_topics([source, target], self._settings.patterns) if decides else ()
         lanes = make_lanes(planned, sides, target, self._settings, compacted, self._known, self._counts)
@@ -146,7 +149,8 @@ class Direction:
         if self._settings.once and self._goals is None:
             ends = source.list_offsets({each.where: LATEST for each in lanes}, committed=True)
             self._goals = {each.home: ends[each.where].offset for each in lanes}
-        attempt = Attempt(lanes, {each.name: _face(each.source) for each in planned})
+        ids = {each.where.topic: each.target_id for each in lanes}
+        attempt = Attempt(lanes, {each.name: _face(each.source, ids[each.name]) for each in planned})
         count = min(self._settings.workers, len(lanes))
         attempt.workers = [Worker(*sides, lanes[number::count], attempt.stop) for number in range(count)]
         self._state = "running"
@@ -155,6 +159,7 @@ class Direction:
     def _watch(self, attempt: Attempt, source: Client, target: Client) -> bool:
         """Until it is stopped or caught up (True), or a worker has failed or topics have changed (False)."""
         refresh_at = self._clock.monotonic() + self._settings.refresh_s
+        renew_at = self._clock.monotonic() + self._settings.renew_s
         while not self._stop.wait(_TICK_S):
             if attempt.is_broken():
                 return False
@@ -162,9 +167,11 @@ class Direction:
                 self._save(attempt.lanes, source, target)
             if self._goals is not None and self._caught_up(attempt):
                 return True
+            if self._clock.monotonic() >= renew_at:
+                return False
             if self._clock.monotonic() >= refresh_at:
                 refresh_at = self._clock.monotonic() + self._settings.refresh_s
-                if self._faces(source) != attempt.faces:
+                if self._faces(source, target) != attempt.faces:
                     return False
         return True
 
@@ -172,9 +179,10 @@ class Direction:
         goals = self._goals or {}
         return all(each.settled and each.point.position >= goals.get(each.home, 0) for each in attempt.lanes)
 
-    def _faces(self, source: Client) -> Faces:
-        topics = list_topics(source)
-        return {name: _face(topics[name]) for name in matching(topics, self._settings.patterns)}
+    def _faces(self, source: Client, target: Client) -> Faces:
+        topics, copies = list_topics(source), list_topics(target)
+        ids = {name: each.id or NO_ID for name, each in copies.items()}
+        return {name: _face(topics[name], ids.get(name)) for name in matching(topics, self._settings.patterns)}
 
     def _save(self, lanes: list[Lane], source: Client, target: Client) -> None:
         self._saver.save(lanes, target)
@@ -187,5 +195,5 @@ class Direction:
         return look_at(self.name, self._state, self._lanes, self._troubles, saved, self._clock.now_ms())
 
 
-def _face(topic: TopicInfo) -> tuple[UUID | None, int]:
-    return topic.id, len(topic.partitions)
+def _face(topic: TopicInfo, target_id: UUID | None) -> tuple[UUID | None, int, UUID | None]:
+    return topic.id, len(topic.partitions), target_id

@@ -58,5 +58,5 @@ def _applied(planned: Planned, where: TopicPartition, home: Home, there: Client,
     start, end = bounds(there, where)
     point = saved.point if saved is not None and saved.target_id == (planned.target.id or NO_ID) else None
     if point is None or point.target_offset > end:
-        return find_applied(there, where, home, start, end) + 1
-    return max(point.position, find_applied(there, where, home, max(start, point.target_offset), end) + 1)
+        return find_applied(there, where, home, start, end).of + 1
+    return max(point.position, find_applied(there, where, home, max(start, point.target_offset), end).of + 1)

@@ -8,14 +8,21 @@ Rejected
 ├── TimesNotKept        the target would put its own time on every record
 ├── NeedsChoice         both ways on a compacted topic, and nobody has said who wins
 ├── SourceWentBack      the source ends before what was copied from it
+├── SourceChanged       the source has other records than those that were copied from it
+├── ClusterReplaced     another cluster listens at an address than when the sync began
+├── NotFenced           the target lets this sync not shut out earlier ones
 └── RecordTooLarge      a record does not fit into the target's batches
 Fenced
 └── TakenOver           another sync of the same direction has begun
+Unavailable
+├── TopicReplaced       a topic was deleted and made again: the direction begins anew
+└── EndWentBack         a partition ends earlier than it did a moment ago
 """
 
 from __future__ import annotations
 
-from holdfast.errors import Fenced, Rejected
+from holdfast.client import TopicPartition
+from holdfast.errors import Fenced, Rejected, Unavailable
 
 
 class SameCluster(Rejected):
@@ -87,6 +94,63 @@ class SourceWentBack(Rejected):
         self.partition = partition
         self.position = position
         self.end = end
+
+
+class SourceChanged(Rejected):
+    """A record that was copied is another one at the source now."""
+
+    def __init__(self, partition: str, offset: int) -> None:
+        super().__init__(
+            f"{partition}: the source has another record at offset {offset} than was read there before: it was set "
+            f"back to an older state and written anew, so what was copied cannot be told from what was not; restore "
+            f"the source, or begin anew with a topic of another name"
+        )
+        self.partition = partition
+        self.offset = offset
+
+
+class ClusterReplaced(Rejected):
+    """Another cluster listens at an address than when the sync began."""
+
+    def __init__(self, address: str, before: str, now: str | None) -> None:
+        super().__init__(
+            f"the cluster at {address} was {before} when this sync began, and is {now} now: start the sync again if "
+            f"that is meant"
+        )
+        self.address = address
+        self.before = before
+        self.now = now
+
+
+class NotFenced(Rejected):
+    """The target does not let this sync shut out earlier ones, so records could be written twice."""
+
+    def __init__(self, writer: str, where: TopicPartition) -> None:
+        super().__init__(
+            f"{where} at the target has not learnt the new epoch of {writer}, so an earlier sync could still write "
+            f"there: allow this client to write transaction markers (cluster action on the cluster)"
+        )
+        self.writer = writer
+        self.where = where
+
+
+class TopicReplaced(Unavailable):
+    """A topic was deleted and made again while it was read."""
+
+    def __init__(self, topic: str, address: str) -> None:
+        super().__init__(f"topic {topic} at {address} was deleted, or made again: the copy begins anew")
+        self.topic = topic
+        self.address = address
+
+
+class EndWentBack(Unavailable):
+    """A partition ends earlier than it did a moment ago, as when another broker has begun to lead it."""
+
+    def __init__(self, partition: str, before: int, now: int) -> None:
+        super().__init__(f"{partition} ended at offset {before}, and ends at {now} now: it is looked at again")
+        self.partition = partition
+        self.before = before
+        self.now = now
 
 
 class RecordTooLarge(Rejected):

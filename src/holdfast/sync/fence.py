@@ -2,7 +2,8 @@
 
 1. A transactional id of the direction and topic gives this writer a higher epoch than any earlier one had.
 2. Markers carry that epoch into every partition: what an earlier writer still has on its way is refused there from now
-   on. Where the target lets only brokers write markers, an empty transaction over all partitions is aborted instead.
+   on. Where the target lets only brokers write markers, an empty transaction over all partitions is aborted instead:
+   Apache Kafka then writes the markers itself. Whether it did is looked up, since not every broker does.
 
 Records are then written outside of transactions, with the id's numbers: a record that is there is there for every
 reader, whatever happens to the writer, and nothing that was written has to be taken back.
@@ -10,16 +11,21 @@ reader, whatever happens to the writer, and nothing that was written has to be t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.client import Client, Producer, TopicPartition
-from holdfast.client.errors import Refused, TooOld
+from holdfast.client.codes import Code
+from holdfast.client.errors import ProducerFenced, Refused, TooOld
 from holdfast.record.layout import SEQUENCE_MASK
+from holdfast.sync.errors import NotFenced
 
 CHECKPOINTS = "__holdfast_sync"  # The topic of the target that holds checkpoints.
 CHECKPOINT_PARTITION = TopicPartition(CHECKPOINTS, 0)
+
+# Only brokers may write markers; or one is there of a coordinator, whose epoch clients do not know.
+_NOT_OURS = (Code.CLUSTER_AUTHORIZATION_FAILED, Code.TRANSACTION_COORDINATOR_FENCED)
 
 
 @dataclass
@@ -47,11 +53,31 @@ def writer_id(source_cluster: str, topic_id: UUID) -> str:
 def begin_writing(target: Client, name: str, topic: str, partitions: Iterable[int]) -> Writer:
     """Become the writer."""
     pairs = [*(TopicPartition(topic, number) for number in partitions), CHECKPOINT_PARTITION]
-    producer = target.init_producer_id(name)
     try:
-        target.write_markers(producer, pairs)
-        return Writer(topic, producer)
-    except (Refused, TooOld):
-        target.add_partitions(name, producer, pairs)
-        target.end_txn(name, producer, commit=False)
-        return Writer(topic, target.init_producer_id(name))  # Comes back only when all markers are written.
+        producer = fence_by_markers(target, name, pairs)
+    except (Refused, ProducerFenced) as failure:
+        if failure.code not in _NOT_OURS:
+            raise
+        producer = fence_by_transaction(target, name, pairs)
+    except TooOld:
+        producer = fence_by_transaction(target, name, pairs)
+    return Writer(topic, producer)
+
+
+def fence_by_markers(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
+    """Write the markers, as a broker would."""
+    producer = target.init_producer_id(name)
+    target.write_markers(producer, pairs)
+    return producer
+
+
+def fence_by_transaction(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
+    """Let the target write them."""
+    fencing = target.init_producer_id(name)
+    target.add_partitions(name, fencing, pairs)
+    target.end_txn(name, fencing, commit=False)
+    producer = target.init_producer_id(name)  # Comes back only when all markers are written.
+    for where, known in target.producers(pairs).items():
+        if known.get(fencing.id, -1) < fencing.epoch:
+            raise NotFenced(name, where)
+    return producer

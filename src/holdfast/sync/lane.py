@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import numpy as np
@@ -17,12 +17,13 @@ from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
 from holdfast.sync.checkpoint import Point
 from holdfast.sync.committed import committed, end_of
-from holdfast.sync.errors import SourceWentBack
+from holdfast.sync.errors import SourceChanged, SourceWentBack
 from holdfast.sync.fence import Writer
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks, Numbers, Truths
 from holdfast.sync.piece import Piece, cut
 from holdfast.sync.progress import Counts
+from holdfast.sync.proof import Copy, Seen, is_copy, is_still, same, seen
 from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.winners import Winners
 
@@ -47,11 +48,13 @@ class Lane:
     applied: int = 0  # Records below it are in the target already.
     end: int = 0  # Of the source, as far as known.
     last_timestamp: int = -1  # Of the last record that was read.
+    has_begun: bool = False  # An earlier attempt, or an earlier sync, has looked at this partition already.
     resumed: bool = False
     winners: Winners | None = None  # Where the last writer wins.
     settled: bool = False  # The target's log holds the winners behind all others.
     moving: threading.Lock = field(default_factory=threading.Lock)  # Held while batches are on their way.
     _target_end: int = 0
+    _copy: Copy | None = None  # The last one that this process has written.
 
     @property
     def target_id(self) -> UUID:
@@ -65,20 +68,28 @@ class Lane:
     def resume(self, source: Client, target: Client) -> None:
         """Find what is applied already. What the point says may be older than the target, and never newer."""
         low, high = bounds(target, self.where)
-        if self.point.target_offset > high:
-            log.warning(
-                "%s: the target ends at %d, and has held records up to %d: it is searched from its start",
-                *(self.where, high, self.point.target_offset),
-            )
-            self.point = Point()
+        self._check_past(source, target, high)
         start = max(self.point.target_offset, low)
-        highest = find_applied(target, self.where, self.home, start, high)
-        self.applied = max(self.point.position, highest + 1)
+        found = find_applied(target, self.where, self.home, start, high)
+        if found.of >= self.point.position and not same(source, target, self.where, found):
+            raise SourceChanged(str(self.where), found.of)
+        self.applied = max(self.point.position, found.of + 1)
         if self.point.position >= self.applied:
-            self.point = Point(self.point.position, high, self.point.echoed)
+            self.point = replace(self.point, target_offset=high)
         self._check_source(*bounds(source, self.where))
         self.settled = self.winners is None
-        self.resumed = True
+        self.has_begun = self.resumed = True
+
+    def _check_past(self, source: Client, target: Client, end: int) -> None:
+        """Whether both sides still are what the point speaks of."""
+        if not is_still(source, self.where, self.point.seen):
+            raise SourceChanged(str(self.where), self.point.seen.offset)
+        is_there = self.point.copy.at < end and is_copy(target, self.where, self.home, self.point.copy)
+        if self.point.target_offset > end or not is_there:
+            log.warning(
+                "%s: the target has lost records that were copied to it: it is searched from its start", self.where
+            )
+            self.point = Point()
 
     def _check_source(self, start: int, end: int) -> None:
         """What was copied must still be the source's past."""
@@ -86,11 +97,13 @@ class Lane:
             raise SourceWentBack(str(self.where), self.applied, end)
         self.end = end
         if self.point.position < start:
-            gone = start - max(self.point.position, self.applied)
-            if self.point.position and gone > 0:
-                self.counts.expired += gone
-                log.warning("%s: %d offsets had expired at the source before they were copied", self.where, gone)
-            self.point = Point(start, self.point.target_offset, self.point.echoed)
+            known = max(self.point.position, self.applied)
+            if start > known and (self.has_begun or known):  # What was gone before the first start is nobody's loss.
+                self.counts.expired += start - known
+                log.warning(
+                    "%s: %d offsets had expired at the source before they were copied", self.where, start - known
+                )
+            self.point = replace(self.point, position=start)
 
     def pieces(self, fetched: Fetched, source: Client) -> Generator[Piece, None, None]:
         """The batches to send. When the next one is asked for, the last one was written: see `wrote`."""
@@ -131,7 +144,7 @@ class Lane:
             yield from cut(marked, rows, *numbers, size_max=self.batch_size_max, codec=codec)
         self.counts.echoes += int(np.count_nonzero(new & echoes))
         self.last_timestamp = int(columns.timestamp[-1])
-        self._reached(columns.batches[-1].end_offset, echoed)
+        self._reached(columns.batches[-1].end_offset, echoed, seen(columns, len(columns) - 1))
 
     def _echoes(self, marks: Marks, new: Truths) -> tuple[Truths, int]:
         """Which records the target has sent itself, and the highest offset that they had there.
@@ -163,14 +176,16 @@ class Lane:
             self.counts.again += piece.count
             return
         self._target_end = base_offset + piece.count
+        self._copy = Copy(self._target_end - 1, int(piece.offsets[-1]))
         self.counts.records += piece.count
         self.counts.bytes += len(piece.batch)
 
-    def _reached(self, position: int, echoed: int) -> None:
+    def _reached(self, position: int, echoed: int, last: Seen | None = None) -> None:
         if position <= self.point.position:
             return
         target_offset = self._target_end if position > self.applied else self.point.target_offset
-        self.point = Point(position, max(target_offset, self.point.target_offset), echoed)
+        target_offset = max(target_offset, self.point.target_offset)
+        self.point = Point(position, target_offset, echoed, last or self.point.seen, self._copy or self.point.copy)
 
     def has_moved_without_writing(self, before: Point | None) -> bool:
         """Whether the target was given nothing since an earlier point, though the source was read on."""

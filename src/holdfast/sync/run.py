@@ -40,10 +40,13 @@ class Sync:
         for each in threads:
             each.start()
         for each in threads:
+            each.join(watch_s)
             while each.is_alive():
-                each.join(watch_s)
                 if watch is not None:
                     watch(self.look())
+                each.join(watch_s)
+        if watch is not None:
+            watch(self.look())  # When nothing changes any more: who looked before has not seen the end.
         for failure in self._failures:
             raise failure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced
@@ -60,7 +61,7 @@ def _catch_up(lanes: Iterable[Lane], saved: dict[Home, Point], target: Client) -
         if held:
             ends = target.list_offsets({each.where: LATEST for each in held})
             for each in held:
-                each.point = Point(each.point.position, ends[each.where].offset, each.point.echoed)
+                each.point = replace(each.point, target_offset=ends[each.where].offset)
     finally:
         for each in held:
             each.moving.release()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from holdfast.client import EARLIEST, LATEST, Client, TopicPartition
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.sync.committed import end_of
+from holdfast.sync.errors import EndWentBack
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks
+from holdfast.sync.proof import NO_COPY, Copy
 
 _FETCH_SIZE = 16 << 20
 
@@ -45,18 +49,22 @@ def read_range(
             continue
         after = end_of(fetched, at)
         if after == at:
+            if fetched.high_watermark < end:
+                raise EndWentBack(str(where), end, fetched.high_watermark)
             return  # Holes up to the end.
         yield after, decoder.decode([fetched.records])
         at = after
 
 
-def find_applied(client: Client, where: TopicPartition, home: Home, start: int, end: int) -> int:
-    """The highest offset of the source partition among the records of a range of the target, or NONE.
+def find_applied(client: Client, where: TopicPartition, home: Home, start: int, end: int) -> Copy:
+    """The copy with the highest offset of the source partition in a range of the target; one without offsets if none.
 
     Records are applied in order, so all below it are applied, too.
     """
-    highest = NONE
+    highest = NO_COPY
     for _, columns in read_range(client, where, start, end):
         offsets = Marks.of(columns).offsets_from(home)
-        highest = max(highest, int(offsets.max(initial=NONE)))
+        row = int(np.argmax(offsets)) if len(offsets) else NONE
+        if row != NONE and offsets[row] > highest.of:
+            highest = Copy(int(columns.offset[row]), int(offsets[row]))
     return highest

@@ -20,8 +20,9 @@ class SyncSettings:
     workers: int = 4  # Threads for each direction.
     save_interval_s: float = 5.0
     refresh_s: float = 5.0  # How often to look for new topics and partitions.
+    renew_s: float = 43_200.0  # How often a writer is fenced anew: brokers forget silent producers after a day.
     give_up_s: float | None = None  # How long to try without any progress; None: for ever.
 
     def __post_init__(self) -> None:
-        if self.workers < 1 or self.save_interval_s <= 0 or self.refresh_s <= 0:
+        if self.workers < 1 or min(self.save_interval_s, self.refresh_s, self.renew_s) <= 0:
             raise ValueError("workers must be at least 1, and intervals more than 0 seconds")

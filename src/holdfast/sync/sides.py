@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from holdfast.client import Client
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.sync.errors import NoClusterId, SameCluster
+from holdfast.sync.errors import ClusterReplaced, NoClusterId, SameCluster
 from holdfast.sync.mark import CLUSTER_SIZE_MAX
 
 PATIENCE_S = 5.0  # For one call; whoever waits for a broker that is away waits outside, where a stop is heard.
@@ -22,9 +22,15 @@ class Side:
     clock: Clock
     chance: Chance
 
-    def client(self) -> Client:
+    def client(self, patience_s: float = PATIENCE_S) -> Client:
         """A client of its own for each thread."""
-        return Client(self.address, "holdfast-sync", patience_s=PATIENCE_S, clock=self.clock, chance=self.chance)
+        return Client(self.address, "holdfast-sync", patience_s=patience_s, clock=self.clock, chance=self.chance)
+
+    def check(self, client: Client) -> None:
+        """Raise if another cluster listens at the address by now: the marks of this one would be wrong there."""
+        found = client.metadata([]).cluster_id
+        if found != self.cluster_id:
+            raise ClusterReplaced(self.address, self.cluster_id, found)
 
 
 def meet(address: str, clock: Clock, chance: Chance) -> Side:

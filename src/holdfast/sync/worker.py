@@ -13,15 +13,18 @@ from holdfast.client import Client, TopicPartition
 from holdfast.client.errors import ProducerFenced
 from holdfast.client.partition import Pair
 from holdfast.errors import HoldfastError
-from holdfast.sync.errors import TakenOver
+from holdfast.sync.errors import TakenOver, TopicReplaced
 from holdfast.sync.lane import Lane
 from holdfast.sync.piece import Piece
 from holdfast.sync.sides import Side
+from holdfast.sync.topics import NO_ID
 
 _FETCH_SIZE = 16 << 20  # Bytes of one fetch.
 _PARTITION_FETCH_SIZE = 4 << 20
 _FETCH_WAIT_MS = 200  # How long a stop waits at most.
 _REQUEST_SIZE = 8 << 20  # Bytes of one produce request, about.
+# Who comes back may have an older state: after a lost connection the direction looks at everything anew.
+NO_PATIENCE_S = 0.0
 
 
 class Worker(threading.Thread):
@@ -31,13 +34,16 @@ class Worker(threading.Thread):
         super().__init__(name="holdfast-sync", daemon=True)
         self._sides = source, target
         self._lanes = {each.where: each for each in lanes}
+        self._ids = {each.where.topic: each.target_id for each in lanes if each.target_id != NO_ID}
         self._stop_event = stop
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         """Failures are kept for whoever started it."""
         try:
-            with self._sides[0].client() as source, self._sides[1].client() as target:
+            with self._sides[0].client(NO_PATIENCE_S) as source, self._sides[1].client(NO_PATIENCE_S) as target:
+                self._sides[0].check(source)
+                self._sides[1].check(target)
                 self._resume(source, target)
                 self._settle(target)
                 while not self._stop_event.is_set():
@@ -63,7 +69,16 @@ class Worker(threading.Thread):
             for where, each in fetched.items():
                 self._lanes[where].drained(each.last_stable_offset)
             return
+        self._check_topics(source)
         self._send({where: self._lanes[where].pieces(each, source) for where, each in fetched.items()}, target)
+
+    def _check_topics(self, source: Client) -> None:
+        """Whether what was just fetched by name is of the topics that are meant: an id never comes back."""
+        topics = {where.topic: lane.home.topic_id for where, lane in self._lanes.items()}
+        found = source.metadata(topics).topics
+        for name, id_ in topics.items():
+            if (found[name].id or NO_ID) != id_:
+                raise TopicReplaced(name, self._sides[0].address)
 
     def _settle(self, target: Client) -> None:
         """Where the last writer wins, see to it that it does."""
@@ -82,7 +97,7 @@ class Worker(threading.Thread):
 
     def _produce(self, target: Client, request: dict[TopicPartition, Piece]) -> dict[TopicPartition, int]:
         try:
-            return target.produce({where: piece.batch for where, piece in request.items()})
+            return target.produce({where: piece.batch for where, piece in request.items()}, ids=self._ids)
         except ProducerFenced as failure:
             topics = {where.topic for where in request}
             raise TakenOver(min(topics), *(each.cluster_id for each in self._sides)) from failure
