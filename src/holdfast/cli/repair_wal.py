@@ -14,8 +14,8 @@ from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory, File
 from holdfast.log.kept import Kept, decode
 from holdfast.wal import record, scan
+from holdfast.wal.chain import read_head
 from holdfast.wal.chunk import ChunkName, parse_chunk_name
-from holdfast.wal.errors import NewerFormat
 from holdfast.wal.frame import HEADER, Frame, mark_of
 from holdfast.wal.record import Head
 from holdfast.wal.state import State, end_of
@@ -39,7 +39,7 @@ def salvage(directory: Directory) -> Salvaged:
     """Read every chunk, oldest first: a later entry of the same index replaces an earlier one."""
     found = Salvaged()
     names = sorted((name for text in directory.names() if (name := parse_chunk_name(text))), key=lambda each: each.id)
-    heads = {name.id: _head(directory, name) for name in names}
+    heads = {name.id: read_head(directory, name) for name in names}
     ends = {head.predecessor: head.predecessor_end for head in heads.values() if head and head.predecessor is not None}
     _note_missing(found, names, heads)
     for name in names:
@@ -47,20 +47,6 @@ def salvage(directory: Directory) -> Salvaged:
     found.entries = {index: each for index, each in found.entries.items() if index >= found.first_index}
     _note_lost(found)
     return found
-
-
-def _head(directory: Directory, name: ChunkName) -> Head | None:
-    file = directory.open(str(name), write=False)
-    try:
-        frame = next(scan.frames(file, name.seed, 0), None)
-    finally:
-        file.close()
-    if frame is None or frame.kind != record.HEAD:
-        return None
-    version = record.head_version(frame.body)
-    if version > record.FORMAT_VERSION:
-        raise NewerFormat(str(name), version, record.FORMAT_VERSION)
-    return record.decode_head(frame.body)
 
 
 def _note_missing(found: Salvaged, names: list[ChunkName], heads: dict[int, Head | None]) -> None:

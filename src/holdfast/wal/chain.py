@@ -44,7 +44,7 @@ def read_chain(directory: Directory) -> Chain:
     """Sort the files of a directory, and follow the heads back from the newest chunk."""
     chain = Chain()
     names = _sort_names(directory, chain)
-    heads = {name.id: head for name in names if (head := _read_head(directory, name)) is not None}
+    heads = {name.id: head for name in names if (head := read_head(directory, name)) is not None}
     while names and names[-1].id not in heads:
         _check_never_durable(directory, names[-1])
         chain.leftovers.append(names.pop())
@@ -69,7 +69,8 @@ def _sort_names(directory: Directory, chain: Chain) -> list[ChunkName]:
     return names
 
 
-def _read_head(directory: Directory, name: ChunkName) -> Head | None:
+def read_head(directory: Directory, name: ChunkName) -> Head | None:
+    """The first record of a chunk; None if it is not there."""
     file = directory.open(str(name), write=False)
     try:
         frame = next(scan.frames(file, name.seed, 0), None)

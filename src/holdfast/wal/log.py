@@ -22,9 +22,10 @@ from holdfast.wal.append import fits_one_frame, gather, split
 from holdfast.wal.begin import begin, head_of
 from holdfast.wal.cache import Payload, PayloadCache, payload_size
 from holdfast.wal.chunk import Chunk, ChunkName
-from holdfast.wal.errors import EntryTooLarge, LogIdUnknown, ReadBelowPurged
+from holdfast.wal.entries import Entries
+from holdfast.wal.errors import EntryTooLarge, LogIdUnknown
 from holdfast.wal.frame import HEADER
-from holdfast.wal.read import Cached, Entry, EntryReader, Stored
+from holdfast.wal.read import Entry
 from holdfast.wal.replay import recover
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.rounds import Rounds
@@ -35,9 +36,6 @@ from holdfast.wal.whole import Whole
 from holdfast.wal.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
-
-_CACHED_PER_STEP_MAX = 1024
-_STORED_SIZE_PER_STEP = 1 << 20
 
 
 class Wal:
@@ -53,7 +51,6 @@ class Wal:
         *,
         threaded: bool,
     ) -> None:
-        self._directory = directory
         self._settings = settings
         self._chance = chance
         self._lock = threading.Lock()
@@ -74,6 +71,7 @@ class Wal:
         self._durable = begun.chunk.position(begun.chunk.end)
         self._cache.pinned_from = self._durable_index
         self._rounds = Rounds(self._lock, begun, settings, clock, self._note_durable, threaded=threaded)
+        self._entries = Entries(directory, self._lock, self._rounds, self._current, self._index, self._cache)
         self.opened = OpenReport.of(recovered)
         self.opened.log_to(log, directory.path)
         self._whole = Whole(self._rounds.stop_half_way)
@@ -271,36 +269,11 @@ class Wal:
 
     def read(self, start: int, end: int) -> Iterator[Entry]:
         """The entries `[start, end)`, as far as there are any: from memory where cached, else from disk, in pieces."""
-        with self._lock:
-            self._rounds.check_open()
-            self._check_readable(start)
-        return EntryReader(self._directory, self._peek, start, end).entries()
-
-    def _check_readable(self, start: int) -> None:
-        if start < self._current.state.first_index:
-            raise ReadBelowPurged(self._current.state.purged, start)
-
-    def _peek(self, start: int, end: int) -> Cached | Stored | None:
-        with self._lock:
-            self._rounds.check_open()
-            self._check_readable(start)
-            end = min(end, self._current.next_index)
-            if start >= end:
-                return None
-            cached = self._cache.get(start, min(end, start + _CACHED_PER_STEP_MAX))
-            if cached:
-                return Cached(self._index.log_ids(start, start + len(cached)), cached)
-            found = Stored(*self._index.places_from(start, self._cache.end_of_miss(start, end), _STORED_SIZE_PER_STEP))
-            self._cache.misses += found.end - start
-            return found
+        return self._entries.read(start, end)
 
     def log_id(self, index: int) -> LogId | None:
         """The log id of the entry at an index, or of the purge point; None when there is none."""
-        with self._lock:
-            state = self._current.state
-            if not state.first_index - 1 <= index < state.next_index:
-                return None
-            return self._index.log_id(index, state.purged)
+        return self._entries.log_id(index)
 
     def drain_cache_evictable(self) -> int:
         """Drop every cached payload that need not stay; the number dropped."""

@@ -1,0 +1,69 @@
+"""The log's entries, for who reads: the lock is held to look where they are, and never while the disk is read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from holdfast.io.disk import Directory
+from holdfast.wal.cache import PayloadCache
+from holdfast.wal.errors import ReadBelowPurged
+from holdfast.wal.index import EntryIndex
+from holdfast.wal.read import Cached, Entry, EntryReader, Stored
+from holdfast.wal.rounds import Rounds
+from holdfast.wal.state import Current, LogId
+
+_CACHED_PER_STEP_MAX = 1024
+_STORED_SIZE_PER_STEP = 1 << 20
+
+
+class Entries:
+    """A log's index, cache and state, as its readers see them."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        lock: threading.Lock,
+        rounds: Rounds,
+        current: Current,
+        index: EntryIndex,
+        cache: PayloadCache,
+    ) -> None:
+        self._directory = directory
+        self._lock = lock
+        self._rounds = rounds
+        self._current = current
+        self._index = index
+        self._cache = cache
+
+    def read(self, start: int, end: int) -> Iterator[Entry]:
+        """The entries `[start, end)`, as far as there are any."""
+        with self._lock:
+            self._check_readable(start)
+        return EntryReader(self._directory, self._peek, start, end).entries()
+
+    def log_id(self, index: int) -> LogId | None:
+        """The log id of the entry at an index, or of the purge point; None when there is none."""
+        with self._lock:
+            state = self._current.state
+            if not state.first_index - 1 <= index < state.next_index:
+                return None
+            return self._index.log_id(index, state.purged)
+
+    def _check_readable(self, start: int) -> None:
+        self._rounds.check_open()
+        if start < self._current.state.first_index:
+            raise ReadBelowPurged(self._current.state.purged, start)
+
+    def _peek(self, start: int, end: int) -> Cached | Stored | None:
+        with self._lock:
+            self._check_readable(start)
+            end = min(end, self._current.next_index)
+            if start >= end:
+                return None
+            cached = self._cache.get(start, min(end, start + _CACHED_PER_STEP_MAX))
+            if cached:
+                return Cached(self._index.log_ids(start, start + len(cached)), cached)
+            found = Stored(*self._index.places_from(start, self._cache.end_of_miss(start, end), _STORED_SIZE_PER_STEP))
+            self._cache.misses += found.end - start
+            return found
