@@ -10,6 +10,7 @@ import pytest
 
 from holdfast import errors
 from holdfast.broker.codes import Code, code_of, group_code_of
+from holdfast.coordinator import consumer_group_errors
 from holdfast.coordinator import errors as group_errors
 
 ROOT = Path(__file__).parents[2]
@@ -43,11 +44,12 @@ def test_every_error_of_groups_has_a_code_of_its_own() -> None:
     """K3: members act on them."""
     own = [
         each
-        for each in vars(group_errors).values()
-        if isinstance(each, type) and each.__module__ == group_errors.__name__
+        for module in (group_errors, consumer_group_errors)
+        for each in vars(module).values()
+        if isinstance(each, type) and each.__module__ == module.__name__
     ]
-    plain = (group_errors.TextTooLong, group_errors.InvalidHeartbeat)  # The request itself is wrong.
-    kinds = (group_errors.NotAClassicGroup, group_errors.NotAConsumerGroup)  # Of GroupNotFound.
+    plain = (group_errors.TextTooLong, consumer_group_errors.InvalidHeartbeat)  # The request itself is wrong.
+    kinds = (consumer_group_errors.NotAClassicGroup, consumer_group_errors.NotAConsumerGroup)  # Of GroupNotFound.
     rejected = [each for each in own if issubclass(each, errors.Rejected) and each not in (*plain, *kinds)]
     codes = [code_of(bare(each)) for each in rejected]
     assert Code.INVALID_REQUEST not in codes

@@ -20,15 +20,10 @@ from holdfast.coordinator.consumer_group_embedded import (
     read_subscription,
     write_assignment,
 )
+from holdfast.coordinator.consumer_group_errors import FencedMemberEpoch
 from holdfast.coordinator.consumer_group_member import LEAVES
 from holdfast.coordinator.consumer_group_requests import HeartbeatRequest
-from holdfast.coordinator.errors import (
-    FencedMemberEpoch,
-    InstanceFenced,
-    RebalanceInProgress,
-    UnknownMember,
-    WrongGeneration,
-)
+from holdfast.coordinator.errors import InstanceFenced, RebalanceInProgress, UnknownMember, WrongGeneration
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
 from holdfast.errors import HoldfastError

@@ -91,12 +91,12 @@ class House:
 
     async def commit(self, offset: int, caller: Caller = NOBODY, at: TopicPartition = AT, group_id: str = "g") -> None:
         """Commit one offset, which must be accepted."""
-        [result] = (await self.coordinator.commit(group_id, caller, {at: OffsetToCommit(offset)})).values()
+        [result] = (await self.coordinator.offsets.commit(group_id, caller, {at: OffsetToCommit(offset)})).values()
         assert result is None
 
     async def fetched(self, at: TopicPartition = AT, group_id: str = "g") -> int | None:
         """The offset that a consumer would go on at."""
-        [found] = (await self.coordinator.fetch_offsets(group_id, [at])).values()
+        [found] = (await self.coordinator.offsets.fetch(group_id, [at])).values()
         return None if found is None else found.offset  # type: ignore[union-attr]
 
 

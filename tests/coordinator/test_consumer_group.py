@@ -7,19 +7,15 @@ from tests.coordinator.beating import REBALANCE_MS, SESSION_S, Group, numbers
 from tests.log.world import in_loop
 
 from holdfast.coordinator.answers import GroupState, GroupType
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.consumer_group_errors import (
     FencedMemberEpoch,
-    GroupFull,
-    GroupNotEmpty,
-    InstanceFenced,
     InvalidHeartbeat,
     InvalidPattern,
     StaleMemberEpoch,
-    TopicSubscribed,
-    UnknownMember,
     UnreleasedInstance,
     UnsupportedAssignor,
 )
+from holdfast.coordinator.errors import GroupFull, GroupNotEmpty, InstanceFenced, TopicSubscribed, UnknownMember
 from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
 
 AT = TopicPartition("t", 0)
@@ -338,12 +334,12 @@ async def test_members_commit_at_their_epoch() -> None:
         (Caller(), UnknownMember),
     ]:
         with pytest.raises(refusal):
-            await coordinator.commit("g", caller, {AT: OffsetToCommit(9)})
+            await coordinator.offsets.commit("g", caller, {AT: OffsetToCommit(9)})
     for caller, refusal in [(Caller("a", 9), StaleMemberEpoch), (Caller("b", 1), UnknownMember)]:
         with pytest.raises(refusal):
-            await coordinator.fetch_offsets("g", [AT], caller=caller)
+            await coordinator.offsets.fetch("g", [AT], caller=caller)
     assert await group.house.fetched() == 2
-    assert (await coordinator.fetch_offsets("g", [AT], caller=Caller("a", told.epoch))).keys() == {AT}
+    assert (await coordinator.offsets.fetch("g", [AT], caller=Caller("a", told.epoch))).keys() == {AT}
 
 
 @in_loop
@@ -355,7 +351,7 @@ async def test_offsets_and_groups_that_are_in_use_are_not_deleted() -> None:
     await group.house.commit(1)
     await group.house.commit(1, at=other)
     await group.join("a")
-    results = await coordinator.delete_offsets("g", [AT, other])
+    results = await coordinator.offsets.delete("g", [AT, other])
     assert isinstance(results[AT], TopicSubscribed)
     assert results[other] is None
     with pytest.raises(GroupNotEmpty):

@@ -162,7 +162,7 @@ class ConsumerGroupMachine(Process, RuleBasedStateMachine):
     async def committing(self, consumer: Consumer, number: int) -> None:
         try:
             offsets = {AT: OffsetToCommit(number, metadata=str(number))}
-            await self.house.coordinator.commit("g", consumer.caller, offsets)
+            await self.house.coordinator.offsets.commit("g", consumer.caller, offsets)
         except Rejected:
             self.offsets.refused.add(number)
         except HoldfastError:
@@ -172,7 +172,7 @@ class ConsumerGroupMachine(Process, RuleBasedStateMachine):
 
     async def fetching(self) -> None:
         acked = self.offsets.acked
-        [found] = (await self.house.coordinator.fetch_offsets("g", [AT])).values()
+        [found] = (await self.house.coordinator.offsets.fetch("g", [AT])).values()
         self.offsets.fetched(int(found.metadata) if isinstance(found, CommittedOffset) else 0, acked)
 
     # The world

@@ -13,11 +13,9 @@ from tests.log.world import in_loop, turns
 
 from holdfast.coordinator.answers import GroupState, GroupType
 from holdfast.coordinator.consumer_group_embedded import read_assignment, write_assignment
+from holdfast.coordinator.consumer_group_errors import GroupUnsettled, NotAClassicGroup, NotAConsumerGroup
 from holdfast.coordinator.errors import (
-    GroupUnsettled,
     MemberIdRequired,
-    NotAClassicGroup,
-    NotAConsumerGroup,
     ProtocolMismatch,
     RebalanceInProgress,
     UnknownMember,

@@ -41,11 +41,11 @@ async def test_nothing_is_answered_before_the_log_is_read() -> None:
     for work in (
         coordinator.join("g", request()),
         coordinator.heartbeat("g", Caller("m", 1)),
-        coordinator.commit("g", NOBODY, {AT: OffsetToCommit(1)}),
-        coordinator.fetch_offsets("g"),
+        coordinator.offsets.commit("g", NOBODY, {AT: OffsetToCommit(1)}),
+        coordinator.offsets.fetch("g"),
         coordinator.describe("g"),
         coordinator.delete_group("g"),
-        coordinator.forget_topics(lambda _: True),
+        coordinator.offsets.forget_topics(lambda _: True),
     ):
         with pytest.raises(CoordinatorLoading):
             await work
@@ -87,7 +87,7 @@ async def test_no_answer_overtakes_what_the_group_has_written() -> None:
     await waits(started(coordinator.sync("g", SyncRequest(caller=caller))))
     house.world.clock.advance(SESSION_MS / 1000)
     house.coordinator.timers.run_due()
-    refused = started(coordinator.commit("g", caller, {AT: OffsetToCommit(5)}))
+    refused = started(coordinator.offsets.commit("g", caller, {AT: OffsetToCommit(5)}))
     with pytest.raises(UnknownMember):
         await waits(refused)
     again = await house.alone()
@@ -297,7 +297,7 @@ async def test_groups_that_are_not_there() -> None:
     with pytest.raises(InvalidGroupId):
         await coordinator.join("", request())
     with pytest.raises(TextTooLong):
-        await coordinator.fetch_offsets("g" * 40_000)
+        await coordinator.offsets.fetch("g" * 40_000)
 
 
 @in_loop
@@ -382,5 +382,6 @@ async def test_time_passes_by_itself() -> None:
     await coordinator.load()
     first = await coordinator.join("g", request(session_timeout_ms=20))
     second = await asyncio.wait_for(coordinator.join("g", request()), 5)
-    assert (second.generation, second.leader_id) == (first.generation + 1, second.member_id)
+    assert second.generation > first.generation
+    assert second.leader_id == second.member_id
     await coordinator.close()

@@ -144,7 +144,7 @@ class CoordinatorMachine(Process, RuleBasedStateMachine):
         number = truth.sent
         offset = OffsetToCommit((number * 7) % 10, metadata=str(number))
         try:
-            [result] = (await self.house.coordinator.commit("g", caller, {partition: offset})).values()
+            [result] = (await self.house.coordinator.offsets.commit("g", caller, {partition: offset})).values()
         except HoldfastError as refusal:
             truth.refused.add(number)
             self.note_refusal(refusal)
@@ -160,7 +160,7 @@ class CoordinatorMachine(Process, RuleBasedStateMachine):
         truth = self.offsets[partition]
         acked = truth.acked
         try:
-            [found] = (await self.house.coordinator.fetch_offsets("g", [partition])).values()
+            [found] = (await self.house.coordinator.offsets.fetch("g", [partition])).values()
         except HoldfastError:
             return
         number = int(found.metadata) if isinstance(found, CommittedOffset) else 0

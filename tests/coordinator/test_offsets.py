@@ -34,14 +34,14 @@ async def test_a_commit_is_fetched_with_all_it_said() -> None:
     """K3: offset, leader epoch and text; what was never committed is None; all that was, on request."""
     house = House()
     coordinator = await house.open()
-    await coordinator.commit("g", Caller(), {AT: OffsetToCommit(5, 7, "né"), OTHER: OffsetToCommit(0)})
-    assert await coordinator.fetch_offsets("g", [AT, TopicPartition("t", 1)]) == {
+    await coordinator.offsets.commit("g", Caller(), {AT: OffsetToCommit(5, 7, "né"), OTHER: OffsetToCommit(0)})
+    assert await coordinator.offsets.fetch("g", [AT, TopicPartition("t", 1)]) == {
         AT: CommittedOffset(5, 7, "né", NOW),
         TopicPartition("t", 1): None,
     }
-    assert set(await coordinator.fetch_offsets("g")) == {AT, OTHER}
-    assert await coordinator.fetch_offsets("nobody", [AT]) == {AT: None}
-    assert await coordinator.fetch_offsets("nobody") == {}
+    assert set(await coordinator.offsets.fetch("g")) == {AT, OTHER}
+    assert await coordinator.offsets.fetch("nobody", [AT]) == {AT: None}
+    assert await coordinator.offsets.fetch("nobody") == {}
 
 
 @in_loop
@@ -103,13 +103,13 @@ async def test_who_may_not_commit() -> None:
     coordinator = await house.open()
     offsets = {AT: OffsetToCommit(5)}
     with pytest.raises(WrongGeneration):
-        await coordinator.commit("g", Caller("m", 1), offsets)
+        await coordinator.offsets.commit("g", Caller("m", 1), offsets)
     assert coordinator.list_groups() == []
     caller = await house.alone()
     with pytest.raises(UnknownMember):
-        await coordinator.commit("g", Caller(), offsets)
+        await coordinator.offsets.commit("g", Caller(), offsets)
     with pytest.raises(WrongGeneration):
-        await coordinator.commit("g", caller._replace(generation=7), offsets)
+        await coordinator.offsets.commit("g", caller._replace(generation=7), offsets)
     assert await house.fetched() is None
 
 
@@ -119,10 +119,10 @@ async def test_too_much_text_beside_an_offset() -> None:
     house = House()
     coordinator = await house.open()
     offsets = {AT: OffsetToCommit(5, metadata="é" * 2049), OTHER: OffsetToCommit(6, metadata="é" * 2048)}
-    results = await coordinator.commit("g", Caller(), offsets)
+    results = await coordinator.offsets.commit("g", Caller(), offsets)
     assert isinstance(results[AT], OffsetMetadataTooLarge)
     assert (await house.fetched(), await house.fetched(OTHER)) == (None, 6)
-    await coordinator.commit("other", Caller(), {AT: offsets[AT]})
+    await coordinator.offsets.commit("other", Caller(), {AT: offsets[AT]})
     assert [each.group_id for each in coordinator.list_groups()] == ["g"]
 
 
@@ -132,9 +132,9 @@ async def test_a_commit_larger_than_a_batch() -> None:
     house = House()
     coordinator = await house.open()
     offsets = {TopicPartition("t", number): OffsetToCommit(number, metadata="x" * 4000) for number in range(600)}
-    await coordinator.commit("g", Caller(), offsets)
+    await coordinator.offsets.commit("g", Caller(), offsets)
     await house.restart()
-    found = await house.coordinator.fetch_offsets("g")
+    found = await house.coordinator.offsets.fetch("g")
     assert [each.offset for each in found.values()] == list(range(600))
 
 
@@ -144,11 +144,11 @@ async def test_offsets_are_deleted_unless_a_member_reads_the_topic() -> None:
     house = House()
     coordinator = await house.open()
     with pytest.raises(GroupNotFound):
-        await coordinator.delete_offsets("g", [AT])
+        await coordinator.offsets.delete("g", [AT])
     await house.commit(5)
     await house.commit(6, at=OTHER)
     caller = await house.alone(protocols=protocols("range", metadata=subscription("t")))
-    results = await coordinator.delete_offsets("g", [AT, OTHER, TopicPartition("v", 0)])
+    results = await coordinator.offsets.delete("g", [AT, OTHER, TopicPartition("v", 0)])
     assert isinstance(results[AT], TopicSubscribed)
     assert (results[OTHER], results[TopicPartition("v", 0)]) == (None, None)
     await house.restart(power_cut=True)
@@ -164,7 +164,7 @@ async def test_offsets_of_a_group_that_may_read_anything_are_not_deleted() -> No
     await house.commit(5)
     await house.alone(protocol_type="connect", protocols=protocols("default", metadata=b"?"))
     with pytest.raises(GroupNotEmpty):
-        await coordinator.delete_offsets("g", [AT])
+        await coordinator.offsets.delete("g", [AT])
 
 
 @in_loop
@@ -177,7 +177,7 @@ async def test_a_deleted_topic_takes_its_offsets_along() -> None:
     await house.commit(8, group_id="h")
     on_its_way = started(house.commit(6))
     await asyncio.sleep(0)
-    await house.coordinator.forget_topics(lambda topic: topic == "t")
+    await house.coordinator.offsets.forget_topics(lambda topic: topic == "t")
     await on_its_way
     assert await house.fetched() is None
     await house.restart()
@@ -226,7 +226,7 @@ async def test_offsets_without_members_expire_one_by_one() -> None:
     await house.commit(5)
     await house.wait(60)
     await house.commit(6, at=OTHER)
-    await coordinator.commit(
+    await coordinator.offsets.commit(
         "h", Caller(), {AT: OffsetToCommit(1, expires_at_ms=NOW + 70_000), OTHER: OffsetToCommit(2)}
     )
     await house.wait(45)
@@ -283,7 +283,7 @@ async def test_offsets_of_transactions_come_back_after_a_restart() -> None:
             partition.append_marker(Marker(kind, producer, 0, 0, NOW))
     await partition.acknowledged(partition.marks.log_end)
     coordinator = await house.restart()
-    found = await coordinator.fetch_offsets("g", [AT, OTHER], require_stable=True)
+    found = await coordinator.offsets.fetch("g", [AT, OTHER], require_stable=True)
     assert found[AT] == CommittedOffset(5, committed_at_ms=NOW)
     assert isinstance(found[OTHER], OffsetUndecided)
     assert await house.fetched(OTHER) is None

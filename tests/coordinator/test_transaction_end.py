@@ -38,7 +38,7 @@ async def begun(house: TransactionHouse, transactional_id: str = "x") -> Produce
             from_producer(0, b"v", number=producer.producer_id, epoch=producer.epoch, transactional=True)
         )
     offsets = TopicPartition(OFFSETS_TOPIC, 0)
-    await parts.groups.commit_in_transaction(
+    await parts.groups.offsets.commit_in_transaction(
         GROUP,
         Caller(),
         producer,
@@ -101,7 +101,7 @@ async def test_offsets_that_are_refused_leave_no_group_behind() -> None:
     place = TopicPartition(OFFSETS_TOPIC, 0)
     for number in range(3):
         with pytest.raises(ProducerFenced):
-            await parts.groups.commit_in_transaction(
+            await parts.groups.offsets.commit_in_transaction(
                 f"group-{number}",
                 Caller(),
                 old,

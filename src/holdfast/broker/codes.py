@@ -7,8 +7,8 @@ import enum
 from holdfast.broker.configs import ConfigInvalid
 from holdfast.broker.topics import PartitionCountInvalid, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
+from holdfast.coordinator import consumer_group_errors, transaction_errors
 from holdfast.coordinator import errors as group_errors
-from holdfast.coordinator import transaction_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
 from holdfast.log import errors as log_errors
 from holdfast.record import errors as record_errors
@@ -126,12 +126,12 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (group_errors.SessionTimeoutOutOfRange, Code.INVALID_SESSION_TIMEOUT),
     (group_errors.AssignmentTooLarge, Code.MESSAGE_TOO_LARGE),
     (group_errors.TopicSubscribed, Code.GROUP_SUBSCRIBED_TO_TOPIC),
-    (group_errors.FencedMemberEpoch, Code.FENCED_MEMBER_EPOCH),
-    (group_errors.StaleMemberEpoch, Code.STALE_MEMBER_EPOCH),
-    (group_errors.UnreleasedInstance, Code.UNRELEASED_INSTANCE_ID),
-    (group_errors.UnsupportedAssignor, Code.UNSUPPORTED_ASSIGNOR),
-    (group_errors.InvalidPattern, Code.INVALID_REGULAR_EXPRESSION),
-    (group_errors.GroupUnsettled, Code.COORDINATOR_LOAD_IN_PROGRESS),  # What clients know to wait for.
+    (consumer_group_errors.FencedMemberEpoch, Code.FENCED_MEMBER_EPOCH),
+    (consumer_group_errors.StaleMemberEpoch, Code.STALE_MEMBER_EPOCH),
+    (consumer_group_errors.UnreleasedInstance, Code.UNRELEASED_INSTANCE_ID),
+    (consumer_group_errors.UnsupportedAssignor, Code.UNSUPPORTED_ASSIGNOR),
+    (consumer_group_errors.InvalidPattern, Code.INVALID_REGULAR_EXPRESSION),
+    (consumer_group_errors.GroupUnsettled, Code.COORDINATOR_LOAD_IN_PROGRESS),  # What clients know to wait for.
     (group_errors.OffsetMetadataTooLarge, Code.OFFSET_METADATA_TOO_LARGE),
     (group_errors.RebalanceInProgress, Code.REBALANCE_IN_PROGRESS),
     (group_errors.OffsetUndecided, Code.UNSTABLE_OFFSET_COMMIT),

@@ -42,6 +42,6 @@ class Markers:
     def append(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
         """Append a marker, whatever is open there."""
         if partition.topic == OFFSETS_TOPIC:
-            self._groups.end_transaction(partition.partition, marker)
+            self._groups.offsets.end_transaction(partition.partition, marker)
         else:
             found.append_marker(marker)

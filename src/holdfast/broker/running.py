@@ -159,7 +159,7 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
         offsets.logs, group_settings, clock=around.clock, chance=around.chance, topics=GroupTopics(topics)
     )
     await groups.load()
-    await groups.forget_topics(lambda name: topics.find(name) is None)
+    await groups.offsets.forget_topics(lambda name: topics.find(name) is None)
     return groups
 
 

@@ -151,7 +151,7 @@ async def _groups(groups: GroupCoordinator, ends: dict[tuple[str, int], int]) ->
         return  # Not loaded yet: nothing is known, and nothing is said.
     states = Counter(group.state.value for group in listed)
     for number, group in enumerate(listed):
-        for partition, found in (await groups.fetch_offsets(group.group_id)).items():
+        for partition, found in (await groups.offsets.fetch(group.group_id)).items():
             if isinstance(found, CommittedOffset):
                 labels = group.group_id, partition.topic, str(partition.partition)
                 yield Sample("holdfast_group_committed_offset", labels, found.offset)

@@ -21,6 +21,7 @@ from holdfast.coordinator.assignor import ASSIGNORS
 from holdfast.coordinator.consumer_group_classic import ClassicSpeakers
 from holdfast.coordinator.consumer_group_core import ConsumerCore
 from holdfast.coordinator.consumer_group_deadlines import Wait
+from holdfast.coordinator.consumer_group_errors import StaleMemberEpoch, UnsupportedAssignor
 from holdfast.coordinator.consumer_group_image import ConsumerImage
 from holdfast.coordinator.consumer_group_member import ConsumerMember, MemberState
 from holdfast.coordinator.consumer_group_new import NewSpeakers
@@ -30,14 +31,7 @@ from holdfast.coordinator.consumer_group_requests import (
     ConsumerMemberDescription,
     HeartbeatRequest,
 )
-from holdfast.coordinator.errors import (
-    CoordinatorStopped,
-    GroupNotEmpty,
-    StaleMemberEpoch,
-    UnknownMember,
-    UnsupportedAssignor,
-    WrongGeneration,
-)
+from holdfast.coordinator.errors import CoordinatorStopped, GroupNotEmpty, UnknownMember, WrongGeneration
 from holdfast.coordinator.member import Answer, Result, Ticket
 from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.subscription import CONSUMER

@@ -19,8 +19,8 @@ from holdfast.coordinator.consumer_group_embedded import (
     read_subscription,
     write_assignment,
 )
+from holdfast.coordinator.consumer_group_errors import GroupUnsettled, NotAConsumerGroup
 from holdfast.coordinator.consumer_group_member import ClassicSide, ConsumerMember, MemberState
-from holdfast.coordinator.errors import GroupUnsettled, NotAConsumerGroup
 from holdfast.coordinator.group import ClassicGroup
 from holdfast.coordinator.image import GroupImage, MemberImage
 from holdfast.coordinator.member import Member

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from holdfast.coordinator.consumer_group_core import ConsumerCore
 from holdfast.coordinator.consumer_group_deadlines import Wait
+from holdfast.coordinator.consumer_group_errors import FencedMemberEpoch, UnreleasedInstance
 from holdfast.coordinator.consumer_group_member import JOINS, LEAVES, NONE, PAUSES, ConsumerMember, MemberState
 from holdfast.coordinator.consumer_group_requests import Beaten, HeartbeatRequest
-from holdfast.coordinator.errors import FencedMemberEpoch, InstanceFenced, UnknownMember, UnreleasedInstance
+from holdfast.coordinator.errors import InstanceFenced, UnknownMember
 
 
 class NewSpeakers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from holdfast.coordinator.errors import InvalidPattern
+from holdfast.coordinator.consumer_group_errors import InvalidPattern
 
 
 class Matched(NamedTuple):

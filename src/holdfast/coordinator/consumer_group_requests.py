@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from holdfast.coordinator.answers import GroupState
+from holdfast.coordinator.consumer_group_errors import InvalidHeartbeat
 from holdfast.coordinator.consumer_group_member import JOINS, LEAVES, PAUSES, ConsumerMember, Partitions
-from holdfast.coordinator.errors import InvalidHeartbeat
 from holdfast.coordinator.joining import check_text
 
 

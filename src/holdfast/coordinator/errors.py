@@ -13,19 +13,10 @@ Rejected
 ├── ProtocolMismatch           the group speaks another protocol, or no protocol that all members know
 ├── SessionTimeoutOutOfRange   the session timeout is not between the limits
 ├── AssignmentTooLarge         the leader's assignment does not fit into one record
-├── NotAClassicGroup           the group follows the consumer protocol
-├── NotAConsumerGroup          the group follows the classic protocol, and cannot move
-├── InvalidHeartbeat           a heartbeat contradicts itself, or lacks what it needs
-├── FencedMemberEpoch          the member is not at this epoch: let go of everything, and join anew
-├── StaleMemberEpoch           the member is at another epoch: hear it from the next heartbeat, and try again
-├── UnreleasedInstance         another member has this instance id, and has not left
-├── UnsupportedAssignor        there is no such assignor
-├── InvalidPattern             the pattern of topics cannot be read
 ├── TopicSubscribed            a member reads this topic: its offsets cannot be deleted
 └── OffsetMetadataTooLarge     the text beside an offset is too long
 Unavailable
 ├── RebalanceInProgress        join again
-├── GroupUnsettled             the group finds an assignment in the classic protocol, and cannot move meanwhile
 ├── OffsetUndecided            a transaction that wrote this offset is still open
 ├── CoordinatorLoading         the internal partition is being read
 ├── NotCoordinator             another broker has the internal partition
@@ -66,20 +57,6 @@ class GroupNotFound(Rejected):
     def __init__(self, group_id: str, reason: str = "") -> None:
         super().__init__(reason or f"there is no group {group_id}")
         self.group_id = group_id
-
-
-class NotAClassicGroup(GroupNotFound):
-    """There is such a group, but it follows the consumer protocol."""
-
-    def __init__(self, group_id: str) -> None:
-        super().__init__(group_id, f"group {group_id} is not a classic group")
-
-
-class NotAConsumerGroup(GroupNotFound):
-    """There is such a group, but it follows the classic protocol."""
-
-    def __init__(self, group_id: str) -> None:
-        super().__init__(group_id, f"group {group_id} is not a consumer group")
 
 
 class GroupNotEmpty(Rejected):
@@ -183,77 +160,6 @@ class OffsetMetadataTooLarge(Rejected):
         super().__init__(f"{size} bytes of text beside an offset are more than the {size_max} allowed")
         self.size = size
         self.size_max = size_max
-
-
-class InvalidHeartbeat(Rejected):
-    """A heartbeat that no group can make sense of."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"heartbeat: {reason}")
-        self.reason = reason
-
-
-class FencedMemberEpoch(Rejected):
-    """The member is not at this epoch: it must let go of everything, and join anew."""
-
-    def __init__(self, group_id: str, member_id: str, found: int, current: int) -> None:
-        super().__init__(
-            f"group {group_id}: member {member_id!r} is at epoch {current}, not {found}: "
-            "it must let go of its partitions and join with epoch 0"
-        )
-        self.group_id = group_id
-        self.member_id = member_id
-        self.found = found
-        self.current = current
-
-
-class StaleMemberEpoch(Rejected):
-    """The member is at another epoch, which its next heartbeat tells it."""
-
-    def __init__(self, group_id: str, member_id: str, found: int, current: int) -> None:
-        super().__init__(
-            f"group {group_id}: member {member_id!r} is at epoch {current}, not {found}: try again with it"
-        )
-        self.group_id = group_id
-        self.member_id = member_id
-        self.found = found
-        self.current = current
-
-
-class UnreleasedInstance(Rejected):
-    """Another member has this instance id, and has not left."""
-
-    def __init__(self, group_id: str, instance_id: str, holder_id: str) -> None:
-        super().__init__(f"group {group_id}: instance {instance_id} is member {holder_id!r}, which has not left")
-        self.group_id = group_id
-        self.instance_id = instance_id
-        self.holder_id = holder_id
-
-
-class UnsupportedAssignor(Rejected):
-    """There is no such assignor."""
-
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"there is no assignor {name!r}: choose one of {', '.join(known)}")
-        self.name = name
-        self.known = known
-
-
-class InvalidPattern(Rejected):
-    """The pattern of topics cannot be read."""
-
-    def __init__(self, pattern: str, reason: str) -> None:
-        super().__init__(f"{pattern!r} is no pattern in the syntax of RE2: {reason}")
-        self.pattern = pattern
-        self.reason = reason
-
-
-class GroupUnsettled(Unavailable):
-    """The group finds an assignment in the classic protocol; it can move to the new one when that is done."""
-
-    def __init__(self, group_id: str) -> None:
-        super().__init__(f"group {group_id} is rebalancing in the classic protocol: try again when it is stable")
-        self.group_id = group_id
 
 
 class RebalanceInProgress(Unavailable):

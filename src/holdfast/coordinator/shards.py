@@ -9,7 +9,8 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 
-from holdfast.coordinator.errors import CoordinatorSetAside, NewerRecord
+from holdfast.coordinator.errors import CoordinatorSetAside, NewerRecord, TooManyGroups
+from holdfast.coordinator.hosted import HostedGroup
 from holdfast.coordinator.joining import check_text
 from holdfast.coordinator.placement import partition_of
 from holdfast.coordinator.shard import Shard, Surroundings
@@ -26,6 +27,7 @@ class Shards:
 
     def __init__(self, logs: Sequence[PartitionLog | Corrupt], around: Surroundings) -> None:
         self._count = len(logs)
+        self._groups_max = around.settings.groups_max
         self._served: dict[int, Shard] = {}
         self.aside: dict[int, CoordinatorSetAside] = {}
         for number, partition in enumerate(logs):
@@ -70,6 +72,19 @@ class Shards:
         """The shard that holds a group; raises if it is set aside."""
         check_text("group id", group_id)
         return self[self.number_of(group_id)]
+
+    async def find(self, group_id: str) -> HostedGroup | None:
+        """A group, if there is one."""
+        return await self.of(group_id).find(group_id)
+
+    async def find_or_create(self, group_id: str) -> HostedGroup:
+        """A group; made if it is not there, and there are not too many."""
+        found = await self.find(group_id)
+        if found is not None:
+            return found
+        if sum(len(shard.groups) for shard in self) >= self._groups_max:
+            raise TooManyGroups(self._groups_max)
+        return self.of(group_id).create(group_id)
 
     def __getitem__(self, number: int) -> Shard:
         found = self._served.get(number)

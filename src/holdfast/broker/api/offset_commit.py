@@ -67,7 +67,7 @@ async def _commit(
         return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
 
     try:
-        results = await parts.groups.commit(group_id, caller, offsets, is_there=is_there)
+        results = await parts.groups.offsets.commit(group_id, caller, offsets, is_there=is_there)
     except HoldfastError as failure:
         return dict.fromkeys(offsets, group_code_of(failure))
     return {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}

@@ -26,7 +26,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     codes = {each: check_partition(parts, *each) for each in places}
     try:
         known = [each for each in places if not codes[each]]
-        results = await parts.groups.delete_offsets(message.group_id, known)
+        results = await parts.groups.offsets.delete(message.group_id, known)
     except HoldfastError as failure:
         return _Answer(error_code=group_code_of(failure), topics=[])
     codes |= {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}

@@ -80,7 +80,7 @@ async def _find(
     by_id: bool = False,
 ) -> list[Message]:
     if wanted is None:
-        everything = await parts.groups.fetch_offsets(group_id, None, require_stable=stable, caller=caller)
+        everything = await parts.groups.offsets.fetch(group_id, None, require_stable=stable, caller=caller)
         return _all_topics(parts, everything, answer, make, by_id=by_id)
     names = [name_of(parts, topic, by_id=by_id) for topic in wanted]
     places = [
@@ -89,7 +89,7 @@ async def _find(
         if name is not None
         for number in topic.partition_indexes
     ]
-    found = await parts.groups.fetch_offsets(group_id, places, require_stable=stable, caller=caller)
+    found = await parts.groups.offsets.fetch(group_id, places, require_stable=stable, caller=caller)
     topics = []
     for name, topic in zip(names, wanted, strict=True):
         unknown = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE

@@ -136,4 +136,4 @@ async def _delete(parts: Parts, topic: OpenTopic) -> None:
         await parts.topics.delete(topic)
     finally:
         if parts.topics.find(topic.topic.name) is None:  # And nobody has made it again.
-            await parts.groups.forget_topics(lambda each: each == topic.topic.name)
+            await parts.groups.offsets.forget_topics(lambda each: each == topic.topic.name)

@@ -70,7 +70,7 @@ async def _commit(
         parts.transactions.enlist(message.transactional_id, producer, place, implicit=version >= _IMPLICIT_FROM)
 
     try:
-        results = await parts.groups.commit_in_transaction(
+        results = await parts.groups.offsets.commit_in_transaction(
             message.group_id, caller, producer, offsets, enlist=enlist, is_there=is_there
         )
     except HoldfastError as failure:
