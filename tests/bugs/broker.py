@@ -37,7 +37,7 @@ BUGS = [
     ),
     Bug(
         "producers are forgotten in a restart",
-        (Edit("log/logs.py", "        await partition.note_replayed()\n", ""),),
+        (Edit("log/opening.py", "        await partition.note_replayed()\n", ""),),
         SEARCH,
     ),
     Bug(

@@ -200,7 +200,7 @@ BUGS = [
         "another broker's partition is not taken over",
         (
             Edit(
-                "log/logs.py",
+                "log/opening.py",
                 "        taken_over = manifest.stamp.writer != journal.identity.broker\n",
                 "        taken_over = False\n",
             ),

@@ -17,7 +17,7 @@ BUGS = [
     ),
     Bug(
         "a partition without its manifest is made anew",
-        (Edit("log/logs.py", "create=mark == start == 0", "create=True"),),
+        (Edit("log/opening.py", "create=mark == start == 0", "create=True"),),
         (f"{ASIDE}::test_a_store_without_the_manifest_is_not_taken_for_a_new_one",),
     ),
     Bug(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
@@ -14,10 +15,20 @@ from holdfast.io.versions import Patience
 from holdfast.log.journal import Journal
 from holdfast.log.settings import LogSettings
 from holdfast.measure import Histogram
+from holdfast.segment.blocks import BlockCache
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId
 from holdfast.segment.read import SegmentReader
 from holdfast.types import Epoch
+
+
+class Parts(NamedTuple):
+    """What is handed in: the store, where blocking calls are made, the time, and randomness."""
+
+    objects: Objects
+    calls: Calls
+    clock: Clock
+    chance: Chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,21 @@ class Ground:
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
+
+    @classmethod
+    def of(
+        cls,
+        journal: Journal,
+        parts: Parts,
+        settings: LogSettings,
+        on_change: Callable[[], None],
+        room: Callable[[], Awaitable[None]],
+    ) -> Ground:
+        """The ground over a journal, with the block cache and the patience that its settings and parts make."""
+        objects, calls, clock, chance = parts
+        reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
+        patience = Patience(clock, chance, calls.block)
+        return cls(journal, objects, reader, calls, clock, chance, patience, settings, on_change, room)
 
     async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
         """The partition's newest manifest; if there is none it is made, or NoManifest raised."""

@@ -13,84 +13,50 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Self
 from uuid import UUID
 
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.errors import HoldfastError
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
-from holdfast.io.versions import Patience
-from holdfast.log.aside import Asides
+from holdfast.log.begin import Begun, begin, tell_recovered
 from holdfast.log.deletions import Deletions
-from holdfast.log.errors import LogsStopped, PartitionDeleted, StoreBehind
+from holdfast.log.errors import LogsStopped, PartitionDeleted
 from holdfast.log.flusher import Flusher
-from holdfast.log.ground import Ground
-from holdfast.log.identify import identify
-from holdfast.log.journal import Journal
+from holdfast.log.ground import Ground, Parts
 from holdfast.log.kept import Identity
+from holdfast.log.opening import Openings
 from holdfast.log.partition import PartitionLog
 from holdfast.log.quarantine import Quarantine
-from holdfast.log.replay import Replayed, continue_at, replay
 from holdfast.log.room import Room
 from holdfast.log.settings import LogSettings, PartitionSettings
-from holdfast.log.space import Space
 from holdfast.log.stat import LogsStat
 from holdfast.log.tail import Tail
 from holdfast.log.upkeep import Upkeep
-from holdfast.segment.blocks import BlockCache
-from holdfast.segment.errors import NoManifest
 from holdfast.segment.names import PartitionId
-from holdfast.segment.read import SegmentReader
-from holdfast.wal import Wal, WalSettings
-from holdfast.wal.writer import give_up_when_full
+from holdfast.wal import WalSettings
 
 log = logging.getLogger(__name__)
-
-
-class Parts(NamedTuple):
-    """What is handed in: the store, where blocking calls are made, the time, and randomness."""
-
-    objects: Objects
-    calls: Calls
-    clock: Clock
-    chance: Chance
 
 
 class Logs:
     """Use `Logs.open`. Belongs to one event loop."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        parts: Parts,
-        settings: LogSettings,
-        replayed: Replayed,
-        quarantine: Quarantine | None = None,
-    ) -> None:
-        objects, calls, clock, chance = parts
-        blocks = BlockCache(objects, settings.cache_size_max, executor=calls.executor)
-        patience = Patience(clock, chance, calls.block)
-        reader = SegmentReader(blocks)
-        self._ground = Ground(
-            journal, objects, reader, calls, clock, chance, patience, settings, self._changed, self.room
-        )
+    def __init__(self, begun: Begun, parts: Parts, settings: LogSettings, quarantine: Quarantine | None) -> None:
+        journal, replayed = begun.journal, begun.replayed
+        self._ground = Ground.of(journal, parts, settings, self._changed, self.room)
         self._use = replayed.use
-        self._replayed = replayed.tails  # Of partitions nobody has opened yet.
-        self._strays = replayed.strays
-        self._asides = Asides(self._ground, quarantine)
-        self._asides.forget_saved(self._replayed, self._strays)
+        self._space = begun.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
-        self._opening: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
-        self._deletions = Deletions(self._ground, replayed.deleted, self._opening_of)
+        self._openings = Openings(self._ground, replayed, quarantine, self._welcome)
+        self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
         self._room = Room(self, self._ground, self._use)
         self._flusher = Flusher(self, self._ground)
         self._upkeep = Upkeep(self, self._ground)
         self._purged_below = 0
-        self._space: Space | None = None
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
         journal.on_durable = self._room.update
@@ -112,46 +78,33 @@ class Logs:
         resume_deletes: bool = True,
         quarantine: Callable[[], Directory] | None = None,
         reserve_size: int = 0,
+        take_over: bool = True,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
 
         Tails of partitions that cannot be opened go to `quarantine`; without one they stay in the write-ahead log.
         With a `reserve_size` so many bytes of the disk are kept for the way back when it is full; without one a full
-        disk stops the logs.
+        disk stops the logs. Without `take_over` a new log is refused on a store that holds partitions already.
 
         Without `resume_deletes`, objects of deleted topics stay until `collect_deleted` is called: whoever keeps a list
         of topics elsewhere strikes them there first.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
-        if settings.wal_size_max < 2 * wal_settings.chunk_size_max:  # The open chunk stays: there would never be room.
-            raise ValueError(f"wal_size_max must be at least {2 * wal_settings.chunk_size_max} bytes: two chunks")
         parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
-        # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
-        wal_settings = replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False)
-        run, began = parts.calls.run, parts.clock.monotonic()
-        space = Space(wal_directory, reserve_size, parts.calls, parts.clock) if reserve_size else None
-        wal = await run(
-            Wal.open,
+        begun = await begin(
             wal_directory,
+            parts,
+            settings,
             wal_settings,
-            clock=parts.clock,
-            chance=parts.chance,
             threaded=threaded,
-            on_full=space.make_room if space else give_up_when_full,
+            reserve_size=reserve_size,
+            take_over=take_over,
         )
         try:
-            if space is not None:
-                await space.begin(waits=threaded)
-            journal = Journal(wal, await run(identify, wal, objects, parts.chance))
-            replayed = await run(replay, wal, settings.tail_size_max // 2, parts.clock.now_ms())
-            kept_aside = Quarantine(quarantine, parts.chance) if quarantine else None
-            logs = cls(journal, parts, settings, replayed, kept_aside)
-            logs._space = space
-            logs._tell_recovered(wal, parts.clock.monotonic() - began)
+            logs = cls(begun, parts, settings, Quarantine(quarantine, parts.chance) if quarantine else None)
+            tell_recovered(begun.wal, len(logs._openings.homes), parts.clock.monotonic() - begun.began)
         except BaseException:
-            if space is not None:
-                space.close()
-            wal.close()
+            begun.close()
             raise
         if resume_deletes:
             logs.collect_deleted()
@@ -159,25 +112,6 @@ class Logs:
             logs._flusher.start()
             logs._upkeep.start()
         return logs
-
-    def _tell_recovered(self, wal: Wal, seconds: float) -> None:
-        facts = {
-            "event": "recovered",
-            "clean": wal.opened.clean,
-            "entries": wal.state.next_index - wal.state.first_index,
-            "wal_size": wal.on_disk_size(),
-            "partitions": len(self._replayed),
-            "seconds": round(seconds, 3),
-        }
-        log.info(
-            "recovered: %d entries of %d partitions are in the write-ahead log, %d bytes in %.3f s, after %s stop",
-            facts["entries"],
-            facts["partitions"],
-            facts["wal_size"],
-            seconds,
-            "a clean" if wal.opened.clean else "an unclean",
-            extra={"facts": facts},
-        )
 
     # Partitions
 
@@ -188,57 +122,18 @@ class Logs:
             raise PartitionDeleted(home.path)
         if home in self._partitions:
             return self._partitions[home]
-        if home not in self._opening:
-            self._opening[home] = asyncio.ensure_future(self._open_partition(home, settings or PartitionSettings()))
-            self._opening[home].add_done_callback(lambda _: self._opening.pop(home, None))
-        return await asyncio.shield(self._opening[home])
+        return await self._openings.open(home, settings or PartitionSettings())
 
-    async def _open_partition(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
-        try:
-            self._asides.check(home)
-            partition = await self._open_sound(home, settings)
-        except Corrupt as failure:
-            tails = [each[home] for each in (self._strays, self._replayed) if home in each]
-            aside = await self._asides.save(home, tails, failure)
-            if aside is None:
-                raise
-            raise aside from failure
+    def _welcome(self, partition: PartitionLog) -> None:
+        """A partition is open, unless the logs have stopped or its topic was deleted meanwhile."""
         self._check_alive()
-        if home.topic_id in self._deletions:
-            raise PartitionDeleted(home.path)
-        self._replayed.pop(home, None)
-        self._partitions[home] = partition
-        return partition
-
-    async def _open_sound(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
-        journal = self._ground.journal
-        tail, mark = self._replayed.get(home) or Tail(self._use), journal.kept.flushed.get(home, 0)
-        start = tail.first.base if tail.first is not None else 0
-        try:
-            manifests = await self._ground.open_manifests(home, create=mark == start == 0)
-        except NoManifest as missing:
-            raise StoreBehind(home.path, 0, start or mark) from missing
-        manifest = manifests.manifest
-        taken_over = manifest.stamp.writer != journal.identity.broker
-        continue_at(tail, manifest, self._strays.get(home), mark)
-        if home in self._strays:
-            self._strays.pop(home).clear()
-        if manifest.epoch > journal.identity.generation or (
-            taken_over and manifest.epoch == journal.identity.generation
-        ):
-            await self._ground.calls.run(journal.raise_generation, manifest.epoch + 1)
-        partition = PartitionLog(self._ground, home, settings, manifests, tail)
-        await partition.note_replayed()
-        partition.epochs.note(journal.identity.generation, partition.marks.log_end)
-        if taken_over:
-            await partition.take_over()
-        return partition
+        if partition.home.topic_id in self._deletions:
+            raise PartitionDeleted(partition.home.path)
+        self._partitions[partition.home] = partition
 
     async def save_fenced(self, partition: PartitionLog) -> None:
         """What another leader's writing has made homeless goes to quarantine."""
-        aside = await self._asides.save(partition.home, [partition.tail], partition.failure or Corrupt("fenced"))
-        if aside is not None:
-            log.error("%s", aside)
+        await self._openings.save_fenced(partition)
 
     @property
     def identity(self) -> Identity:
@@ -267,7 +162,7 @@ class Logs:
     @property
     def unopened(self) -> set[UUID]:
         """Topics that the write-ahead log has or had batches of, and of which some partition is not open."""
-        known = [*self._replayed, *self._ground.journal.kept.flushed]
+        known = [*self._openings.homes, *self._ground.journal.kept.flushed]
         return {home.topic_id for home in known if home not in self._partitions} - self.deleted
 
     async def mark_deleted(self, topic_id: UUID) -> None:
@@ -278,17 +173,12 @@ class Logs:
         self._deletions.leave(topic_id, leaving)
         for partition in leaving:
             partition.delete()
-        for tails in (self._replayed, self._strays):
-            for each in [each for each in tails if each.topic_id == topic_id]:
-                tails.pop(each).clear()
+        self._openings.forget(topic_id)
         await self._deletions.marked(topic_id)
 
     def collect_deleted(self, topic_id: UUID | None = None) -> None:
         """Delete the objects of one topic that is deleted, or of all of them, in the background."""
         self._deletions.collect(topic_id)
-
-    def _opening_of(self, topic_id: UUID) -> list[asyncio.Future[PartitionLog]]:
-        return [task for home, task in self._opening.items() if home.topic_id == topic_id]
 
     # Space
 
@@ -335,7 +225,7 @@ class Logs:
 
     def tails(self) -> list[Tail]:
         """All tails, also of partitions nobody has opened."""
-        return [*(each.tail for each in self._partitions.values()), *self._replayed.values(), *self._strays.values()]
+        return [*(each.tail for each in self._partitions.values()), *self._openings.tails]
 
     # The end
 

@@ -1,0 +1,95 @@
+"""How the logs begin: the write-ahead log is opened, held against the store, and replayed."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from holdfast.io.disk import Directory
+from holdfast.log.ground import Parts
+from holdfast.log.identify import identify
+from holdfast.log.journal import Journal
+from holdfast.log.replay import Replayed, replay
+from holdfast.log.settings import LogSettings
+from holdfast.log.space import Space
+from holdfast.wal import Wal, WalSettings
+from holdfast.wal.writer import give_up_when_full
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What the logs go on from."""
+
+    wal: Wal
+    journal: Journal
+    replayed: Replayed
+    space: Space | None
+    began: float  # In the clock's seconds.
+
+    def close(self) -> None:
+        """Let go of everything; only for who does not go on."""
+        if self.space is not None:
+            self.space.close()
+        self.wal.close()
+
+
+async def begin(
+    directory: Directory,
+    parts: Parts,
+    settings: LogSettings,
+    wal_settings: WalSettings,
+    *,
+    threaded: bool,
+    reserve_size: int,
+    take_over: bool,
+) -> Begun:
+    """Open the write-ahead log in a directory, and sort what it brings back."""
+    if settings.wal_size_max < 2 * wal_settings.chunk_size_max:  # The open chunk stays: there would never be room.
+        raise ValueError(f"wal_size_max must be at least {2 * wal_settings.chunk_size_max} bytes: two chunks")
+    run, clock, chance = parts.calls.run, parts.clock, parts.chance
+    began = clock.monotonic()
+    space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None
+    wal = await run(
+        Wal.open,
+        directory,
+        # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
+        replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False),
+        clock=clock,
+        chance=chance,
+        threaded=threaded,
+        on_full=space.make_room if space else give_up_when_full,
+    )
+    try:
+        if space is not None:
+            await space.begin(waits=threaded)
+        journal = Journal(wal, await run(identify, wal, parts.objects, chance, take_over=take_over))
+        replayed = await run(replay, wal, settings.tail_size_max // 2, clock.now_ms())
+    except BaseException:
+        if space is not None:
+            space.close()
+        wal.close()
+        raise
+    return Begun(wal, journal, replayed, space, began)
+
+
+def tell_recovered(wal: Wal, partitions: int, seconds: float) -> None:
+    """Write into the broker's log what came back, and how fast."""
+    facts = {
+        "event": "recovered",
+        "clean": wal.opened.clean,
+        "entries": wal.state.next_index - wal.state.first_index,
+        "wal_size": wal.on_disk_size(),
+        "partitions": partitions,
+        "seconds": round(seconds, 3),
+    }
+    log.info(
+        "recovered: %d entries of %d partitions are in the write-ahead log, %d bytes in %.3f s, after %s stop",
+        facts["entries"],
+        facts["partitions"],
+        facts["wal_size"],
+        seconds,
+        "a clean" if wal.opened.clean else "an unclean",
+        extra={"facts": facts},
+    )
