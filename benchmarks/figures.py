@@ -37,6 +37,10 @@ class Figures:
         chosen = [m for m in self._measurements if m["label"] == label and m["size"] == size and "error" not in m]
         return {m["round"]: figure(m) for m in chosen}  # type: ignore[misc,arg-type]  # JSON numbers.
 
+    def labels(self, start: str) -> list[str]:
+        """Those that start like this, in the order in which they were measured."""
+        return list(dict.fromkeys(str(m["label"]) for m in self._measurements if str(m["label"]).startswith(start)))
+
     def errors(self) -> list[str]:
         failed = [m for m in self._measurements if "error" in m]
         return sorted({f"{m['label']} ({m['size']} B) failed: {m['error']}" for m in failed})

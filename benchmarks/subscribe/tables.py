@@ -22,11 +22,13 @@ REAL = {
     "plain": "server stream, one event a message",
     "kafka": "Kafka consumer (librdkafka), no merge",
 }
+PROFILE = "profile."
 LIVE = {"live.one": "one source", "live.three": "three sources, two of them idle"}
 
 
 def all_tables(figures: Figures) -> list[Table]:
-    return [table for table in (_simulated(figures), _real(figures), _live(figures)) if table.rows]
+    made = (_simulated(figures), _real(figures), _live(figures), _profile(figures))
+    return [table for table in made if table.rows]
 
 
 def _first_ms(measurement: Measurement) -> float:
@@ -74,3 +76,11 @@ def _live(figures: Figures) -> Table:
         if p50:
             rows.append([told, spread_text(p50), spread_text(p99), spread_text(most)])
     return Table("From produce to event at 500 events/s, ms", ["", "p50", "p99", "longest"], rows)
+
+
+def _profile(figures: Figures) -> Table:
+    rows = [
+        [label.removeprefix(PROFILE), median_text(spread(figures.series(label, 0, lambda m: m["share_percent"])), 1)]
+        for label in figures.labels(PROFILE)
+    ]
+    return Table("Where a merged read of references spends its time", ["file: function", "% of samples"], rows)

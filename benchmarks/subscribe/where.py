@@ -1,4 +1,4 @@
-"""Where a merged read of references spends its time: the client's loop by function, its threads by sampling."""
+"""Where a merged read of references spends its time: the client's loop by function, all its threads by sampling."""
 
 from __future__ import annotations
 
@@ -10,56 +10,77 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.subscribe.data import SOURCES, Check
 from benchmarks.subscribe.place import a_broker, connector, fill
 
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.chance import SystemChance
+from holdfast.io.objects import Objects
 from holdfast.io.open_objects import open_objects
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.catalogue import Source
 from holdfast.subscribe.opening import Start
 from holdfast.subscribe.session import Means
-from holdfast.subscribe.subscription import READ_AHEAD_SIZE, Subscription
+from holdfast.subscribe.site import Site
+from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
 
 SAMPLE_S = 0.002
+SHOWN = 15
+_WAITS = ("select", "wait", "_worker", "_run", "accept", "result")  # Functions in which a thread only waits.
 
 
 def show_profile(directory: Path, events: int) -> int:
-    asyncio.run(_profile(directory, events))
+    """By function of the loop, and by samples of all threads."""
+    profile = cProfile.Profile()
+    _, samples = asyncio.run(_read(directory, events, profile))
+    pstats.Stats(profile).sort_stats("tottime").print_stats(SHOWN)
+    for place, share in samples.shares():
+        print(f"{share:5.1f} %  {place}")
     return 0
 
 
-async def _profile(directory: Path, events: int) -> None:
+def measure(directory: Path, events: int) -> list[dict[str, Any]]:
+    """The places with the most samples, as measurements; without the function profiler, which costs time itself."""
+    seconds, samples = asyncio.run(_read(directory, events, None))
+    row = {"round": 0, "size": 0, "entries": events // len(SOURCES) * len(SOURCES), "seconds": seconds}
+    return [{**row, "label": f"profile.{place}", "share_percent": share} for place, share in samples.shares()]
+
+
+async def _read(directory: Path, events: int, profile: cProfile.Profile | None) -> tuple[float, Samples]:
     objects = open_objects(str(directory / "objects"))
     async with a_broker(directory, objects) as (parts, site):
         await fill(parts, events // len(SOURCES), 1_000)
-        for last in (False, True):  # The first time loads and compiles.
-            means = Means(
-                addresses={"": ""},
-                objects={"": objects},
-                calls=ThreadCalls(8),
-                clock=site.clock,
-                max_wait_ms=5,
-                read_ahead_size=READ_AHEAD_SIZE,
-                connect=connector(site),
-            )
-            sources = tuple(map(Source, SOURCES))
-            asked = Asked(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
-            subscription = Subscription(means, asked, SystemChance(), owns_calls=True)
-            profile, samples = cProfile.Profile(), Samples()
-            check, started = Check(), time.perf_counter()
-            if last:
-                samples.start()
-                profile.enable()
-            async for batch in subscription.batches():
-                check.batch(batch.batch)
+        await _read_all(site, objects)  # The first time loads and compiles.
+        samples = Samples()
+        samples.start()
+        if profile:
+            profile.enable()
+        started = time.perf_counter()
+        await _read_all(site, objects)
+        seconds = time.perf_counter() - started
+        if profile:
             profile.disable()
-            samples.stop()
-        print(f"{check.count:,} events in {time.perf_counter() - started:.2f} s")
-    pstats.Stats(profile).sort_stats("tottime").print_stats(15)
-    samples.show()
+        samples.stop()
+    return seconds, samples
+
+
+async def _read_all(site: Site, objects: Objects) -> None:
+    means = Means(
+        addresses={"": ""},
+        objects={"": objects},
+        calls=ThreadCalls(READS_MAX),
+        clock=site.clock,
+        max_wait_ms=5,
+        read_ahead_size=READ_AHEAD_SIZE,
+        connect=connector(site),
+    )
+    sources = tuple(map(Source, SOURCES))
+    asked = Asked(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
+    check = Check()
+    async for batch in Subscription(means, asked, SystemChance(), owns_calls=True).batches():
+        check.batch(batch.batch)
 
 
 class Samples:
@@ -77,11 +98,14 @@ class Samples:
         while not self._stop.wait(SAMPLE_S):
             for frame in list(sys._current_frames().values()):
                 code = frame.f_code
-                self._found[f"{Path(code.co_filename).name}:{code.co_name}"] += 1
+                if code.co_name not in _WAITS:
+                    self._found[f"{'/'.join(Path(code.co_filename).parts[-2:])}: {code.co_name}"] += 1
 
     def stop(self) -> None:
         self._stop.set()
+        self._thread.join()
 
-    def show(self) -> None:
-        for place, count in self._found.most_common(20):
-            print(f"{count:7,}  {place}")
+    def shares(self) -> list[tuple[str, float]]:
+        """Percent of all samples of threads that were not waiting, the most first."""
+        total = max(self._found.total(), 1)
+        return [(place, 100 * count / total) for place, count in self._found.most_common(SHOWN)]
