@@ -30,7 +30,7 @@ BUGS = [
     ),
     Bug(
         "subscribe: tries of a server that is away count against damage",
-        (Edit("subscribe/subscription.py", "self._damages >= CORRUPT_TRIES", "self._failures >= CORRUPT_TRIES"),),
+        (Edit("subscribe/subscription.py", "self._defects >= TRIES_MAX", "self._failures >= TRIES_MAX"),),
         (RESUME + "test_damage_is_tried_again_also_after_other_failures",),
     ),
     Bug(

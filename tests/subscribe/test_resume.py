@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from tests.log.world import in_loop
 from tests.subscribe.place import OLD_MS, all_of, place_with, write
-from tests.subscribe.stores import QuickCalls
+from tests.subscribe.stores import Gated, QuickCalls
 
 from holdfast.errors import Corrupt
 from holdfast.io.chance import SeededChance
@@ -138,3 +138,51 @@ async def test_a_cursor_that_knows_both_topics_of_a_name(tmp_path: Path) -> None
         await place.parts.topics.add_partitions("t", 2)
         await write(place.parts.topics.get("t").partition(1), [OLD_MS])
         assert [event.partition for event in await all_of(place, "t", since=None, cursor=both)] == [1]
+
+
+@in_loop
+@pytest.mark.parametrize("live", [False, True])
+async def test_what_the_server_told_of_a_lane_is_not_lost_behind_its_segments(tmp_path: Path, live: bool) -> None:
+    """S5, S6: a marker that came while segments were read moves the cursor once they are, though no row follows."""
+    async with place_with(tmp_path) as place:
+        (log,) = await place.topic("t")
+        await write(log, [OLD_MS] * 10, key="/shown")
+        await log.flush()
+        await write(log, [OLD_MS] * 5, key="/hidden")
+        store = Gated(place.objects)
+        until = None if live else "now"
+        subscription = subscribe(place.address, "t", since=0, until=until, filter="/shown", objects=store)
+        events = asyncio.ensure_future(_count(subscription))
+        await asyncio.get_running_loop().run_in_executor(None, store.waiting.wait, 60)
+        while subscription._session is None or not any(each._held for each in subscription._session._incoming):
+            await asyncio.sleep(0.001)
+        store.gate.set()
+        async with asyncio.timeout(30):
+            while live and [each.position.offset for each in subscription.cursor.places.values()] != [15]:
+                await asyncio.sleep(0.001)
+        if live:
+            await subscription.close()
+        assert await asyncio.wait_for(events, 30) == 10
+        assert [each.position.offset for each in subscription.cursor.places.values()] == [15]
+
+
+async def _count(subscription: Subscription) -> int:
+    count = 0
+    async for batch in subscription.batches():
+        count += len(batch)
+    return count
+
+
+@in_loop
+async def test_the_point_holds_without_its_partition(tmp_path: Path) -> None:
+    """S1: what lies below the point of a cursor is late, also when the partition that reached it is not asked for."""
+    async with place_with(tmp_path) as place:
+        (one,), (other,) = await place.topic("a"), await place.topic("b")
+        await write(one, [OLD_MS + 100])
+        first = subscribe(place.address, ["a", "b"], since=0, until="now", segment_refs=False)
+        assert [event.topic async for event in first] == ["a"]
+        await write(other, [OLD_MS + 50, OLD_MS + 200])
+        await other.flush()
+        for refs in (False, True):
+            events = await all_of(place, "b", since=None, cursor=first.cursor, segment_refs=refs)
+            assert [(event.timestamp - OLD_MS, event.late) for event in events] == [(50, True), (200, False)], refs

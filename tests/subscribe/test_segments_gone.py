@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.log.world import in_loop
 from tests.subscribe.place import OLD_MS, Place, place_with, write
 from tests.subscribe.stores import Gated, QuickCalls, ReadOnly
 
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.chance import SeededChance
 from holdfast.io.faulty_objects import FaultyObjects, by_chance
 from holdfast.io.objects import Objects
@@ -64,6 +65,36 @@ async def test_what_retention_took_is_skipped_and_counted(tmp_path: Path) -> Non
         assert [event.offset for event in events] == list(range(30, 60))
         assert subscription.stats.skipped == 30
         assert subscription.stats.errors == 0
+
+
+@in_loop
+async def test_what_is_gone_counts_once(tmp_path: Path) -> None:
+    """S7: offsets that retention took are counted once, though the next try meets them again, on the server."""
+    async with place_with(tmp_path) as place:
+        log, segments = await segments_of(place, 6)
+        store = Gated(place.objects)
+        failed = False
+
+        def fail_once(name: str, _: int, data: bytes) -> bytes:
+            nonlocal failed
+            if name == segments[0].name and not failed:
+                while subscription.stats.skipped < 20:  # In a thread: the others have met what is gone.
+                    time.sleep(0.001)
+                failed = True
+                raise Unavailable("planned fault")
+            return data
+
+        store._answer = fail_once
+        subscription = following(place, store)
+        found = asyncio.ensure_future(all_from(subscription))
+        await asyncio.get_running_loop().run_in_executor(None, store.waiting.wait, 60)
+        await log.delete_records(30)
+        for each in segments[1:3]:
+            place.objects.delete(each.name)
+        store.gate.set()
+        assert [event.offset for event in await asyncio.wait_for(found, 60)] == list(range(30, 60))
+        assert failed
+        assert subscription.stats.skipped == 30
 
 
 @in_loop

@@ -9,7 +9,8 @@ Rejected
 ├── CursorDiverged      records that the cursor has seen were lost: choose where to go on
 └── SourceGone          a topic was deleted while it was followed
 Unavailable
-└── ServerGone          the server cannot be reached, or went away: go on from the cursor
+├── ServerGone          the server cannot be reached, or went away: go on from the cursor
+└── ServerFailed        something in the server that nobody expected: tried some times, then raised
 Stopped
 └── SubscriptionClosed  it was closed, or has failed for good
 """
@@ -90,6 +91,15 @@ class ServerGone(Unavailable):
         super().__init__(f"the server at {address} is gone: {reason}")
         self.address = address
         self.reason = reason
+
+
+class ServerFailed(Unavailable):
+    """The server met something that it does not know how to meet. It may pass; if it does not, somebody has to look."""
+
+    def __init__(self, address: str, cause: str) -> None:
+        super().__init__(f"the server at {address} failed unexpectedly: {cause}: its log has more")
+        self.address = address
+        self.cause = cause
 
 
 class SubscriptionClosed(Stopped):

@@ -14,11 +14,14 @@ from holdfast.subscribe.errors import (
     BadRequest,
     CursorDiverged,
     NoSuchSource,
+    ServerFailed,
     ServerGone,
     SourceGone,
 )
 
 FACTS = "holdfast-error"  # The name of the trailing metadata.
+UNEXPECTED = "unexpected"  # The kind of whatever is not one of our errors.
+_CAUSE_MAX = 500  # Characters: what travels with the end of a call must be short.
 _KINDS: dict[str, type[HoldfastError]] = {
     kind.__name__: kind for kind in (BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone)
 }
@@ -34,11 +37,19 @@ def facts_of(failure: HoldfastError) -> tuple[tuple[str, str], ...]:
     return ((FACTS, json.dumps([kind.__name__, fields])),)
 
 
+def cause_of(failure: Exception) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """What nobody expected, as a sentence and as trailing metadata."""
+    cause = f"{type(failure).__name__}: {failure}"[:_CAUSE_MAX]
+    return cause, ((FACTS, json.dumps([UNEXPECTED, {}])),)
+
+
 def error_from(address: str, code: str, details: str, trailing: Iterable[tuple[str, Any]]) -> HoldfastError:
     """The error that a call ended with. What is not the client's fault can be tried again."""
     for name, value in trailing:
         if name == FACTS:
             kind, fields = json.loads(value)
+            if kind == UNEXPECTED:
+                return ServerFailed(address, details)
             if kind in _KINDS:
                 return _KINDS[kind](**fields)
     if code == "DATA_LOSS":

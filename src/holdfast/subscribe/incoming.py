@@ -104,6 +104,7 @@ class Incoming:
         session = self._session
         objects = await session.means.calls.run(self._open_objects) if self._referred else None
         ahead_size = session.means.read_ahead_size // max(len(self._referred), 1)
+        until = self._asked.until_ms
         for lane, (segments, aborted) in self._referred.items():
             assert objects is not None
             number = int(self._numbers[lane])
@@ -113,7 +114,7 @@ class Incoming:
             place = f"{row.topic}-{row.partition}"
             wanted = Range(number, start.offset, segments[-1].end, tuple(set(aborted)), session.asked.filter, place)
             source = SegmentSource(objects, PartitionId(row.topic_id, row.partition), wanted, self._note_skipped)
-            reader = SegmentLane(source, session.pump, merging, session.means.calls, start, ahead_size)
+            reader = SegmentLane(source, session.pump, merging, session.means.calls, start, ahead_size, until)
             session.stats.segments += len(segments)
             session.crew.start(reader.follow(tuple(segments)))
         self._referred = {}
@@ -152,13 +153,18 @@ class Incoming:
     def hold_back(self, after: dict[int, Position], found: dict[int, Position]) -> dict[int, Position]:
         """Keep what concerns lanes whose segments are still being read; give back what was kept, once they are."""
         for number, (merging, end) in list(self._readers.items()):
-            if merging.state is State.ENDED and not merging.pieces:
+            if _is_read(merging):
                 del self._readers[number]
                 if number in self._held:
-                    found[number] = self._held.pop(number)
+                    held = self._held.pop(number)
+                    found[number] = max(held, after.get(number, held))  # What was told last counts.
             elif number in after and after[number].offset > end:
                 self._held[number] = after.pop(number)
         return after
+
+    def has_settled(self) -> bool:
+        """Whether something is held back for a lane whose segments are all read now."""
+        return any(number in self._held and _is_read(merging) for number, (merging, _) in self._readers.items())
 
     async def _on_live(self, _: wire.Live) -> None:
         assert self._merging is not None
@@ -169,8 +175,8 @@ class Incoming:
     async def _on_skipped(self, skipped: wire.Skipped) -> None:
         self._note_skipped(int(self._numbers[skipped.lane]), skipped.start, skipped.end)
 
-    def _note_skipped(self, _: int, start: int, end: int) -> None:
-        self._session.stats.skipped += end - start
+    def _note_skipped(self, number: int, start: int, end: int) -> None:
+        self._session.stats.skip(number, start, end)
 
     async def _on_gone(self, gone: wire.Gone) -> None:
         pass  # Nothing more of this lane comes; a pattern may match others.
@@ -182,6 +188,10 @@ class Incoming:
     def lag_records(self) -> int:
         """How far the application is behind what this server last said it has."""
         return self._session.lag(self._numbers, self._ends)
+
+
+def _is_read(merging: MergeLane) -> bool:
+    return merging.state is State.ENDED and not merging.pieces
 
 
 def moved_piece(after: Mapping[int, Position]) -> Piece:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from holdfast.io.calls import Calls
 from holdfast.log.errors import OutOfRange, PartitionDeleted
 from holdfast.log.read import Read
+from holdfast.subscribe.bound import before, has_passed
 from holdfast.subscribe.catalogue import Found
 from holdfast.subscribe.few import COUNT_MAX, few_piece
 from holdfast.subscribe.filter import Filter
@@ -49,6 +50,7 @@ class Reading:
     pump: Pump
     calls: Calls
     filter: Filter | None
+    until_ms: int | None
     read_size: int
     live: asyncio.Event  # Set when the backlog of all lanes is through.
     on_skipped: Callable[[ServerLane, int, int], Awaitable[None]]
@@ -59,14 +61,17 @@ class Reading:
         try:
             await self._follow(lane)
         except PartitionDeleted:
-            lane.is_over = True
-            self.pump.set_state(lane.merging, State.ENDED)
+            self._end(lane)
             await self.on_gone(lane)
+
+    def _end(self, lane: ServerLane) -> None:
+        lane.is_over = True
+        self.pump.set_state(lane.merging, State.ENDED)
 
     async def _follow(self, lane: ServerLane) -> None:
         at = lane.start
         watermark = lane.found.log.high_watermark
-        while True:
+        while not has_passed(at, self.until_ms):
             if not self.live.is_set() and at.offset >= lane.bound:
                 self.pump.set_state(lane.merging, State.ENDED)
                 await self.live.wait()
@@ -82,11 +87,12 @@ class Reading:
             self.pump.set_state(lane.merging, State.BUSY)
             piece = await self._decode(lane, at, read)
             at = piece.after[lane.number]
-            await self.pump.put(lane.merging, piece)
+            await self.pump.put(lane.merging, before(piece, self.until_ms))
             is_all = read.end_reached and at.offset == read.next_offset and watermark.value == seen
-            if is_all and self.live.is_set():
+            if is_all and self.live.is_set() and not has_passed(at, self.until_ms):
                 self.pump.set_state(lane.merging, State.IDLE)  # Now, not after one more empty read.
                 await watermark.reached(seen + 1)
+        self._end(lane)
 
     async def _read(self, lane: ServerLane, offset: int) -> Read | None:
         """None if retention has overtaken us."""

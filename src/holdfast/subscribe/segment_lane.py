@@ -10,6 +10,7 @@ from functools import partial
 
 from holdfast.io.calls import Calls
 from holdfast.segment.info import SegmentInfo
+from holdfast.subscribe.bound import before, has_passed
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.piece import Piece, Position
 from holdfast.subscribe.pump import Pump
@@ -28,20 +29,23 @@ class SegmentLane:
     calls: Calls
     start: Position
     ahead_size: int  # Bytes of segments read at once.
+    until_ms: int | None = None
 
     async def follow(self, segments: tuple[SegmentInfo, ...]) -> None:
-        """All segments, then the lane has ended: the server goes on."""
-        order_time = self.start.order_time
+        """All segments up to the bound; then the lane has ended: the server goes on."""
+        at = self.start
         under_way: deque[tuple[int, asyncio.Task[list[Piece]]]] = deque()
         try:
             async for size, read in self._reads(segments):
                 while under_way and (
                     len(under_way) >= READS_MAX or sum(each for each, _ in under_way) + size > self.ahead_size
                 ):
-                    order_time = await self._hand_over(under_way, order_time)
+                    at = await self._hand_over(under_way, at)
+                if has_passed(at, self.until_ms):
+                    break
                 under_way.append((size, asyncio.ensure_future(self.calls.run(read))))
-            while under_way:
-                order_time = await self._hand_over(under_way, order_time)
+            while under_way and not has_passed(at, self.until_ms):
+                at = await self._hand_over(under_way, at)
         finally:
             for _, task in under_way:
                 task.cancel()
@@ -57,11 +61,11 @@ class SegmentLane:
                 for part in await self.calls.run(self.source.open, info):
                     yield JOB_SIZE, part
 
-    async def _hand_over(self, under_way: deque[tuple[int, asyncio.Task[list[Piece]]]], order_time: int) -> int:
+    async def _hand_over(self, under_way: deque[tuple[int, asyncio.Task[list[Piece]]]], at: Position) -> Position:
         pieces = await under_way[0][1]
         under_way.popleft()
         for piece in pieces:
-            raised = piece.raised(order_time)
-            order_time = raised.after[self.source.wanted.lane].order_time
-            await self.pump.put(self.merging, raised)
-        return order_time
+            raised = piece.raised(at.order_time)
+            at = raised.after[self.source.wanted.lane]
+            await self.pump.put(self.merging, before(raised, self.until_ms))
+        return at

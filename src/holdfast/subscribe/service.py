@@ -13,7 +13,7 @@ import grpc.aio
 from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.errors import BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone
-from holdfast.subscribe.faults import facts_of
+from holdfast.subscribe.faults import cause_of, facts_of
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.site import Site
 
@@ -65,6 +65,11 @@ class Service:
             code = next(code for kind, code in CODES if isinstance(failure, kind))
             log.info("a subscription ends: %s", failure)
             await context.abort(code, str(failure), facts_of(failure))
+        except Exception as failure:
+            if context.done():  # The client is gone: whatever a write to it failed with, nobody is there to be told.
+                return
+            log.exception("a subscription fails unexpectedly")
+            await context.abort(grpc.StatusCode.INTERNAL, *cause_of(failure))
         finally:
             self.streams -= 1
 

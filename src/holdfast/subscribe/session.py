@@ -17,6 +17,7 @@ from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.crew import Crew
+from holdfast.subscribe.cursor import CursorPoint
 from holdfast.subscribe.gather import gather
 from holdfast.subscribe.incoming import Incoming
 from holdfast.subscribe.merge import Merge, Point, Taken
@@ -73,7 +74,6 @@ class Session:
         self.crew = Crew(self.pump.fail)
         self.starts: dict[int, Position] = {}
         self._standing = standing
-        self._is_cut = False
         self._incoming = [
             Incoming(self, source, address, (first or {}).get(source, asked))
             for source, address in means.addresses.items()
@@ -84,26 +84,23 @@ class Session:
         try:
             for each in self._incoming:
                 self.crew.start(each.run())
-            while not self._is_cut:
-                taken = await self.pump.take(math.inf, self._is_over)
-                if taken is None:
-                    return
-                for delivery in await self._deliveries(taken):
+            while True:
+                taken = await self.pump.take(math.inf, self._is_to_act)
+                for delivery in await self._deliveries(taken) if taken is not None else self._settlement():
                     yield delivery
+                if taken is None and self._is_over():
+                    return
         finally:
             await self.crew.stop()
+
+    def _is_to_act(self) -> bool:
+        return self._is_over() or any(each.has_settled() for each in self._incoming)
 
     def _is_over(self) -> bool:
         return all(each.is_opened for each in self._incoming) and self.merge.is_done()
 
     async def _deliveries(self, taken: Taken) -> list[Delivery]:
-        found = []
-        for rows in await self._rows(taken):
-            part = self._cut(rows, late=taken.late)
-            if len(part):
-                found.append(Delivery(part))
-            if self._is_cut:
-                return found
+        found = [Delivery(rows) for rows in await self._rows(taken)]
         after = self._settled(taken.after)
         if after:
             found.append(Delivery(found.pop().rows if found else None, after))
@@ -115,14 +112,10 @@ class Session:
         batches = gather(taken) if len(taken) <= _SMALL_COUNT else await self.means.calls.run(gather, taken)
         return [ManyRows(batch) for batch in batches]
 
-    def _cut(self, rows: Rows, *, late: bool) -> Rows:
-        """Without what lies behind the bound."""
-        until = self.asked.until_ms
-        if until is None or late:
-            return rows
-        count = int(np.searchsorted(rows.marks().times, until))
-        self._is_cut = count < len(rows)
-        return rows.first(count)
+    def _settlement(self) -> list[Delivery]:
+        """What was held back for segments that are read now, though no row comes behind them."""
+        after = self._settled({})
+        return [Delivery(None, after)] if after else []
 
     def _settled(self, after: dict[int, Position]) -> dict[int, Position]:
         """What a server says of a lane whose segments are not all read has to wait until they are."""
@@ -142,11 +135,15 @@ class Session:
         """After lanes were added."""
         self.merge.set_ranks(self.lanes.ranks())
         cursor = self.asked.start.cursor
-        if self.merge.point is None and cursor is not None and cursor.point is not None:
-            point = cursor.point
-            for number, lane in enumerate(self.lanes.rows):
-                if (lane.cluster_id, lane.topic, lane.partition) == (point.cluster_id, point.topic, point.partition):
-                    self.merge.point = Point(point.order_time, number)
+        if cursor is not None and cursor.point is not None and (self.merge.point is None or self.merge.point.lane < 0):
+            self.merge.point = self._resumed(cursor.point)
+
+    def _resumed(self, point: CursorPoint) -> Point:
+        """The point of a cursor. Its time holds also when its partition is not, or not yet, among ours."""
+        place = point.cluster_id, point.topic, point.partition
+        lanes = enumerate(self.lanes.rows)
+        found = (number for number, lane in lanes if (lane.cluster_id, lane.topic, lane.partition) == place)
+        return Point(point.order_time, next(found, -1))
 
     def lag(self, numbers: NDArray[np.int32], ends: list[int]) -> int:
         """How many offsets lie between what was handed out and the ends that a server has told."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, Place
+from holdfast.subscribe.errors import BadRequest
 from holdfast.subscribe.piece import NO_EPOCH, NO_TIME, Position
 from holdfast.subscribe.rows import Rows
 
@@ -38,10 +39,14 @@ class Lanes:
     def __init__(self) -> None:
         self.rows: list[Lane] = []
         self._numbers: dict[Partition, int] = {}
+        self._sources: dict[str, str] = {}  # Of each cluster.
         self._columns: tuple[Any, ...] | None = None
 
     def add(self, lane: Lane) -> int:
-        """The lane's number; one that is known keeps its own."""
+        """The lane's number; one that is known keeps its own. A cursor knows clusters, so each has one name only."""
+        source = self._sources.setdefault(lane.cluster_id, lane.source)
+        if source != lane.source:
+            raise BadRequest(f"{source} and {lane.source} are one cluster, {lane.cluster_id}: follow it under one name")
         number = self._numbers.get(lane.key)
         if number is None:
             number = self._numbers[lane.key] = len(self.rows)
@@ -132,11 +137,14 @@ class Standing:
         if not rows.late and (self._point is None or last[0] >= self._point[0]):
             self._point = last
 
-    def move(self, after: Mapping[int, Position]) -> None:
-        """Lanes stand behind rows that were not handed out, because they did not pass."""
+    def move(self, after: Mapping[int, Position]) -> bool:
+        """Lanes stand behind rows that were not handed out, because they did not pass. Whether any is further now."""
+        moved = False
         for number, position in after.items():
             if position.offset >= self._offsets[number]:
+                moved = moved or position.offset > self._offsets[number]
                 self._set(number, position)
+        return moved
 
     def cursor(self) -> Cursor:
         """Where to go on."""

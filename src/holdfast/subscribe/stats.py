@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import insort
+from dataclasses import dataclass, field
+from threading import Lock
 
 
 @dataclass(slots=True)
@@ -18,9 +20,31 @@ class Stats:
     live: bool = False  # Now: the backlog is through, on all servers.
     lag_records: int = 0  # Now, as far as the servers have told.
     segments: int = 0  # Read from the store by references.
+    _gaps: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False)  # By lane, in order.
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def skip(self, lane: int, start: int, end: int) -> None:
+        """Offsets of a lane are gone. Each counts once, however often a try meets it. Threads call this, too."""
+        with self._lock:
+            gaps = self._gaps.setdefault(lane, [])
+            before = sum(last - first for first, last in gaps)
+            insort(gaps, (start, max(start, end)))
+            self._gaps[lane] = gaps = _joined(gaps)
+            self.skipped += sum(last - first for first, last in gaps) - before
 
     def lag_ms(self, now_ms: int) -> int:
         """How old the last event is; 0 when nothing is left to read."""
         if self.lag_records <= 0 or self.last_timestamp < 0:
             return 0
         return max(now_ms - self.last_timestamp, 0)
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, without those that touch."""
+    joined: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return joined

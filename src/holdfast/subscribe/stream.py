@@ -74,7 +74,14 @@ class ServerStream:
         share = site.settings.read_ahead_size // (2 * len(found))
         read_size = max(READ_SIZE_MIN, min(READ_SIZE_MAX, share))
         self._reading = Reading(
-            self._pump, site.calls, asked.filter, read_size, self._live, self._tell_skipped, self._tell_gone
+            self._pump,
+            site.calls,
+            asked.filter,
+            asked.until_ms,
+            read_size,
+            self._live,
+            self._tell_skipped,
+            self._tell_gone,
         )
         rest = await self._refer(found, starts) if asked.segment_refs else starts
         for number, each in enumerate(found):
@@ -127,10 +134,9 @@ class ServerStream:
         while True:
             taken = await self._pump.take(self._next_beat(), self._is_to_act)
             if taken is not None:
-                if await self._send_rows(taken):
-                    return
+                await self._send_rows(taken)
             elif self._is_through():
-                if self._asked.until_now:
+                if self._asked.until_now or self._have_passed_until():
                     return
                 await self._go_live()  # Also past the bound: more may have come below it while the backlog was read.
             elif self._is_at_end():
@@ -146,8 +152,14 @@ class ServerStream:
         return not self._live.is_set() and self._merge.is_done()
 
     def _is_at_end(self) -> bool:
-        """The bound has passed, and nothing that was acknowledged before is still on its way."""
-        return self._live.is_set() and self._is_past_until() and self._merge.is_settled()
+        """Nothing from before the bound is still on its way, and nothing more can come, or its time is over."""
+        if not self._live.is_set() or not self._merge.is_settled():
+            return False
+        return self._have_passed_until() or self._is_past_until()
+
+    def _have_passed_until(self) -> bool:
+        """All partitions have, each for itself."""
+        return self._asked.until_ms is not None and all(lane.is_over for lane in self._lanes)
 
     def _is_past_until(self) -> bool:
         until = self._asked.until_ms
@@ -160,34 +172,22 @@ class ServerStream:
                 lane.merging.state = State.BUSY
         self._live.set()
 
-    async def _send_rows(self, taken: Taken) -> bool:
-        """Send what was taken; True when the bound is reached."""
+    async def _send_rows(self, taken: Taken) -> None:
         self._moved.update(taken.after)
         if self._are_few(taken):
             await self._send(*singles(taken))
-            return False
-        over = False
+            return
         for batch in await self._run_if_large(len(taken), gather, taken):
-            rows = batch
-            until = self._asked.until_ms
-            if until is not None and not taken.late:
-                count = int(np.searchsorted(rows.column("order_time").to_numpy(), until))
-                over = count < rows.num_rows
-                rows = rows.slice(0, count)
-            for part, shares in runs(rows, self._site.clock.now_ms(), batches=self._asked.batches):
+            for part, shares in runs(batch, self._site.clock.now_ms(), batches=self._asked.batches):
                 if shares:
                     await self._send(*await self._run_if_large(part.num_rows, list, packed(part)))
                 else:
                     await self._send(*one_by_one(part))
                     await asyncio.sleep(0)  # They are made here, not in a thread: others get their turn.
-            if over:
-                self._moved.clear()  # Lanes that were read beyond the bound stand at it.
-                return True
-        return False
 
     def _are_few(self, taken: Taken) -> bool:
         """Live events take the short way."""
-        if len(taken) > _SMALL_COUNT or self._asked.until_ms is not None:
+        if len(taken) > _SMALL_COUNT:
             return False
         return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
 

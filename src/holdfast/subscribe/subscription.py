@@ -26,7 +26,7 @@ from holdfast.io.objects import Objects
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.catalogue import Source
 from holdfast.subscribe.cursor import Cursor
-from holdfast.subscribe.errors import BadRequest, StoreOutOfReach, SubscriptionClosed
+from holdfast.subscribe.errors import BadRequest, ServerFailed, StoreOutOfReach, SubscriptionClosed
 from holdfast.subscribe.events import Event, EventBatch
 from holdfast.subscribe.feed import messages
 from holdfast.subscribe.filter import Filter
@@ -45,7 +45,7 @@ READ_AHEAD_SIZE = 64 << 20  # Bytes of segments read at once, over all lanes.
 READS_MAX = 16  # At once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
 DOUBLINGS_MAX = 10  # Of the pause; a power of hours of tries would be no float.
-CORRUPT_TRIES = 5  # What looks damaged may have been torn on the way; so often it is not.
+TRIES_MAX = 5  # At one place: what looks damaged may have been torn on the way; so often it is not.
 
 
 def subscribe(
@@ -124,8 +124,8 @@ class Subscription:
         self._session: Session | None = None
         self._closed = asyncio.Event()
         self._closing = asyncio.Lock()
-        self._failures = 0  # In a row, without an event between them.
-        self._damages = 0  # Of these, what looked damaged.
+        self._failures = 0  # In a row, at one place.
+        self._defects = 0  # Of these, what looked damaged, or was not expected by the server itself.
         self.stats = Stats()
 
     @property
@@ -219,10 +219,10 @@ class Subscription:
         before = self._standing.copy()
         if rows is not None:
             self._standing.deliver(rows)
-        self._standing.move(delivery.after)
+        if self._standing.move(delivery.after) or rows is not None:
+            self._failures = self._defects = 0
         if rows is None:
             return None
-        self._failures = self._damages = 0
         self.stats.events += len(rows)
         self.stats.late += len(rows) if rows.late else 0
         self.stats.last_timestamp = rows.last_timestamp
@@ -235,8 +235,8 @@ class Subscription:
             self._asked = replace(self._asked, segment_refs=False)
             return
         self._failures += 1
-        self._damages += isinstance(failure, Corrupt)
-        if not isinstance(failure, Unavailable | Corrupt) or self._damages >= CORRUPT_TRIES:
+        self._defects += isinstance(failure, Corrupt | ServerFailed)
+        if not isinstance(failure, Unavailable | Corrupt) or self._defects >= TRIES_MAX:
             raise failure
         self.stats.errors += 1
         self.stats.last_error = str(failure)

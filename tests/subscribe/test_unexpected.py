@@ -1,0 +1,124 @@
+"""What nobody expected: it surfaces after some tries at one place, with its cause; and one cluster has one name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.log.world import in_loop
+from tests.subscribe.place import OLD_MS, Place, a_place, place_with, write
+from tests.subscribe.stores import QuickCalls
+from tests.subscribe.test_resume import failing
+
+from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.subscribe import subscribe
+from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.errors import BadRequest, ServerFailed, ServerGone
+from holdfast.subscribe.feed import messages
+from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.stats import Stats
+from holdfast.subscribe.subscription import TRIES_MAX
+
+
+class Broken(MemoryObjects):
+    """A store that fails in a way that nothing is prepared for, once it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryBucket())
+        self.left = 0
+
+    def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        if name.startswith("segments/") and self.left:
+            self.left -= 1
+            raise ZeroDivisionError("a number that nobody thought of")
+        return super().get(name, start, end)
+
+
+async def _stored(place: Place) -> None:
+    (log,) = await place.topic("t")
+    await write(log, [OLD_MS, OLD_MS + 1])
+    await log.flush()
+
+
+@in_loop
+async def test_what_the_server_did_not_expect_surfaces_with_its_cause(tmp_path: Path) -> None:
+    """S7: an error in the server that stays is raised after some tries, with what it was; one that passes is not."""
+    store = Broken()
+    async with a_place(tmp_path, store) as place:
+        await _stored(place)
+        store.left = 2
+        subscription = subscribe(place.address, "t", since=0, until="now", segment_refs=False, calls=QuickCalls())
+        assert len([event async for event in subscription]) == 2
+        assert subscription.stats.errors >= 1
+    store = Broken()
+    async with a_place(tmp_path / "other", store) as place:
+        await _stored(place)
+        store.left = 1000
+        subscription = subscribe(place.address, "t", since=0, until="now", segment_refs=False, calls=QuickCalls())
+        with pytest.raises(ServerFailed, match="ZeroDivisionError: a number that nobody thought of") as found:
+            await asyncio.wait_for(anext(aiter(subscription)), 60)
+        assert found.value.address == place.address
+        assert subscription.stats.errors == TRIES_MAX - 1
+
+
+@in_loop
+async def test_progress_between_failures_starts_the_count_anew(tmp_path: Path) -> None:
+    """S6, S7: tries count for one place: a cursor that moves, though nothing passes the filter, is another place."""
+    async with place_with(tmp_path) as place:
+        (log,) = await place.topic("t")
+        tries = 0
+
+        async def connect(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+            nonlocal tries
+            tries += 1
+            await write(log, [OLD_MS], key="/hidden")
+            async for message in messages(address, asked):
+                yield message
+                if tries <= 3 * TRIES_MAX and message.marker.positions:
+                    while subscription.cursor.places[next(iter(subscription.cursor.places))].position.offset < tries:
+                        await asyncio.sleep(0)
+                    raise ServerFailed(address, "again")
+
+        subscription = subscribe(
+            place.address, "t", since=0, until="now", filter="/shown", segment_refs=False, calls=QuickCalls()
+        )
+        subscription._means = replace(subscription._means, connect=connect)
+        assert [event async for event in subscription] == []
+        assert subscription.stats.errors == 3 * TRIES_MAX
+
+
+@in_loop
+async def test_a_server_that_is_away_takes_no_tries() -> None:
+    """S7: being away is not failing: only what the server itself did not expect counts."""
+    away = [ServerGone("a", "away")] * 50
+    subscription = failing(*[ServerFailed("a", "x")] * (TRIES_MAX - 1), *away, ServerFailed("a", "the last"))
+    with pytest.raises(ServerFailed, match="the last"):
+        await asyncio.wait_for(anext(aiter(subscription)), 60)
+    assert subscription.stats.errors == TRIES_MAX - 1 + 50
+
+
+@in_loop
+async def test_one_cluster_under_two_names_is_refused(tmp_path: Path) -> None:
+    """S1: each record of a cluster comes once, so that a cluster cannot have two names; nothing comes before that."""
+    async with place_with(tmp_path) as place:
+        await _stored(place)
+        for refs in (False, True):
+            subscription = subscribe(
+                {"eu": place.address, "us": place.address}, "t", since=0, until="now", segment_refs=refs,
+                objects=place.objects,
+            )  # fmt: skip
+            with pytest.raises(BadRequest, match="one cluster"):
+                [event async for event in subscription]
+            assert subscription.stats.events == 0
+
+
+def test_ranges_that_are_gone_are_joined() -> None:
+    """S7: ranges that overlap, touch or come again, in any order, count each offset once."""
+    stats = Stats()
+    for start, end in ((20, 30), (0, 10), (10, 12), (0, 10), (25, 35), (5, 22), (40, 40)):
+        stats.skip(1, start, end)
+    stats.skip(2, 0, 5)
+    assert stats.skipped == 35 + 5
