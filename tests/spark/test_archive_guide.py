@@ -140,6 +140,9 @@ def test_a_library_that_fails_is_one_sentence(spark: Any, stored: Stored, tmp_pa
         (["archive", "orders", "./out", "--catalog", "uri=x"], "is for Iceberg"),
         (["archive", "nobody", "./out"], "no topic nobody"),
         (["audit", "nobody"], "no topic nobody"),
+        (["audit", "--path", "./absent"], "absent is not a directory: name a broker's data directory"),
+        (["audit", "--path", "."], "holds no cluster: name a broker's data directory"),
+        (["archive", "orders", "./out", "--value-format", "avro"], "belong together"),
         (["compact", "orders", "--conf", "x"], "not of the form"),
         (["merge", "orders:9", "--to", "./out"], "orders-9"),
     ],
@@ -149,10 +152,31 @@ def test_what_cannot_be_done(
 ) -> None:
     """P4: a wrong command says what to do, in one sentence, before anything runs."""
     monkeypatch.chdir(tmp_path)
-    done = run(*arguments, "--path", stored.path)
+    done = run(*arguments, *([] if "--path" in arguments else ["--path", stored.path]))
     assert done.exit_code == 1
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_place_with_something_else(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: nobody writes an archive into a data directory, a merge or another format, nor a merge into an archive."""
+    where = ["--path", stored.path]
+    archive, merged = str(tmp_path / "archive"), str(tmp_path / "merged")
+    assert run("archive", "orders", archive, *where).exit_code == 0
+    assert run("merge", "orders", "--to", merged, *where).exit_code == 0
+    for arguments, said in [
+        (["archive", "orders", archive, "--to", "delta"], "is a parquet archive, and cannot become one of delta"),
+        (["archive", "orders", archive, "--to", "iceberg"], "is a parquet archive, and cannot become one of iceberg"),
+        (["archive", "orders", stored.path], "is not empty, and holds no archive"),
+        (["archive", "orders", merged], "holds a merge, and no archive"),
+        (["merge", "orders", "--to", archive], "holds an archive already"),
+        (["merge", "orders", "--to", merged], "holds a finished merge already"),
+        (["merge", "orders", "--to", stored.path], "holds something already"),
+    ]:
+        done = run(*arguments, *where)
+        assert done.exit_code == 1
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ON_SPARK)

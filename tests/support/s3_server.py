@@ -31,7 +31,9 @@ class S3Server:
     secret_access_key = "holdfast-secret"
     region = "us-east-1"
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_alive: bool = True) -> None:
+        """Without `keep_alive` for Amazon's C++ SDK, which Arrow uses: with it some of its requests are refused."""
+        self._keep_alive = keep_alive
         self._folder = TemporaryDirectory(prefix="holdfast-s3-")
         self._buckets = 0
         self.port = 0
@@ -75,7 +77,7 @@ class S3Server:
     def _start(self) -> subprocess.Popen[bytes]:
         self.port = free_port()
         keys = ["--access", self.access_key_id, "--secret", self.secret_access_key, "--region", self.region]
-        listen = ["--port", f"127.0.0.1:{self.port}", "--keep-alive", "--quiet"]
+        listen = ["--port", f"127.0.0.1:{self.port}", "--quiet", *(["--keep-alive"] if self._keep_alive else [])]
         return subprocess.Popen(
             [BINARY, *keys, *listen, "posix", self._folder.name],
             stdin=subprocess.DEVNULL,

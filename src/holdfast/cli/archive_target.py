@@ -9,6 +9,7 @@ from holdfast.errors import Rejected
 from holdfast.spark.catalog import Catalog
 from holdfast.spark.jobs.archive_delta import DeltaTarget
 from holdfast.spark.jobs.archive_iceberg import IcebergTarget
+from holdfast.spark.jobs.archive_layout import check_layout
 from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.archive_state import Target
 
@@ -29,7 +30,8 @@ def open_target(
         raise Rejected(f"--compression {compression} is none of {', '.join(COMPRESSIONS)}")
     if properties and kind != "iceberg":
         raise Rejected(f"--catalog is for Iceberg, and the target is {kind}")
-    store = parquet_store(place, dict(options))
+    store = parquet_store(place, options)
+    check_layout(store, kind)
     if kind == "parquet":
         return ParquetTarget(session, store, compression)
     if kind == "delta":

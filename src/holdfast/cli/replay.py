@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holdfast.cli.client_options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
 from holdfast.cli.client_table import give_table
-from holdfast.cli.job_options import ConfOption, DebugOption, JsonOption, MasterOption, settings_of
-from holdfast.cli.talk import give_json
+from holdfast.cli.job_errors import in_one_sentence
+from holdfast.cli.job_options import ConfOption, DebugOption, JsonOption, MasterOption, PlotOption, settings_of
+from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.job_progress import JobProgress
@@ -55,6 +57,7 @@ def replay(
     master: MasterOption = None,
     conf: ConfOption = None,
     as_json: JsonOption = False,
+    plot: PlotOption = None,
     debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Write an archived topic back into a topic, exactly once.
@@ -88,9 +91,15 @@ def replay(
         }
     )
     planned = plan_replay(place, options, source, name)
-    with JobProgress("replay") as progress, spark_session(settings_of("replay", master, conf)) as session:
+    with (
+        in_one_sentence(),
+        JobProgress("replay") as progress,
+        spark_session(settings_of("replay", master, conf)) as session,
+    ):
         done = run(session, planned, round_size=round_size, on_done=progress)
     _show(done, progress, topic, as_json=as_json)
+    if plot is not None:
+        _plot(plot, done, progress)
 
 
 def _show(done: Replayed, progress: JobProgress, topic: str, *, as_json: bool) -> None:
@@ -117,3 +126,11 @@ def _show(done: Replayed, progress: JobProgress, topic: str, *, as_json: bool) -
         f"{topic}: {done.records} records written in {done.transactions} transactions, {done.size} bytes, "
         f"in {progress.seconds:.1f} s"
     )
+
+
+def _plot(path: Path, done: Replayed, progress: JobProgress) -> None:
+    from holdfast.cli.job_plot import write_plot
+
+    bars = {f"{done.source}-{number}": {"offsets": float(end - start)} for number, (start, end) in done.ranges.items()}
+    write_plot(path, "replay", progress.timeline, bars, "archived offsets")
+    tell(f"plot: {path}")

@@ -8,7 +8,7 @@ first offset that was not handed out yet; or still listed, which is corruption.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -28,6 +28,8 @@ from holdfast.spark.store import Store
 
 ROW_COUNT = 20_000  # Of one Arrow batch, about: smaller ones cost more, larger ones gain nothing.
 
+OnLoss = Callable[[DataLost], None]  # Returns if the read is to go on without it.
+
 _log = logging.getLogger(__name__)
 
 
@@ -37,7 +39,7 @@ def read(
     """The rows of a task, in its order, with just these columns (names of Spark's Kafka source, in this order)."""
     check_columns(columns)
     wanted = needed(columns)
-    for chunk in chunks_of(store.open(), task, fail_on_data_loss=fail_on_data_loss):
+    for chunk in chunks_of(store.open(), task, on_loss=fail if fail_on_data_loss else warn):
         piece = chunk.piece
         decoder = Decoder(wanted, place=piece.segment.name)
         batches = sift(chunk.data, task.times, piece.aborted, piece.segment.times)
@@ -48,7 +50,17 @@ def read(
                 yield rows
 
 
-def chunks_of(objects: Objects, task: Task, *, fail_on_data_loss: bool = True) -> Iterator[Chunk]:
+def fail(lost: DataLost) -> None:
+    """What is lost ends the read."""
+    raise lost
+
+
+def warn(lost: DataLost) -> None:
+    """The read goes on without it."""
+    _log.warning("%s", lost)
+
+
+def chunks_of(objects: Objects, task: Task, *, on_loss: OnLoss = fail) -> Iterator[Chunk]:
     """The task's batches as bytes, whole and checked, whatever happens to its segments meanwhile."""
     todo = list(task.pieces)
     while todo:
@@ -58,7 +70,7 @@ def chunks_of(objects: Objects, task: Task, *, fail_on_data_loss: bool = True) -
                 todo = _after(todo, chunk)
             return
         except NotFound as gone:
-            todo = _instead(objects, todo, gone, fail_on_data_loss=fail_on_data_loss)
+            todo = _instead(objects, todo, gone, on_loss)
 
 
 def _after(todo: list[Piece], chunk: Chunk) -> list[Piece]:
@@ -70,7 +82,7 @@ def _after(todo: list[Piece], chunk: Chunk) -> list[Piece]:
     return [replace(todo[0], start=chunk.next_offset), *todo[1:]]
 
 
-def _instead(objects: Objects, todo: list[Piece], gone: NotFound, *, fail_on_data_loss: bool) -> list[Piece]:
+def _instead(objects: Objects, todo: list[Piece], gone: NotFound, on_loss: OnLoss) -> list[Piece]:
     """What to read now that a segment is gone."""
     number = next((n for n, piece in enumerate(todo) if piece.segment.name == gone.name), None)
     if number is None:
@@ -78,9 +90,7 @@ def _instead(objects: Objects, todo: list[Piece], gone: NotFound, *, fail_on_dat
     missing = todo[number]
     instead, lost = _judge(objects, missing)
     if lost is not None:
-        if fail_on_data_loss:
-            raise lost
-        _log.warning("%s", lost)
+        on_loss(lost)
     return [*todo[:number], *instead, *todo[number + 1 :]]
 
 

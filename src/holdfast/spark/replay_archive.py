@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 
 from holdfast.errors import Rejected
 from holdfast.io.objects import Objects
-from holdfast.spark.jobs.commit_log import FOLDER, CommitLog
+from holdfast.spark.jobs.archive_layout import layout_of
+from holdfast.spark.jobs.commit_log import CommitLog
 from holdfast.spark.store import Store, typed
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
 
 _THREADS = 16
 _TOPIC = re.compile(r"(?:^|/)topic=([^/]+)/")
-_OTHER_FORMATS = {"_delta_log/": "Delta table", "metadata/": "Iceberg table"}
 
 
 class NoArchive(Rejected):
@@ -124,11 +124,11 @@ def _choose(store: Store, there: Sequence[str], topic: str | None) -> str:
 def _published(store: Store) -> int | None:
     """The newest commit. One that was killed before all files were in their places is refused: some rows would lack."""
     objects = store.open()
-    for prefix, what in _OTHER_FORMATS.items():
-        if next(iter(objects.list(prefix)), None) is not None:
-            raise NoArchive(store.url, f"it is a {what}, and only archives of plain Parquet files can be")
+    kind = layout_of(objects)
+    if kind not in (None, "parquet"):
+        raise NoArchive(store.url, f"it is a {kind} archive, and only archives of plain Parquet files can be")
     log = CommitLog(store)
-    newest = log.newest() if next(iter(objects.list(FOLDER)), None) is not None else None
+    newest = None if kind is None else log.newest()
     if newest is not None and log.unpublished(newest):
         raise NoArchive(store.url, "its last run was killed before all files were in their places: run archive again")
     return None if newest is None else newest.version

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.errors import Corrupt, Rejected
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import Catalog, Range, TopicPartition
+from holdfast.spark.jobs.archive_errors import ArchiveAhead, ExpiredFirst
 from holdfast.spark.jobs.archive_rows import dead_letter_schema, record_schema
 from holdfast.spark.jobs.archive_state import DEAD_LETTERS, RECORDS, NewFile, Target
 from holdfast.spark.jobs.archive_values import ValueDecoding
@@ -26,32 +26,6 @@ from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import plan
 
 TASK_SIZE = 64 * 1024 * 1024
-
-
-class ExpiredFirst(Rejected):
-    """Records are gone that were never archived."""
-
-    def __init__(self, where: str, start: int, end: int) -> None:
-        super().__init__(
-            f"{where}: offsets [{start}, {end}) are gone: they expired before they were archived. Run it with "
-            "--skip-expired to go on without them, and more often from then on"
-        )
-        self.where = where
-        self.start = start
-        self.end = end
-
-
-class ArchiveAhead(Corrupt):
-    """The archive holds offsets that the log does not have: the log is not the one that was archived."""
-
-    def __init__(self, where: str, archived: int, end: int) -> None:
-        super().__init__(
-            f"{where}: the archive ends at offset {archived}, but the log at {end}: it has lost records or was put "
-            "back to an earlier state. Archive it to another place"
-        )
-        self.where = where
-        self.archived = archived
-        self.end = end
 
 
 @dataclass(frozen=True)
@@ -95,6 +69,10 @@ def archive(
         return result
     run = f"{(chance or SystemChance()).bits(64):016x}"
     placement = target.placement(run)
+    schemas = {RECORDS: record_schema(placement, decoding)}
+    if decoding is not None:
+        schemas[DEAD_LETTERS] = dead_letter_schema(placement)
+    target.check(schemas)
     parallelism = session.sparkContext.defaultParallelism
     tasks = plan(catalog, ranges, min_partitions=_least(ranges, parallelism), split_size=task_size)
     units = [
@@ -106,20 +84,20 @@ def archive(
                 placement,
                 decoding,
                 before.dead_letters,
-                fail_on_data_loss=not skip_expired,
+                skip_expired=skip_expired,
             ),
             len(task.pieces),
             task.size,
         )
         for number, task in enumerate(tasks)
     ]
+    names = {str(where): where for where in ranges}
     for made in run_units(session, units, archive_task, on_done):
-        result.files.extend(made)
+        result.files.extend(made.files)
+        for where, count in made.skipped.items():  # They expired while we were at work.
+            skipped[names[where]] = skipped.get(names[where], 0) + count
     check_staged(placement.store, {each.name: each.size for each in result.files})
     after = {homes[where]: each.end for where, each in ranges.items()}
-    schemas = {RECORDS: record_schema(placement, decoding)}
-    if decoding is not None:
-        schemas[DEAD_LETTERS] = dead_letter_schema(placement)
     target.commit(run, result.files, before, after, schemas)
     return result
 
@@ -133,7 +111,7 @@ def _ranges(
         start = done.get(homes[where], readable.start)
         if start < readable.start:
             if not skip_expired:
-                raise ExpiredFirst(str(where), start, readable.start)
+                raise ExpiredFirst(str(where), start, readable.start, f"the log starts at {readable.start} now")
             skipped[where] = readable.start - start
         elif start > readable.end:
             raise ArchiveAhead(str(where), start, readable.end)

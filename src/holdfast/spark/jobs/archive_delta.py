@@ -9,10 +9,12 @@ leaves rows out of the second that are in it already.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.io.clock import SystemClock
+from holdfast.spark.jobs.archive_layout import check_columns
 from holdfast.spark.jobs.archive_state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement, Progress
 from holdfast.spark.jobs.commit_log import Overtaken
 from holdfast.spark.store import Store
@@ -39,6 +41,13 @@ class DeltaTarget:
     def placement(self, run: str) -> Placement:
         inside = _FOLDERS[DEAD_LETTERS]  # A Delta table knows its files by names below its own folder.
         return Placement(self.store, f"files/{run}/", False, "us", self.compression, inside)  # noqa: FBT003
+
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        for table, schema in schemas.items():
+            there = self._table(table)
+            if there is not None:
+                wanted = _delta_schema(_with_place(schema))
+                check_columns(self._url(table), _types(there.schema()), _types(wanted))
 
     def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
         known = {RECORDS: before.records, DEAD_LETTERS: before.dead_letters}
@@ -68,7 +77,6 @@ class DeltaTarget:
         return {home: version for home, version in versions.items() if version is not None}
 
     def _commit(self, table: str, run: str, files: list[NewFile], known: Offsets, moved: Offsets, schema: Any) -> None:
-        import pyarrow as pa
         from deltalake.exceptions import DeltaError
         from deltalake.transaction import AddAction, CommitProperties, Transaction, create_table_with_add_actions
 
@@ -88,7 +96,7 @@ class DeltaTarget:
             )
             for each in files
         ]
-        columns: Any = pa.schema([("topic", pa.string()), ("date", pa.date32()), *schema])
+        columns = _with_place(schema)
         there = self._table(table)
         if there is not None and self._offsets(table) != dict(known):
             raise Overtaken(self._url(table), there.version())
@@ -111,6 +119,18 @@ class DeltaTarget:
             if newest is None or (there is not None and newest.version() == there.version()):
                 raise  # Nobody was quicker: it is something else.
             raise Overtaken(self._url(table), newest.version()) from failure
+
+
+def _with_place(schema: Any) -> Any:
+    """The columns of a table: its files lack those that are its partitions."""
+    import pyarrow as pa
+
+    fields: Any = [("topic", pa.string()), ("date", pa.date32()), *schema]
+    return pa.schema(fields)
+
+
+def _types(schema: Any) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema.fields}
 
 
 def _delta_schema(columns: Any) -> Any:

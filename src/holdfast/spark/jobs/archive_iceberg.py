@@ -1,15 +1,20 @@
 """An archive as an Iceberg table: executors write its files, the driver adds them and the next offsets in one commit.
 
 The offsets are a property of the table, changed together with the snapshot; a catalog swaps one version of a table for
-the next only if nobody was quicker. Records and dead letters are two tables, as in `archive_delta`.
+the next only if nobody was quicker. That is told by the snapshot, so a run without a single file makes one, too; and
+pyiceberg must not try again by itself, because it would add the files behind those of the run that was quicker. Records
+and dead letters are two tables, as in `archive_delta`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.spark.jobs.archive_layout import check_columns
 from holdfast.spark.jobs.archive_state import (
     DEAD_LETTERS,
     RECORDS,
@@ -25,6 +30,7 @@ from holdfast.spark.store import Store
 
 NAMESPACE = "holdfast"
 _OFFSETS = "holdfast.offsets"
+_RETRIES = "commit.retry.num-retries"
 _METRICS = "write.metadata.metrics."
 _MEASURED = ("topic", "partition", "offset", "timestamp", "timestamp_type")  # Readers skip files by these alone.
 
@@ -45,6 +51,14 @@ class IcebergTarget:
 
     def placement(self, run: str) -> Placement:
         return Placement(self.store, f"files/{run}/", with_topic=True, time_unit="us", compression=self.compression)
+
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        """Names alone: Iceberg holds the types of new files against the table's by itself."""
+        for table, schema in schemas.items():
+            there = self._table(table)
+            if there is not None:
+                names = dict.fromkeys((each.name for each in there.schema().fields), "")
+                check_columns(there.location(), names, dict.fromkeys(schema.names, ""))
 
     def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
         known = {RECORDS: before.records, DEAD_LETTERS: before.dead_letters}
@@ -76,9 +90,9 @@ class IcebergTarget:
 
         if not moved:
             return
-        found = self._table(table)
-        if found is None:
-            found = self._create(table, schema)
+        found = self._table(table) or self._create(table, schema)
+        if found.properties.get(_RETRIES) != "0":  # Made by somebody else.
+            found = found.transaction().set_properties({_RETRIES: "0"}).commit_transaction()
         there = offsets_from_json(json.loads(found.properties.get(_OFFSETS, "{}")))
         if there != dict(known):
             raise Overtaken(found.location(), len(found.history()))
@@ -86,23 +100,33 @@ class IcebergTarget:
         try:
             with found.transaction() as transaction:
                 transaction.set_properties({_OFFSETS: text})
+                said = {"holdfast.run": run, _OFFSETS: text}
                 if files:
                     names = [self._uri(each.name) for each in files]
-                    transaction.add_files(names, {"holdfast.run": run, _OFFSETS: text}, check_duplicate_files=False)
+                    transaction.add_files(names, said, check_duplicate_files=False)
+                else:
+                    transaction.update_snapshot(said).fast_append().commit()
         except CommitFailedException as failure:
-            raise Overtaken(found.location(), len(found.history())) from failure
+            newest = self._table(table)
+            if not any(each.summary and each.summary.get("holdfast.run") == run for each in newest.snapshots()):
+                raise Overtaken(newest.location(), len(newest.history())) from failure
 
     def _create(self, table: str, schema: Any) -> Any:
+        """In one step with its partitions: a table without them must not be left by who is killed in between."""
+        from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
         from pyiceberg.transforms import DayTransform, IdentityTransform
 
         catalog = self.open_catalog()
         catalog.create_namespace_if_not_exists(NAMESPACE)
-        metrics = {f"{_METRICS}default": "none"} | {f"{_METRICS}column.{name}": "full" for name in _MEASURED}
-        made = catalog.create_table_if_not_exists(f"{NAMESPACE}.{table}", schema, properties=metrics)
-        if made.spec().is_unpartitioned() and not made.history():
-            with made.update_spec() as spec:
-                spec.add_field("topic", IdentityTransform(), "topic")
-                spec.add_field("timestamp", DayTransform(), "date")
+        properties = {f"{_METRICS}default": "none"} | {f"{_METRICS}column.{name}": "full" for name in _MEASURED}
+        properties[_RETRIES] = "0"
+        with (
+            contextlib.suppress(TableAlreadyExistsError, CommitFailedException),  # Another run made it.
+            catalog.create_table_transaction(f"{NAMESPACE}.{table}", schema, properties=properties) as making,
+            making.update_spec() as spec,
+        ):
+            spec.add_field("topic", IdentityTransform(), "topic")
+            spec.add_field("timestamp", DayTransform(), "date")
         return self._table(table)
 
     def _uri(self, name: str) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.io.clock import SystemClock
 from holdfast.io.open_objects import open_objects
+from holdfast.spark.jobs.archive_errors import OtherLayout
+from holdfast.spark.jobs.archive_layout import check_columns, columns_of
 from holdfast.spark.jobs.archive_state import (
     DEAD_LETTERS,
+    RECORDS,
     NewFile,
     Offsets,
     Placement,
@@ -18,7 +22,7 @@ from holdfast.spark.jobs.archive_state import (
 )
 from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, clear_staging, publish
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.store import Store
+from holdfast.spark.store import Store, typed
 
 DEAD_LETTER_FOLDER = "_dead_letters/"  # Not seen by who reads the whole directory, but readable by its own name.
 
@@ -41,13 +45,20 @@ class ParquetTarget:
 
     def progress(self) -> Progress:
         newest = CommitLog(self.store).newest()
+        if newest and "offsets" not in newest.memory:
+            raise OtherLayout(self.store.url, "holds a merge, and no archive")
         offsets = offsets_from_json(newest.memory["offsets"]) if newest else {}
         return Progress(offsets, offsets)
+
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        newest = CommitLog(self.store).newest()
+        if newest and "columns" in newest.memory:
+            check_columns(self.store.url, newest.memory["columns"], columns_of(schemas[RECORDS]))
 
     def placement(self, run: str) -> Placement:
         return Placement(self.store, f"{STAGING}{run}/", compression=self.compression)
 
-    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:  # noqa: ARG002
+    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
         log = CommitLog(self.store)
         newest = log.newest()
         known = offsets_from_json(newest.memory["offsets"]) if newest else {}
@@ -57,7 +68,9 @@ class ParquetTarget:
         elif newest is not None:
             self._publish(log, newest)  # Its run may have been killed after `recover`: nobody looks behind the newest.
         moves = [Move(each.name, _final_name(run, each), each.size) for each in files]
-        self._publish(log, log.commit(version, moves, {"run": run, "offsets": offsets_to_json({**known, **after})}))
+        offsets = offsets_to_json({**known, **after})
+        memory = {"run": run, "offsets": offsets, "columns": columns_of(schemas[RECORDS])}
+        self._publish(log, log.commit(version, moves, memory))
 
     def _publish(self, log: CommitLog, commit: Commit) -> None:
         """By executors: in an object store every file is copied."""
@@ -77,7 +90,7 @@ def _final_name(run: str, file: NewFile) -> str:
     return f"{table}{file.folder}{run}-{file.leaf}"
 
 
-def parquet_store(target: str, options: dict[str, Any] | None = None) -> Store:
+def parquet_store(target: str, options: Mapping[str, str] | None = None) -> Store:
     """The store of a target; a directory is made when it is not there."""
-    store = Store(target, tuple(sorted((options or {}).items())))
-    return Store(open_objects(target, options or None).url, store.options)
+    given = typed(options or {})
+    return Store(open_objects(target, dict(given) or None).url, given)

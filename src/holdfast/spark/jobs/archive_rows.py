@@ -14,7 +14,7 @@ from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import Range
 from holdfast.spark.jobs.archive_state import Placement
 from holdfast.spark.plan import Task
-from holdfast.spark.read import chunks_of
+from holdfast.spark.read import OnLoss, chunks_of
 from holdfast.spark.rows import cut
 from holdfast.spark.sift import sift
 from holdfast.spark.store import Store
@@ -53,11 +53,9 @@ def _place_fields(placement: Placement) -> list[Any]:
     ]
 
 
-def rows_of(
-    task: Task, store: Store, placement: Placement, *, fail_on_loss: bool
-) -> Iterator[tuple[str, PartitionId, Any]]:
+def rows_of(task: Task, store: Store, placement: Placement, on_loss: OnLoss) -> Iterator[tuple[str, PartitionId, Any]]:
     """The task's records, with their topic and partition, as Arrow batches of all columns."""
-    for chunk in chunks_of(store.open(), task, fail_on_data_loss=fail_on_loss):
+    for chunk in chunks_of(store.open(), task, on_loss=on_loss):
         piece = chunk.piece
         decoder = Decoder(place=piece.segment.name)
         for group in decoder.groups(sift(chunk.data, task.times, piece.aborted), ROW_COUNT):

@@ -72,6 +72,9 @@ class Target(Protocol):
     def placement(self, run: str) -> Placement:
         """Where the files of a run go: nobody sees them before the commit."""
 
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        """Raise where a table is there and has other columns than these."""
+
     def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
         """Make the files visible and move the offsets, together, or raise and do neither."""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from holdfast.io.chance import SystemChance
+from holdfast.spark.errors import DataLost
+from holdfast.spark.jobs.archive_errors import ExpiredFirst
 from holdfast.spark.jobs.archive_rows import dead_letter_schema, record_schema, rows_of
 from holdfast.spark.jobs.archive_state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement
 from holdfast.spark.jobs.archive_values import ValueDecoding
@@ -33,21 +35,35 @@ class ArchiveTask:
     placement: Placement
     decoding: ValueDecoding | None = None
     dead_letters_from: Offsets = field(default_factory=dict)  # Below, they are in their table already.
-    fail_on_data_loss: bool = True
+    skip_expired: bool = False
 
 
-def archive_task(todo: ArchiveTask) -> list[NewFile]:
+class Made(NamedTuple):
+    """What a task has written, and how many offsets of each partition were gone before it could."""
+
+    files: list[NewFile]
+    skipped: dict[str, int]
+
+
+def archive_task(todo: ArchiveTask) -> Made:
     """Write the files of a task; what is visible is decided by the commit alone."""
     attempt = f"{SystemChance().bits(32):08x}"  # Spark may run a task twice, even at once: no file has two writers.
     records = _Files(todo, RECORDS, record_schema(todo.placement, todo.decoding), attempt)
     letters = _Files(todo, DEAD_LETTERS, dead_letter_schema(todo.placement), attempt)
-    for topic, home, rows in rows_of(todo.task, todo.store, todo.placement, fail_on_loss=todo.fail_on_data_loss):
+    skipped: dict[str, int] = {}
+
+    def on_loss(lost: DataLost) -> None:
+        if not todo.skip_expired:
+            raise ExpiredFirst(lost.where, lost.start, lost.end, lost.reason)
+        skipped[lost.where] = skipped.get(lost.where, 0) + lost.end - lost.start
+
+    for topic, home, rows in rows_of(todo.task, todo.store, todo.placement, on_loss):
         good, bad = (rows, None) if todo.decoding is None else todo.decoding.decode(rows)
         records.add(topic, good)
         if bad is not None and bad.num_rows:
             fresh = bad.column("offset").to_numpy() >= todo.dead_letters_from.get(home, 0)
             letters.add(topic, bad.filter(pa.array(fresh)))
-    return [*records.finish(), *letters.finish()]
+    return Made([*records.finish(), *letters.finish()], skipped)
 
 
 class _Files:
@@ -129,5 +145,11 @@ def by_date(rows: Any) -> Iterator[tuple[str, Any]]:
     if days[0] == days[-1] and (days == days[0]).all():
         yield str(np.datetime64(int(days[0]), "D")), rows
         return
+    grows = bool((days[1:] >= days[:-1]).all())
     for day in np.unique(days).tolist():
-        yield str(np.datetime64(day, "D")), rows.take(pa.array(np.flatnonzero(days == day)))
+        if grows:  # Nearly always: then nothing is copied.
+            first, last = np.searchsorted(days, (day, day + 1)).tolist()
+            part = rows.slice(first, last - first)
+        else:
+            part = rows.take(pa.array(np.flatnonzero(days == day)))
+        yield str(np.datetime64(day, "D")), part

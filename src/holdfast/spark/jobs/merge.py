@@ -29,7 +29,7 @@ from holdfast.spark.jobs.merge_source import Source
 from holdfast.spark.jobs.merge_survey import Slice, SurveyTask, survey_task
 from holdfast.spark.jobs.merge_write import MergedFile, MergeTask, Part, merge_task
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.plan import Task, pack
+from holdfast.spark.plan import Task, pack, weigh
 from holdfast.spark.store import Store
 
 RANGE_SIZE = 64 * 1024 * 1024  # Bytes of segments.
@@ -52,8 +52,8 @@ class Merged:
 class AlreadyThere(Rejected):
     """The target holds something already."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(f"{url} holds a finished merge already: name an empty place")
+    def __init__(self, url: str, what: str) -> None:
+        super().__init__(f"{url} holds {what} already: name an empty place")
         self.url = url
 
 
@@ -91,10 +91,12 @@ def _recover(session: Any, log: CommitLog) -> Merged | None:
     if newest is None:
         clear_staging(log.store, SystemClock().now_ms())
         if next(iter(each for each in log.store.open().list("") if not each.name.startswith("_")), None):
-            raise Rejected(f"{log.store.url} is not empty: name an empty place")
+            raise AlreadyThere(log.store.url, "something")
         return None
+    if "sources" not in newest.memory:
+        raise AlreadyThere(log.store.url, "an archive")
     if not log.unpublished(newest):
-        raise AlreadyThere(log.store.url)
+        raise AlreadyThere(log.store.url, "a finished merge")
     _publish(session, log, newest)  # However long ago it was committed: its files are still in staging.
     return Merged(was_there=True)
 
@@ -118,7 +120,7 @@ def _survey(
             SurveyTask(source.number, source.store, Task(tuple(pieces))), len(pieces), sum(each.size for each in pieces)
         )
         for source in sources
-        for pieces in pack(list(source.pieces))
+        for pieces in pack([weigh(each) for each in source.pieces])
     ]
     found = run_units(session, units, survey_task, on_done)
     slices = [each for survey in found for each in survey.slices]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.spark.jobs.merge_ranges import KEY, keys
+from holdfast.spark.jobs.merge_source import moved
 from holdfast.spark.plan import Piece, Task
 from holdfast.spark.read import chunks_of
 from holdfast.spark.sift import sift
@@ -67,7 +68,7 @@ def _columns(todo: SurveyTask) -> Iterator[tuple[Piece, NDArray[np.int64], NDArr
     """Each chunk that holds records, as a piece of its own, with their offsets and times."""
     last: Piece | None = None
     start = 0
-    for chunk in chunks_of(todo.store.open(), todo.task):
+    for chunk in chunks_of(todo.store.open(), todo.task, on_loss=moved):
         piece = chunk.piece
         if last is None or (last.segment.name, last.end) != (piece.segment.name, piece.end):
             start = piece.start

@@ -14,6 +14,7 @@ from holdfast.record.arrow import HEADER, TIMESTAMP
 from holdfast.spark.jobs.archive_rows import rows_of
 from holdfast.spark.jobs.archive_state import Placement
 from holdfast.spark.jobs.merge_ranges import KeyRange, is_inside
+from holdfast.spark.jobs.merge_source import moved
 from holdfast.spark.jobs.merge_survey import Slice
 from holdfast.spark.plan import Task
 from holdfast.spark.store import Store
@@ -84,7 +85,7 @@ def merge_task(task: MergeTask) -> MergedFile | None:
 def _rows(part: Part, task: MergeTask) -> list[Any]:
     source, piece = part.slice.source, part.slice.piece
     found = []
-    for topic, home, rows in rows_of(Task((piece,)), part.store, task.placement, fail_on_loss=True):
+    for topic, home, rows in rows_of(Task((piece,)), part.store, task.placement, moved):
         offset = rows.column("offset").to_numpy()
         timestamp = rows.column("timestamp").view(pa.int64()).to_numpy()
         inside = is_inside(timestamp, source, home.partition, offset, task.wanted)

@@ -1,0 +1,221 @@
+"""Archive: two runs at the same time, whichever of them is quicker, and segments that go while a run reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyiceberg.table
+import pytest
+from tests.spark.archived import (
+    EXPECTED,
+    MORE,
+    Delta,
+    Iceberg,
+    Kind,
+    Parquet,
+    Stop,
+    after,
+    catalog_of,
+    check,
+    make_orders,
+    more,
+    once,
+    run,
+    stop_here,
+)
+from tests.spark.stored import Stored, records, transaction
+
+from holdfast.broker.topics import Topics
+from holdfast.record.marker import MarkerKind
+from holdfast.spark.catalog import TopicPartition
+from holdfast.spark.jobs import archive_delta
+from holdfast.spark.jobs.archive import archive
+from holdfast.spark.jobs.archive_parquet import ParquetTarget
+from holdfast.spark.jobs.commit_log import CommitLog, Overtaken
+from holdfast.spark.jobs.merge import merge
+from holdfast.spark.jobs.run import JobFailed, run_units
+
+COMMITS = {  # What makes a run visible, at the very last moment.
+    Parquet: (CommitLog, "commit"),
+    Delta: (deltalake.DeltaTable, "create_write_transaction"),
+    Iceberg: (pyiceberg.table.Table, "_do_commit"),
+}
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Stored:
+    return make_orders(tmp_path / "data")
+
+
+@pytest.fixture(params=[Parquet, Delta, Iceberg])
+def kind(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Kind:
+    made: Kind = request.param(spark, tmp_path)
+    return made
+
+
+def test_two_runs_at_once(spark: Any, stored: Stored, kind: Any) -> None:
+    """P4: of two runs that began with the same archive one wins; the other says so and has added nothing."""
+    run(spark, stored, kind)
+    more(stored)
+    catalog = catalog_of(stored)
+    slow = kind.target(catalog)
+    before, commit = slow.progress(), type(slow).commit
+
+    def late(self: Any, *given: Any) -> None:
+        assert run(spark, stored, kind).rows() == 15  # The other one was quicker.
+        commit(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(slow), "commit", once(late, commit))
+        with pytest.raises(Overtaken):
+            archive(spark, catalog, slow)
+    assert before != slow.progress()
+    check(kind.read(), MORE)
+
+
+def test_two_first_runs_of_delta(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: also of two runs that both make the table one wins, and Delta itself refuses the other."""
+    kind = Delta(spark, tmp_path)
+    catalog = catalog_of(stored)
+    slow = kind.target(catalog)
+    with pytest.MonkeyPatch.context() as patch:
+        quick: list[Any] = [lambda: run(spark, stored, kind)]
+        patch.setattr("holdfast.spark.jobs.archive_delta._delta_schema", after(quick, archive_delta._delta_schema))
+        with pytest.raises(Overtaken):
+            archive(spark, catalog, slow)
+    check(kind.read(), EXPECTED)
+
+
+def test_killed_behind_the_back_of_another_run(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: a run that goes on behind a commit whose run was killed publishes that one's files before its own."""
+    kind = Parquet(spark, tmp_path)
+    first = catalog_of(stored)
+    more(stored)
+
+    def another() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ParquetTarget, "_publish", stop_here)
+            with pytest.raises(Stop):
+                archive(spark, first, kind.target(first))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ParquetTarget, "progress", after([another], ParquetTarget.progress))
+        assert run(spark, stored, kind).rows() == 15
+    check(kind.read(), MORE)
+    assert run(spark, stored, kind).files == []
+
+
+def raced(spark: Any, stored: Stored, kind: Kind, catalog: Any) -> None:
+    """A run that another one overtakes just before its commit: it says so."""
+    where, name = COMMITS[type(kind)]
+    quick: list[Any] = [lambda: run(spark, stored, kind)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(where, name, after(quick, getattr(where, name)))
+        with pytest.raises(Overtaken):
+            archive(spark, catalog, kind.target(catalog))
+
+
+def test_overtaken_at_the_last_moment(spark: Any, stored: Stored, kind: Any) -> None:
+    """P4: a run whose check found nobody, and whose commit then comes second, adds nothing."""
+    run(spark, stored, kind)
+    more(stored)
+    raced(spark, stored, kind, catalog_of(stored))
+    assert run(spark, stored, kind).files == []
+    check(kind.read(), MORE)
+
+
+def test_a_run_without_rows_is_overtaken(spark: Any, stored: Stored, kind: Any) -> None:
+    """P4: a run that has only offsets to move does not move them back behind another one's rows."""
+    run(spark, stored, kind)
+
+    async def abort(topics: Topics) -> None:
+        await transaction(topics.get("orders").partition(1), 8, records(900, 5), MarkerKind.ABORT)
+        await topics.get("orders").partition(1).flush()
+
+    stored.run(abort)
+    without_rows = catalog_of(stored)
+    more(stored)
+    raced(spark, stored, kind, without_rows)
+    assert run(spark, stored, kind).files == []
+    check(kind.read(), MORE)
+    assert run(spark, stored, kind, skip_expired=True).files == []
+
+
+def test_two_first_runs_of_iceberg(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: of two runs that both make the table one wins; the table has its partitions from its first moment on."""
+    kind = Iceberg(spark, tmp_path)
+    catalog = catalog_of(stored)
+    raced(spark, stored, kind, catalog)
+    check(kind.read(), EXPECTED)
+    target = kind.target(catalog)
+    assert [each.name for each in target._table("records").spec().fields] == ["topic", "date"]
+
+
+@pytest.mark.parametrize("commits_done", [0, 1])
+def test_a_run_killed_while_it_makes_the_table(spark: Any, stored: Stored, tmp_path: Path, commits_done: int) -> None:
+    """P4: an Iceberg table has its partitions, whenever the run that makes it is killed."""
+    kind = Iceberg(spark, tmp_path)
+    catalog = catalog_of(stored)
+    real = pyiceberg.table.Table._do_commit
+    commits = iter([real] * commits_done)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            pyiceberg.table.Table, "_do_commit", lambda *given, **more: next(commits, stop_here)(*given, **more)
+        )
+        with pytest.raises(Stop):
+            archive(spark, catalog, kind.target(catalog))
+    run(spark, stored, kind)
+    check(kind.read(), EXPECTED)
+    assert [each.name for each in kind.target(catalog)._table("records").spec().fields] == ["topic", "date"]
+
+
+def expired(stored: Stored) -> Any:
+    """Tasks that begin when two of the three segments of a partition are gone."""
+
+    async def delete(topics: Topics) -> None:
+        await topics.get("orders").partition(0).delete_records(40)
+
+    def work(*given: Any) -> Any:
+        manifest = catalog_of(stored).manifests[TopicPartition("orders", 0)]
+        stored.run(delete)
+        for info in [each for each in manifest.segments if each.end <= 40]:
+            stored.objects.delete(info.name)
+        return run_units(*given)
+
+    return work
+
+
+def test_segments_that_expire_during_a_run(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: they are an error that names the command's own flag; with the flag they are counted."""
+    kind = Parquet(spark, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.spark.jobs.archive.run_units", expired(stored))
+        with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) are gone.*--skip-expired") as told:
+            run(spark, stored, kind)
+    assert "failOnDataLoss" not in str(told.value)
+
+
+def test_segments_that_expire_during_a_run_are_counted(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: with --skip-expired the sum says how many offsets no archive will ever have."""
+    kind = Parquet(spark, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.spark.jobs.archive.run_units", expired(stored))
+        done = run(spark, stored, kind, skip_expired=True)
+    assert done.skipped == {TopicPartition("orders", 0): 40}
+    assert done.rows() == 80
+    check(kind.read(), {place: n for place, n in EXPECTED.items() if place[0] == 1 or place[1] >= 40})
+
+
+def test_segments_that_expire_during_a_merge(spark: Any, stored: Stored, tmp_path: Path) -> None:
+    """P4: a merge has everything that was there when it began, or says what went."""
+    from holdfast.spark.jobs.archive_parquet import parquet_store
+    from holdfast.spark.jobs.merge_source import open_sources
+
+    sources = open_sources(["orders"], stored.path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.spark.jobs.merge.run_units", expired(stored))
+        with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) went while they were merged.*Run it again"):
+            merge(spark, sources, parquet_store(str(tmp_path / "merged")))
