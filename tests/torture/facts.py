@@ -113,7 +113,7 @@ class Limits(NamedTuple):
     rss: int = 1 << 62  # Bytes.
     handles: int = 1 << 62
     files: int = 1 << 62  # Handles besides the connections, while nothing disturbs.
-    growth: int = 1 << 62  # Bytes that one process may grow by between the second and the last quarter of its life.
+    growth: int = 1 << 62  # Bytes that one process may grow by after it has settled.
 
 
 NO_LIMITS = Limits()
@@ -152,6 +152,7 @@ class Facts:
     cut: list[tuple[float, Place, int]] = field(default_factory=list)  # DeleteRecords that were answered.
     deleted: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
     created: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    started: list[float] = field(default_factory=list)  # When the broker began to serve.
     unclean: list[float] = field(default_factory=list)  # When the broker ended without its farewell.
     copies: list[tuple[str, str, str]] = field(default_factory=list)  # Source, target, group.
     wrong: list[Event] = field(default_factory=list)  # What is wrong by itself.

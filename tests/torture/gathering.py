@@ -119,6 +119,8 @@ def _create_topic(facts: Facts, event: Event, asked: float) -> None:
 
 
 def _broker(facts: Facts, event: Event, _: float) -> None:
+    if event["event"] == "started":
+        facts.started.append(event["at"])
     if event["event"] in ("killed", "failed", "ended"):
         facts.unclean.append(event["at"])
     if not event["expected"]:

@@ -94,7 +94,7 @@ class Story:
 def good_story() -> list[Event]:
     """One of everything."""
     story = Story()
-    story.add("house", "info", "limits", rss=1000, handles=100, files=30, growth=100)
+    story.add("house", "info", "limits", rss=1000, handles=100, files=30, growth=50)
     for topic, like in (
         ("one", "kept"),
         ("txn", "kept"),
@@ -162,6 +162,8 @@ def good_story() -> list[Event]:
         story.read(f"final-{round_}", "phoenix", 0, final=round_)
     story.mirror("spark", "txn", without="1", offsets=True)
     story.mirror("sync", "txn", without="1", offsets=False)
+    story.sample(rss=500, process=2)
+    story.add("house", "info", "broker", event="started", expected=True)
     for _ in range(LONG_LIFE):
-        story.sample(rss=600)
+        story.sample(rss=600, process=2)
     return story.events

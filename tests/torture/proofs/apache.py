@@ -20,11 +20,12 @@ _CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 class ApacheKafka:
     """One node, broker and controller, with its default settings."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, advertise: str = "") -> None:
         self._folder = folder
         self._properties = folder / "server.properties"
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
+        self._advertise = advertise or self.bootstrap  # Where clients are told to go.
 
     @property
     def bootstrap(self) -> str:
@@ -37,7 +38,7 @@ class ApacheKafka:
             "process.roles=broker,controller",
             "node.id=0",
             f"listeners=PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}",
-            f"advertised.listeners=PLAINTEXT://{self.bootstrap}",
+            f"advertised.listeners=PLAINTEXT://{self._advertise}",
             "controller.listener.names=CONTROLLER",
             f"controller.quorum.voters=0@127.0.0.1:{controller}",
             f"log.dirs={self._folder / 'data'}",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.torture.facts import Facts
+from tests.torture.facts import Facts, Sample
 from tests.torture.rules.problem import Problem
 
+SETTLES_S = 60.0  # Much is loaded when it is first used.
 LONG_S = 60.0  # A shorter life says nothing about what piles up.
 GROWN_HANDLES = 12
 
@@ -41,21 +42,28 @@ def handles(facts: Facts) -> Iterator[Problem]:
 
 
 def growing(facts: Facts) -> Iterator[Problem]:
-    """A process that lives for a while holds no more in the last quarter of its life than in the second."""
-    for process in sorted({sample.process for sample in facts.samples}):
-        life = [sample for sample in facts.samples if sample.process == process]
-        began, age = life[0].at, life[-1].at - life[0].at
-        if age < LONG_S:
-            continue
-        early = [sample for sample in life if began + age / 4 <= sample.at < began + age / 2]
-        late = [sample for sample in life if sample.at >= began + age * 3 / 4]
+    """A process that has settled holds no more later on than it did at first."""
+    for life in _long_lives(facts):
+        third = len(life) // 3
+        early, late = life[:third], life[-third:]
         more = _middle([sample.rss for sample in late]) - _middle([sample.rss for sample in early])
+        seconds = life[-1].at - life[0].at
         if more > facts.limits.growth:
-            text = f"a broker grew by {more >> 10} KiB in {age / 2:.0f} s; {facts.limits.growth >> 10} KiB are allowed"
+            text = f"a broker grew by {more >> 10} KiB in {seconds:.0f} s; {facts.limits.growth >> 10} KiB are allowed"
             yield Problem("growing", text)
         spare = [_middle([each.handles - each.connections for each in part]) for part in (early, late)]
         if spare[1] > spare[0] + GROWN_HANDLES:
             yield Problem("growing", f"a broker had {spare[0]} handles besides its connections, then {spare[1]}")
+
+
+def _long_lives(facts: Facts) -> Iterator[list[Sample]]:
+    """Samples of each process from when it has settled, if it has lived on long enough."""
+    for process in sorted({sample.process for sample in facts.samples}):
+        life = [sample for sample in facts.samples if sample.process == process]
+        served = min((at for at in facts.started if at >= life[0].at), default=life[-1].at)
+        settled = [sample for sample in life if sample.at >= served + SETTLES_S]
+        if settled and settled[-1].at - settled[0].at >= LONG_S:
+            yield settled
 
 
 def _middle(numbers: list[int]) -> int:
