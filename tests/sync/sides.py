@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from holdfast.client import EARLIEST, LATEST, Client, TopicPartition
+from holdfast.protocol.api import Key
+from holdfast.protocol.messages import request_class
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
@@ -101,3 +103,22 @@ def assert_marked(copied: list[Held], origin: list[Held], hop: Hop) -> None:
     own = [each for each in origin if not each.hops]
     for copy, original in zip((each for each in copied if each.hops), own, strict=True):
         assert copy.hops == (hop._replace(offset=original.offset),)
+
+
+def delete_topic(client: Client, topic: str) -> None:
+    request = request_class(Key.DELETE_TOPICS)
+    state = request.DeleteTopicState(name=topic, topic_id=None)
+    wanted = request(topics=[state], topic_names=[topic], timeout_ms=30_000)
+    [gone] = client._nodes.any().ask(Key.DELETE_TOPICS, wanted).responses
+    assert gone.error_code == 0
+
+
+def delete_records(client: Client, topic: str, partition: int, before: int) -> None:
+    """What retention does, now."""
+    request = request_class(Key.DELETE_RECORDS)
+    wanted = request.DeleteRecordsTopic(
+        name=topic,
+        partitions=[request.DeleteRecordsTopic.DeleteRecordsPartition(partition_index=partition, offset=before)],
+    )
+    [answer] = client._nodes.any().ask(Key.DELETE_RECORDS, request(topics=[wanted], timeout_ms=30_000)).topics
+    assert [each.error_code for each in answer.partitions] == [0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.sync.conftest import Pair
-from tests.sync.sides import assert_equal, assert_marked, numbered, read_topic, write
+from tests.sync.sides import assert_equal, assert_marked, delete_topic, numbered, read_topic, write
 
-from holdfast.client import EARLIEST, LATEST, Client
+from holdfast.client import EARLIEST, LATEST
 from holdfast.client.errors import TopicNotFound
 from holdfast.io.clock import SystemClock
 from holdfast.record.build import build
@@ -151,26 +151,15 @@ def test_a_record_that_does_not_fit(pair: Pair, topic: str) -> None:
     assert len(read_topic(pair.at_b, topic)[0]) <= 1
 
 
-def test_a_source_that_was_made_again(pair: Pair, topic: str) -> None:
+def test_a_target_that_was_made_again(pair: Pair, topic: str) -> None:
     """S8: a topic that was deleted at the target and made again is filled from the start."""
     pair.at_a.create_topics({topic: 1})
     write(pair.at_a, topic, 0, numbered("first", 100))
     once(pair, topic)
-    _delete(pair.at_b, topic)
+    delete_topic(pair.at_b, topic)
     once(pair, topic)
     assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
     ends = [
         client.list_offsets({(topic, 0): when})[topic, 0].offset for client in pair[2:] for when in (EARLIEST, LATEST)
     ]
     assert ends[0] == ends[2] == 0
-
-
-def _delete(client: Client, topic: str) -> None:
-    from holdfast.protocol.api import Key
-    from holdfast.protocol.messages import request_class
-
-    request = request_class(Key.DELETE_TOPICS)
-    state = request.DeleteTopicState(name=topic, topic_id=None)
-    wanted = request(topics=[state], topic_names=[topic], timeout_ms=30_000)
-    [gone] = client._nodes.any().ask(Key.DELETE_TOPICS, wanted).responses
-    assert gone.error_code == 0
