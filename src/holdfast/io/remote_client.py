@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from ipaddress import ip_address
@@ -21,6 +22,7 @@ CLIENTS: dict[str, type[S3Store] | type[GCSStore] | type[AzureStore]] = {
     "gs": GCSStore,
     "az": AzureStore,
 }
+_MACHINES_KEYS = "/latest/api/token"  # Asked for last, where a machine of Amazon's would know keys of its own.
 
 
 class Limits(NamedTuple):
@@ -56,8 +58,16 @@ def open_client(scheme: str, bucket: str, limits: Limits, config: Mapping[str, s
 
 
 def first_lines(failure: Exception) -> str:
-    """What a client's error says to people, without its inner structure."""
-    return str(failure).partition("\n\nDebug source")[0]
+    """What a client's error says to people, in one line: of a server's answer in XML its code and its message."""
+    text = str(failure).partition("\n\nDebug source")[0]
+    if _MACHINES_KEYS in text:
+        return (
+            "there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the store the options "
+            "access_key_id and secret_access_key"
+        )
+    head, is_answer, answer = text.partition("<?xml")
+    said = [found[1] for tag in ("Code", "Message") if (found := re.search(f"<{tag}>(.*?)</{tag}>", answer, re.DOTALL))]
+    return " ".join((head + ": ".join(said) if is_answer else text).split())
 
 
 def _s3_endpoint(config: Mapping[str, str]) -> str:
