@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import signal
+import sys
+import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
@@ -13,8 +18,9 @@ from tests.support.broker_process import BrokerProcess
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
-from holdfast.cli.produce_lines import split_lines
+from holdfast.cli.produce_lines import read_lines, split_lines
 from holdfast.cli.produce_partition import murmur2
+from holdfast.errors import Rejected
 
 
 def read(address: str, topic: str, count: int, partitions: int = 1) -> list[Message]:
@@ -164,3 +170,42 @@ def test_a_line_may_come_in_pieces() -> None:
 
 def test_it_has_examples() -> None:
     assert "holdfast produce" in CliRunner().invoke(app, ["produce", "--help"]).stdout.split("Examples:")[1]
+
+
+def closed_stdin() -> io.TextIOWrapper:
+    stdin = io.TextIOWrapper(io.BytesIO(b"one\n"))
+    stdin.buffer.close()
+    return stdin
+
+
+@pytest.mark.parametrize("stdin", [None, closed_stdin()], ids=["none", "closed"])
+def test_a_closed_stdin_is_told_and_not_waited_for(stdin: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A1: nobody waits for ever for lines that cannot come."""
+    monkeypatch.setattr(sys, "stdin", stdin)
+
+    async def take_all() -> None:
+        async with asyncio.timeout(20):
+            async for _ in read_lines(0.05):
+                pass
+
+    with pytest.raises(Rejected, match="stdin is closed"):
+        asyncio.run(take_all())
+
+
+def test_lines_that_nobody_wants_any_more_end_their_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A1: a command that ends early leaves no thread behind that fails."""
+    failed: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=SimpleNamespace(read1=lambda _: b"more\n")))
+
+    async def take_one() -> threading.Thread:
+        lines = read_lines(0.05)
+        await anext(lines)
+        reader = next(each for each in threading.enumerate() if each.name == "stdin")
+        await lines.aclose()
+        return reader
+
+    reader = asyncio.run(take_one())
+    reader.join(20)
+    assert not reader.is_alive()
+    assert failed == []

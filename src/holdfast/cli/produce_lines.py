@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import cast
+from typing import TypeAlias, cast
 
 from holdfast.errors import Rejected
 from holdfast.record.records import Record
@@ -15,6 +16,9 @@ from holdfast.record.records import Record
 _READ_SIZE = 64 << 10
 _PIECES_MAX = 16  # That wait to be taken: past this, stdin is not read.
 _LINE_SIZE_MAX = 128 << 20
+_CLOSED = "stdin is closed: there are no lines to read"
+
+Piece: TypeAlias = list[bytes] | Exception | None  # Some lines, why there are no more, or the end.
 
 
 class LineRecords:
@@ -38,16 +42,44 @@ class LineRecords:
         return Record(key, value, timestamp, self._headers)
 
 
+class _Pieces:
+    """On their way from the thread that reads to the event loop; a bounded number of them."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[Piece] = asyncio.Queue()  # The room bounds it.
+        self._room = threading.Semaphore(_PIECES_MAX)
+        self._ended = False
+
+    def give(self, piece: Piece) -> bool:
+        """Hand one over, from the thread; False when nobody wants any more."""
+        self._room.acquire()
+        if not self._ended:
+            with contextlib.suppress(RuntimeError):  # The loop has ended without a word.
+                self._loop.call_soon_threadsafe(self._queue.put_nowait, piece)
+                return True
+        return False
+
+    async def take(self) -> Piece:
+        piece = await self._queue.get()
+        self._room.release()
+        return piece
+
+    def end(self) -> None:
+        """Take no more, and let the thread hear of it."""
+        self._ended = True
+        self._room.release()
+
+
 async def read_lines(quiet_s: float) -> AsyncIterator[list[bytes]]:
     """The lines of stdin, some at a time, without their ends; an empty list whenever none came for a while."""
-    pieces: asyncio.Queue[list[bytes] | Exception | None] = asyncio.Queue(_PIECES_MAX)
-    loop = asyncio.get_running_loop()
+    pieces = _Pieces()
     # A daemon, since nobody can end a read of a terminal.
-    threading.Thread(target=_read, args=(loop, pieces), name="stdin", daemon=True).start()
-    taking: asyncio.Task[list[bytes] | Exception | None] | None = None
+    threading.Thread(target=_read, args=(pieces,), name="stdin", daemon=True).start()
+    taking: asyncio.Task[Piece] | None = None
     try:
         while True:
-            taking = taking or asyncio.ensure_future(pieces.get())
+            taking = taking or asyncio.ensure_future(pieces.take())
             done, _ = await asyncio.wait([taking], timeout=quiet_s)
             if not done:
                 yield []
@@ -60,29 +92,28 @@ async def read_lines(quiet_s: float) -> AsyncIterator[list[bytes]]:
                 return
             yield piece
     finally:
+        pieces.end()
         if taking is not None:
             taking.cancel()
 
 
-def _read(loop: asyncio.AbstractEventLoop, pieces: asyncio.Queue[list[bytes] | Exception | None]) -> None:
+def _read(pieces: _Pieces) -> None:
     """The life of the thread that reads."""
-
-    def give(piece: list[bytes] | Exception | None) -> None:
-        if not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
-
     try:
         for lines in split_lines(_stdin_reader()):
-            give(lines)
-        give(None)
+            if not pieces.give(lines):
+                return
+        pieces.give(None)
     except (Rejected, OSError) as failure:
-        give(failure)
-    except (RuntimeError, asyncio.CancelledError):
-        pass  # The loop has ended: nobody wants lines any more.
+        pieces.give(failure)
+    except ValueError:  # What Python says of a file that somebody has closed.
+        pieces.give(Rejected(_CLOSED))
 
 
 def _stdin_reader() -> Callable[[int], bytes | None]:
     """Gives what is there, and does not wait for more. Unbuffered: a process cannot end while a buffer is read."""
+    if sys.stdin is None:
+        raise Rejected(_CLOSED)
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
     return stdin.raw.read if hasattr(stdin, "raw") else stdin.read1
 
