@@ -88,22 +88,22 @@ def holdfast(
 
     \b
     Examples:
-      holdfast serve --data ./data           start the server
-      holdfast doctor                        whether a broker can run here
-      holdfast demo                          kill a broker under load, and check that nothing is lost
-      holdfast topic create orders           make a topic
-      holdfast produce orders < lines.txt    write lines to it
-      holdfast consume orders                follow it
-      holdfast subscribe 'logs-*' --since 2h many topics in the order of their timestamps
-      holdfast group offsets billing         how far a group has read
-      holdfast backup ./data ./copy          copy everything, also while it runs
-      holdfast repair ./data                 what is lost, and how to go on
-      holdfast log stat ./data               what the partitions hold
-      holdfast log verify ./data             look for damage and gaps
-      holdfast wal stat ./data/wal           what a write-ahead log holds
-      holdfast wal dump ./data/wal --json    every record, one JSON object a line
-      holdfast wal verify ./data/wal         look for damage
-      holdfast --install-completion          complete commands in this shell
+      holdfast serve --data ./data             start a broker
+      holdfast doctor                          whether a broker can run here
+      holdfast demo                            kill a broker, count everything
+      holdfast topic create orders             make a topic
+      holdfast produce orders < lines.txt      write lines to it
+      holdfast consume orders                  follow it
+      holdfast subscribe 'logs-*' --since 2h   follow many topics in one order
+      holdfast group offsets billing           how far a group has read
+      holdfast sync a:9092 b:9092              keep two clusters equal
+      holdfast archive orders ./lake --path ./data   add what is new to Parquet
+      holdfast audit --path ./data             account for every offset
+      holdfast backup ./data ./copy            copy everything, also while it runs
+      holdfast repair ./data                   what is lost, and how to go on
+      holdfast log stat ./data                 what the partitions hold
+      holdfast wal verify ./data/wal           look for damage
+      holdfast --install-completion            complete commands in this shell
     """
 
 
