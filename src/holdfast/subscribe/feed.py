@@ -21,26 +21,27 @@ _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),  # So that a new try makes a new connection at once.
     ("grpc.initial_reconnect_backoff_ms", 100),
 )
-_OPEN_S = 10.0  # Until the first message.
+_OPEN_S = 10.0  # Without a sign of life before Opened.
 _SILENCES = 3  # Heartbeats that may be missed.
 
 
 async def messages(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
-    """All messages of one call. Closing the iterator ends the call at once."""
+    """All messages of one call, from Opened on. Closing the iterator ends the call at once."""
     async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
         method = channel.unary_stream(
             METHOD, request_serializer=wire.Request.SerializeToString, response_deserializer=wire.Message.FromString
         )
         call = method(asked.to_message())
-        silence_s = _OPEN_S
+        is_opened, silence_s = False, _OPEN_S
         try:
             while True:
                 message = await _next(call, address, silence_s)
                 if message is None:
                     return
                 if message.HasField("opened"):
-                    silence_s = _SILENCES * message.opened.heartbeat_ms / 1000
-                yield message
+                    is_opened, silence_s = True, _SILENCES * message.opened.heartbeat_ms / 1000
+                if is_opened:  # What comes before is a sign of life.
+                    yield message
         finally:
             call.cancel()
 

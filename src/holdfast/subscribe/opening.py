@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.subscribe.catalogue import Found
 from holdfast.subscribe.cursor import Cursor, Partition, Place
 from holdfast.subscribe.errors import BadCursor, BadRequest, CursorDiverged
 from holdfast.subscribe.piece import NO_EPOCH, Position
+
+LOOKUPS_MAX = 16  # By time, at once: each may have to read from the store.
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,24 @@ class Start:
     def __post_init__(self) -> None:
         if self.since_ms is not None and self.cursor is not None:
             raise BadRequest("a subscription starts at a time or at a cursor, not at both")
+
+    async def of_all(self, found: Sequence[Found], cluster_id: str) -> list[Position]:
+        """Where all partitions start, looked up side by side."""
+        positions = [Position(0)] * len(found)
+        left = iter(enumerate(found))
+
+        async def look_up() -> None:
+            for number, each in left:
+                positions[number] = await self.of(each, cluster_id)
+
+        tasks = [asyncio.ensure_future(look_up()) for _ in range(min(LOOKUPS_MAX, len(found)))]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return positions
 
     async def of(self, found: Found, cluster_id: str) -> Position:
         """Where a partition starts."""

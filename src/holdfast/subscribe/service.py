@@ -11,9 +11,11 @@ import grpc
 import grpc.aio
 
 from holdfast.errors import Corrupt, HoldfastError, Rejected
+from holdfast.subscribe import messages
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.errors import BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone
 from holdfast.subscribe.faults import cause_of, facts_of
+from holdfast.subscribe.patience import with_signs
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.site import Site
 
@@ -51,13 +53,13 @@ class Service:
 
     async def subscribe(self, request: wire.Request, context: Any) -> None:
         """One stream. It is cancelled when its client goes away."""
-        if self.streams >= self._site.settings.subscriptions_max:
+        settings = self._site.settings
+        if self.streams >= settings.subscriptions_max:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self.streams} subscriptions are open: try later")
         self.streams += 1
         try:
             if not self._is_warm:
-                await self._site.calls.run(_warm)
-                self._is_warm = True
+                await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
             from holdfast.subscribe.stream import ServerStream
 
             await ServerStream(self._site, Asked.from_message(request), context.write).run()
@@ -72,6 +74,10 @@ class Service:
             await context.abort(grpc.StatusCode.INTERNAL, *cause_of(failure))
         finally:
             self.streams -= 1
+
+    async def _warm(self) -> None:
+        await self._site.calls.run(_warm)
+        self._is_warm = True
 
     def handler(self) -> Any:
         method = grpc.unary_stream_rpc_method_handler(

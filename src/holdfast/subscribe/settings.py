@@ -15,6 +15,11 @@ class SubscribeSettings:
     read_ahead_size: int = 32 << 20  # Bytes read ahead for one subscription, over all its partitions.
     subscriptions_max: int = 1_000
 
+    @property
+    def sign_ms(self) -> int:
+        """How long a stream is silent at most while it is being opened: clients do not know `heartbeat_ms` yet."""
+        return min(self.heartbeat_ms, 2_000)
+
     def __post_init__(self) -> None:
         if self.max_wait_ms < 0 or self.heartbeat_ms < 100:
             raise ValueError("max_wait_ms must not be negative, and heartbeat_ms at least 100")

@@ -17,6 +17,7 @@ from holdfast.subscribe.gather import gather
 from holdfast.subscribe.lane import Reading, ServerLane
 from holdfast.subscribe.merge import Merge, Point, State, Taken
 from holdfast.subscribe.packing import are_recent, one_by_one, packed, runs, singles
+from holdfast.subscribe.patience import with_signs
 from holdfast.subscribe.piece import NO_EPOCH, Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.references import refer, to_messages
@@ -65,7 +66,8 @@ class ServerStream:
     async def _open(self) -> None:
         site, asked = self._site, self._asked
         found = resolve(site.catalogue, asked.sources)
-        asked_for = [await asked.start.of(each, site.cluster_id) for each in found]
+        opening = asked.start.of_all(found, site.cluster_id)
+        asked_for = await with_signs(opening, self._give_sign, site.settings.sign_ms)
         starts = {number: _still_there(each, asked_for[number]) for number, each in enumerate(found)}
         await self._send(messages.opened(site.cluster_id, site.store_url, found, starts, site.settings.heartbeat_ms))
         for number, start in starts.items():
@@ -92,6 +94,9 @@ class ServerStream:
             if lane.number in rest:
                 self._crew.start(self._reading.follow(lane))
 
+    async def _give_sign(self) -> None:
+        await self._send(messages.marker({}, ()))
+
     async def _refer(self, found: list[Found], starts: dict[int, Position]) -> dict[int, Position]:
         """Send all references; where the server goes on itself."""
         until = self._asked.until_ms
@@ -100,6 +105,7 @@ class ServerStream:
             referred = refer(each, starts[number], until)
             for message in to_messages(number, referred):
                 await self._send(messages.references(message))
+            await asyncio.sleep(0)  # With many partitions others get their turn.
             if until is None or referred.rest.order_time < until:
                 rest[number] = referred.rest
         await self._send(messages.references_end(rest))
