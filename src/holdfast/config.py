@@ -55,10 +55,11 @@ class BadSetting(Rejected):
 class ServeSettings:
     """What `holdfast serve` needs to start."""
 
-    data_path: str = "data"  # The directory that holds everything the server keeps on this machine.
+    data_path: str = "data"  # The directory that holds everything the broker keeps on this machine.
     listen: str = "127.0.0.1:9092"  # The address of the Kafka port; port 0 takes a free one.
     advertise: str = ""  # The address that clients are told; empty: the one that is listened on.
     store: str = ""  # Where segments go: a path, s3://bucket/prefix, gs://… or az://…; empty: objects in data_path.
+    take_over: bool = False  # Whether a new write-ahead log may go on with a store that holds partitions already.
     disk_reserve_size: int = 128 << 20  # Bytes of the disk kept for the way back when it is full; 0 keeps none.
     metrics_listen: str = ""  # The address of the metrics for Prometheus; port 0 takes a free one; empty: none.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.

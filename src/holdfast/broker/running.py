@@ -75,6 +75,7 @@ class AllSettings:
     broker: BrokerSettings
     log: LogSettings
     wal: WalSettings
+    take_over: bool = True  # Whether a new write-ahead log may go on with a store that another one was used with.
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         resume_deletes=False,
         quarantine=around.quarantine,
         reserve_size=around.reserve_size,
+        take_over=settings.take_over,
     )
     try:
         identity = logs.identity

@@ -10,6 +10,7 @@ import os
 import shutil
 from pathlib import Path
 
+from holdfast.cli.repair_finish import BUILT
 from holdfast.cli.repair_metadata import write_metadata
 from holdfast.cli.repair_plan import Plan
 from holdfast.cli.repair_write import Repairer
@@ -37,7 +38,7 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
     for each in plan.partitions:
         flushed[each.home] = repairer.write(each).flushed
     flushed = {home: mark for home, mark in flushed.items() if not _is_gone(plan, home)}
-    _build_log(plan, Kept(identity, flushed), plan.data / "wal.repaired")
+    _build_log(plan, Kept(identity, flushed), plan.data / BUILT)
     _put_in_place(plan, place)
     return place
 
@@ -98,7 +99,7 @@ def _is_gone(plan: Plan, home: PartitionId) -> bool:
 def _put_in_place(plan: Plan, place: Path) -> None:
     quarantine = plan.data / "quarantine"
     (plan.data / "wal").rename(place / "wal")
-    (plan.data / "wal.repaired").rename(plan.data / "wal")
+    (plan.data / BUILT).rename(plan.data / "wal")
     kept = plan.salvaged.kept
     for aside in kept.aside.values() if kept else ():
         if (quarantine / aside.file).exists():

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from holdfast.cli.log_place import open_place
+from holdfast.cli.repair_finish import finish_interrupted
 from holdfast.cli.repair_item import Item, token_of
 from holdfast.cli.repair_metadata import FoundMetadata, find_metadata
 from holdfast.cli.repair_partition import Batch, PartitionPlan, survey
@@ -53,12 +54,6 @@ def open_data(data: str, store: str | None) -> tuple[Path, Objects, RealDirector
     if place.wal is None:
         raise Rejected(f"{data} has no write-ahead log: name the data directory, and its store with --store")
     return path, place.objects, place.wal
-
-
-def finish_interrupted(data: Path) -> None:
-    """A repair that ended between its last two steps has built the new log, and only has to name it."""
-    if (data / "wal.repaired").is_dir() and not (data / "wal").exists():
-        (data / "wal.repaired").rename(data / "wal")
 
 
 def look(data: Path, objects: Objects, wal: Directory) -> Plan:

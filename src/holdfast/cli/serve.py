@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.serve_lines import begin_lines
+from holdfast.cli.serve_memory import give_large_buffers_back
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from holdfast.log.logs import Logs
 
 log = logging.getLogger("holdfast")
+
+_GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
 
 DataOption = Annotated[
     str | None,
@@ -40,6 +43,10 @@ AdvertiseOption = Annotated[
 StoreOption = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help="Where segments go, such as s3://bucket; short for serve.store."),
+]
+TakeOverOption = Annotated[
+    bool,
+    typer.Option("--take-over", help="Go on with a store whose write-ahead log is lost; short for serve.take_over."),
 ]
 MetricsOption = Annotated[
     str | None,
@@ -68,6 +75,7 @@ def serve(
     listen: ListenOption = None,
     advertise: AdvertiseOption = None,
     store: StoreOption = None,
+    take_over: TakeOverOption = False,
     metrics: MetricsOption = None,
     config_file: ConfigOption = None,
     assignments: SetOption = None,
@@ -88,10 +96,11 @@ def serve(
 
     given = list(assignments or ())
     short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store, "metrics_listen": metrics}
-    short |= {"log_level": log_level, "log_format": log_format}
+    short |= {"take_over": "true" if take_over else None, "log_level": log_level, "log_format": log_format}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
     settings = config.load(config_file, os.environ, given)
     begin_lines(settings.serve.log_level, settings.serve.log_format)
+    give_large_buffers_back()
     try:
         asyncio.run(run(settings))
     except (HoldfastError, OSError) as failure:
@@ -102,15 +111,42 @@ def serve(
 
 
 async def run(settings: config.Settings) -> None:
+    """Serve until a signal says stop. One that comes before anybody was served ends the start where it is."""
+    stop, served = stop_signal(), asyncio.Event()
+    life = asyncio.ensure_future(_live(settings, stop, served))
+    signalled = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([life, signalled], return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if not life.done() and not served.is_set():
+        await _give_up(life)
+    await life
+
+
+async def _give_up(life: asyncio.Future[None]) -> None:
+    """End the process in the middle of its start.
+
+    What is open is closed, within a limit. A call to disk or store that is under way cannot be called back, and may
+    take as long as the log is large: it is cut off, as a crash would, which every start can deal with.
+    """
+    life.cancel()
+    await asyncio.wait([life], timeout=_GIVE_UP_S)
+    log.info("stopped before anybody was served", extra={"facts": {"event": "stopped"}})
+    logging.shutdown()
+    os._exit(0)
+
+
+async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings, Surroundings, listening, opened
     from holdfast.cli.address import Address, bind, parse_address
+    from holdfast.cli.repair_finish import finish_interrupted
+    from holdfast.cli.serve_garbage import freeze_survivors
     from holdfast.cli.subscribe_port import subscriptions
     from holdfast.io.disk import RealDirectory
     from holdfast.io.open_objects import open_objects
 
-    stop = stop_signal()
     data = Path(settings.serve.data_path)
+    finish_interrupted(data)
     bound = bind(parse_address(settings.serve.listen))
     here = Address(*bound.getsockname()[:2])
     told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
@@ -122,11 +158,14 @@ async def run(settings: config.Settings) -> None:
         lambda: RealDirectory(data / "quarantine"),
         settings.serve.disk_reserve_size,
     )
-    everything = AllSettings(broker=settings.broker, log=settings.log, wal=settings.wal)
+    everything = AllSettings(
+        broker=settings.broker, log=settings.log, wal=settings.wal, take_over=settings.serve.take_over
+    )
     async with AsyncExitStack() as stack:
         broker = await stack.enter_async_context(opened(around, everything, *told))
         counted = listening(broker, bound, around.clock, metrics.traffic if metrics else None)
         server = await stack.enter_async_context(counted)
+        served.set()
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
             log.info("metrics at http://%s/metrics", metrics.address, extra={"facts": {"event": "metrics"}})
@@ -134,8 +173,9 @@ async def run(settings: config.Settings) -> None:
         facts |= {"cluster": broker.parts.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, objects.url, here, extra={"facts": facts})
         asked = Address(here.host, parse_address(settings.serve.listen).port)
-        served = subscriptions(settings.subscribe, broker.parts, around, asked)
-        await stack.enter_async_context(served)
+        counts = metrics.subscriptions if metrics else None
+        await stack.enter_async_context(subscriptions(settings.subscribe, broker.parts, around, asked, counts))
+        freeze_survivors()
         failure = await _stopped(stop, broker.parts.logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
     if failure is not None:

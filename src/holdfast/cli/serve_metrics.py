@@ -16,7 +16,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Objects
 from holdfast.io.timed_disk import TimedDirectory
 from holdfast.io.timed_objects import StoreTimes, TimedObjects
-from holdfast.measure import Histogram, Traffic
+from holdfast.measure import Histogram, SubscriptionCounts, Traffic
 
 
 class Metrics:
@@ -28,6 +28,7 @@ class Metrics:
         self._syncs = Histogram()
         self._store = StoreTimes()
         self.traffic: Traffic = {}
+        self.subscriptions = SubscriptionCounts()
 
     @property
     def address(self) -> Address:
@@ -55,6 +56,7 @@ class Metrics:
             traffic=self.traffic,
             syncs=self._syncs,
             store=self._store,
+            subscriptions=self.subscriptions,
         )
         async with scraped(watched, self._bound):
             yield

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.address import Address, parse_address
+from holdfast.measure import SubscriptionCounts
 
 if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
@@ -23,7 +24,11 @@ PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 
 @asynccontextmanager
 async def subscriptions(
-    settings: SubscribeSettings, parts: Parts, around: Surroundings, kafka: Address
+    settings: SubscribeSettings,
+    parts: Parts,
+    around: Surroundings,
+    kafka: Address,
+    counts: SubscriptionCounts | None = None,
 ) -> AsyncIterator[None]:
     """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start.
 
@@ -34,7 +39,8 @@ async def subscriptions(
         return
     from holdfast.subscribe.site import Site
 
-    site = Site(parts.topics, parts.cluster_id, around.objects.url, around.calls, around.clock, settings)
+    beside = around.objects.url, around.calls, around.clock, settings
+    site = Site(parts.topics, parts.cluster_id, *beside, counts or SubscriptionCounts())
     port = _Port(site, kafka)
     task = asyncio.ensure_future(port.run())
     try:

@@ -44,6 +44,8 @@ METRICS = (
     Metric("holdfast_wal_durable_position", "gauge", (), "The position behind the last durable record."),
     # Memory and reads
     Metric("holdfast_tail_memory_bytes", "gauge", (), "Bytes of batches in memory that are in no segment yet."),
+    Metric("holdfast_flushes", "counter", (), "Times a tail's durable batches went into a segment."),
+    Metric("holdfast_flushed_bytes", "counter", (), "Bytes of these batches."),
     Metric("holdfast_producers_held_back", "gauge", (), "1 while producers wait for room, else 0."),
     Metric(
         "holdfast_read_seconds",
@@ -80,11 +82,22 @@ METRICS = (
     Metric("holdfast_partition_failed", "gauge", PARTITION, "1 when the partition cannot be served, else 0."),
     # Groups
     Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),
+    Metric("holdfast_group_members", "gauge", ("group",), "Members of the group."),
     Metric("holdfast_group_committed_offset", "gauge", CLAIM, "How far the group has read, as it committed."),
     Metric("holdfast_group_lag_records", "gauge", CLAIM, "Offsets from there to the high watermark."),
     # Transactions
     Metric("holdfast_transactional_ids", "gauge", ("state",), "Transactional ids in this state, such as Ongoing."),
     Metric("holdfast_transactions", "counter", ("outcome",), "Those that ended: CompleteCommit or CompleteAbort."),
+    # Subscriptions
+    Metric("holdfast_subscriptions", "gauge", (), "Open subscriptions."),
+    Metric("holdfast_subscription_events", "counter", (), "Events that were sent to subscribers."),
+    Metric("holdfast_subscription_bytes", "counter", (), "Bytes that were sent to subscribers."),
+    Metric(
+        "holdfast_subscription_lag_records",
+        "gauge",
+        (),
+        "Offsets that open subscriptions have yet to go through, without those that they read from the store.",
+    ),
     # The process, as Prometheus' own library says it
     Metric("process_resident_memory_bytes", "gauge", (), "Memory in use."),
     Metric("process_virtual_memory_bytes", "gauge", (), "Address space in use."),

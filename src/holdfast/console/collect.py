@@ -19,7 +19,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.timed_objects import StoreTimes
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
-from holdfast.measure import Histogram, Traffic
+from holdfast.measure import Histogram, SubscriptionCounts, Traffic
 
 _AT_A_TIME = 100  # Partitions or groups, then others have their turn.
 
@@ -52,6 +52,7 @@ class Watched:
     traffic: Traffic
     syncs: Histogram
     store: StoreTimes
+    subscriptions: SubscriptionCounts
 
 
 async def samples(watched: Watched) -> AsyncIterator[Sample]:
@@ -70,8 +71,9 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
             await asyncio.sleep(0)
     async for sample in _groups(watched.groups, ends):
         yield sample
-    for sample in _transactions(watched.transactions):
-        yield sample
+    for source in (_transactions(watched.transactions), _subscriptions(watched.subscriptions)):
+        for sample in source:
+            yield sample
 
 
 def _clients(watched: Watched) -> Iterator[Sample]:
@@ -95,6 +97,8 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         "holdfast_wal_end_position": wal.end,
         "holdfast_wal_durable_position": wal.durable,
         "holdfast_tail_memory_bytes": stat.tail_memory_size,
+        "holdfast_flushes": stat.flushed.flushes,
+        "holdfast_flushed_bytes": stat.flushed.size,
         "holdfast_producers_held_back": int(not stat.has_room),
         "holdfast_cache_bytes": cache.size,
         "holdfast_cache_hits": cache.hits,
@@ -151,6 +155,7 @@ async def _groups(groups: GroupCoordinator, ends: dict[tuple[str, int], int]) ->
         return  # Not loaded yet: nothing is known, and nothing is said.
     states = Counter(group.state.value for group in listed)
     for number, group in enumerate(listed):
+        yield Sample("holdfast_group_members", (group.group_id,), group.member_count)
         for partition, found in (await groups.offsets.fetch(group.group_id)).items():
             if isinstance(found, CommittedOffset):
                 labels = group.group_id, partition.topic, str(partition.partition)
@@ -169,3 +174,10 @@ def _transactions(transactions: TransactionCoordinator) -> Iterator[Sample]:
         yield Sample("holdfast_transactional_ids", (state,), count)
     for outcome, count in transactions.ended.items():
         yield Sample("holdfast_transactions", (outcome.title,), count)
+
+
+def _subscriptions(counts: SubscriptionCounts) -> Iterator[Sample]:
+    yield Sample("holdfast_subscriptions", (), len(counts.open))
+    yield Sample("holdfast_subscription_events", (), counts.events)
+    yield Sample("holdfast_subscription_bytes", (), counts.sent_size)
+    yield Sample("holdfast_subscription_lag_records", (), sum(lag() for lag in counts.open))

@@ -98,3 +98,4 @@ class GroupListing:
     protocol_type: str
     state: GroupState
     type: GroupType = GroupType.CLASSIC
+    member_count: int = 0

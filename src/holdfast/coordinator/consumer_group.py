@@ -229,4 +229,4 @@ class ConsumerGroup:
         )
 
     def listing(self) -> GroupListing:
-        return GroupListing(self.id, CONSUMER, self.state, GroupType.CONSUMER)
+        return GroupListing(self.id, CONSUMER, self.state, GroupType.CONSUMER, len(self.core.roster))

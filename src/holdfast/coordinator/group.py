@@ -272,4 +272,4 @@ class ClassicGroup:
         return GroupDescription(self.id, self.state, self.protocol_type, name or "", self.generation, members)
 
     def listing(self) -> GroupListing:
-        return GroupListing(self.id, self.protocol_type, self.state)
+        return GroupListing(self.id, self.protocol_type, self.state, member_count=len(self._roster))

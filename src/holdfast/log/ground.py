@@ -14,7 +14,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
 from holdfast.log.journal import Journal
 from holdfast.log.settings import LogSettings
-from holdfast.measure import Histogram
+from holdfast.measure import FlushCounts, Histogram
 from holdfast.segment.blocks import BlockCache
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId
@@ -47,6 +47,7 @@ class Ground:
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
+    flushed: FlushCounts = field(default_factory=FlushCounts)
 
     @classmethod
     def of(

@@ -285,7 +285,7 @@ class Logs:
         """Figures about the write-ahead log, the cache, reads and memory."""
         ground = self._ground
         cache = ground.reader.blocks.counters()
-        return LogsStat(ground.journal.stat(), cache, ground.read_times, self._use.size, self.has_room)
+        return LogsStat(ground.journal.stat(), cache, ground.read_times, self._use.size, self.has_room, ground.flushed)
 
     @property
     def has_room(self) -> bool:

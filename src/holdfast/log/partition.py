@@ -242,7 +242,10 @@ class PartitionLog:
             return
         self.manifest = manifest
         self.marks = self.marks.stored(manifest.log_start, manifest.flushed)
+        before = self.tail.size
         self.tail.release(manifest.flushed)
+        if self.tail.size < before:
+            self.ground.flushed.add(before - self.tail.size)
         self.transactions.release(manifest.flushed)
         self.ground.on_change()
 

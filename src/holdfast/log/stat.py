@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.measure import Histogram
+from holdfast.measure import FlushCounts, Histogram
 from holdfast.segment.shelf import ShelfCounters
 from holdfast.wal import Stat
 
@@ -19,3 +19,4 @@ class LogsStat:
     reads: Mapping[str, Histogram]  # By place; still counting.
     tail_memory_size: int  # Bytes of tails in memory.
     has_room: bool  # Producers are not held back.
+    flushed: FlushCounts  # Still counting.
