@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError
@@ -53,10 +57,30 @@ def scrape(broker: RunningBroker) -> Scrape:
     return Scrape(found)
 
 
+@contextmanager
+def subscribed(broker: RunningBroker) -> Iterator[None]:
+    """A subscriber, in a process of its own: what is flushed it reads from the store, what comes then it is sent."""
+    [said] = [line for line in broker.said if "subscribers at " in line]
+    command = [sys.executable, "-m", "holdfast.cli", "subscribe", "orders*", "--since", "earliest"]
+    words = [*command, "--follow", "--address", said.rpartition(" ")[2]]
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as subscriber:
+        try:
+            assert subscriber.stdout is not None
+            assert len(list(islice(subscriber.stdout, COUNT))) == COUNT
+            producer.produce("orders-2", b"one")
+            assert producer.flush(60) == 0
+            assert subscriber.stdout.readline()
+            yield
+        finally:
+            subscriber.kill()
+
+
 @pytest.fixture(scope="module")
 def broker() -> Iterator[RunningBroker]:
-    """A broker that has written, flushed, read from all places but a slow store, and has a group that lags behind."""
-    small = {"log_flush_age_ms_max": 1, "log_retention_check_ms": 100}
+    """A broker that has written, flushed, read from all places but a slow store, has a group that lags behind and a
+    subscriber that does not."""
+    small = {"log_flush_age_ms_max": 1, "log_retention_check_ms": 100, "subscribe_listen": "127.0.0.1:0"}
     with running_broker(serve_metrics_listen="127.0.0.1:0", **small) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap})
         for number in range(COUNT):
@@ -86,7 +110,8 @@ def broker() -> Iterator[RunningBroker]:
             end(60)
         while scrape(broker).get("holdfast_partition_flushed", topic="orders", partition="0") < COUNT:
             consumer.poll(0.05)  # The flusher looks ten times a second.
-        yield broker
+        with subscribed(broker):
+            yield broker
         consumer.close()
 
 
@@ -122,6 +147,13 @@ def test_the_figures_are_those_of_the_traffic(broker: RunningBroker) -> None:
     assert now.get("holdfast_store_seconds_count", operation="put", kind="segments") >= 1
     assert now.get("holdfast_store_failures_total", operation="put", kind="segments") == 0
     assert now.get("process_open_fds") > 5
+    assert now.get("holdfast_flushes_total") >= 1
+    assert now.get("holdfast_flushed_bytes_total") >= COUNT
+    assert now.get("holdfast_group_members", group="billing") == 1
+    assert now.get("holdfast_subscriptions") == 1
+    assert now.get("holdfast_subscription_events_total") == 1
+    assert now.get("holdfast_subscription_bytes_total") > 1
+    assert now.get("holdfast_subscription_lag_records") == 0
     assert now.get("holdfast_transactions_total", outcome="CompleteCommit") == 1
     assert now.get("holdfast_transactions_total", outcome="CompleteAbort") == 1
 

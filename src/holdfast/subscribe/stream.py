@@ -16,7 +16,7 @@ from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.gather import gather
 from holdfast.subscribe.lane import Reading, ServerLane
 from holdfast.subscribe.merge import Merge, Point, State, Taken
-from holdfast.subscribe.packing import are_recent, one_by_one, packed, runs, singles
+from holdfast.subscribe.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
 from holdfast.subscribe.patience import with_signs
 from holdfast.subscribe.piece import NO_EPOCH, Position
 from holdfast.subscribe.pump import Pump
@@ -25,7 +25,7 @@ from holdfast.subscribe.sender import Sender
 from holdfast.subscribe.site import Site
 
 READ_SIZE_MIN, READ_SIZE_MAX = 64 << 10, 4 << 20
-_SMALL_COUNT = 64  # Rows that are not worth the way to a thread and back.
+_SMALL_COUNT = 4096  # Rows that are not worth the way to a thread and back.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
 
@@ -43,6 +43,7 @@ class ServerStream:
         self._live = asyncio.Event()
         self._topics_changed = False
         self._moved: dict[int, Position] = {}  # Where lanes stand that no message has told yet.
+        self._sent: dict[int, int] = {}  # The offset that each lane has come to.
         self._quiet_since = site.clock.monotonic()
         self._marked = self._quiet_since
         self._reading: Reading
@@ -51,6 +52,7 @@ class ServerStream:
         """The whole life of the stream. On return all is sent."""
         catalogue = self._site.catalogue
         catalogue.on_change.append(self._note_change)
+        self._site.counts.open.add(self.lag_records)
         try:
             self._crew.start(self._sender.run())
             await self._open()
@@ -59,7 +61,16 @@ class ServerStream:
             await self._sender.close()
         finally:
             catalogue.on_change.remove(self._note_change)
+            self._site.counts.open.discard(self.lag_records)
             await self._crew.stop()
+
+    def lag_records(self) -> int:
+        """Offsets from what was sent to what could be; without those that the client reads from the store."""
+        return sum(
+            max(lane.found.log.last_stable - self._sent.get(lane.number, lane.start.offset), 0)
+            for lane in self._lanes
+            if not lane.is_over
+        )
 
     # Opening
 
@@ -180,6 +191,8 @@ class ServerStream:
 
     async def _send_rows(self, taken: Taken) -> None:
         self._moved.update(taken.after)
+        self._sent.update((number, position.offset) for number, position in taken.after.items())
+        self._site.counts.events += len(taken)
         if self._are_few(taken):
             await self._send(*singles(taken))
             return
@@ -193,7 +206,7 @@ class ServerStream:
 
     def _are_few(self, taken: Taken) -> bool:
         """Live events take the short way."""
-        if len(taken) > _SMALL_COUNT:
+        if len(taken) > SINGLES_MAX:
             return False
         return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
 
@@ -202,6 +215,7 @@ class ServerStream:
 
     async def _send(self, *data: bytes) -> None:
         await self._sender.send(*data)
+        self._site.counts.sent_size += sum(map(len, data))
         if data:
             self._quiet_since = self._site.clock.monotonic()
 
