@@ -45,6 +45,7 @@ def settings(folder: Path, *, jars: bool = True) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.local.dir": str(folder / "local"),
+        "spark.python.daemon.module": "holdfast.spark.daemon",
         "spark.python.worker.reuse": "true",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

@@ -109,7 +109,8 @@ def _defaults(settings: SessionSettings, folder: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",  # We have our own.
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.extraJavaOptions": quiet,
-        "spark.python.worker.reuse": "true",  # A fresh worker loads all compiled loops anew.
+        "spark.python.daemon.module": "holdfast.spark.daemon",
+        "spark.python.worker.reuse": "true",
     }
     if settings.is_local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark asks here, and takes any python3 otherwise.

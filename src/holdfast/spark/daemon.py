@@ -1,0 +1,65 @@
+"""Spark's Python daemon, with what our tasks need loaded before the first worker is forked from it.
+
+Every worker of Spark's own daemon loads Arrow, numba and our compiled loops anew, which costs about as much as reading
+a million records. Forked from this one it has them already. `spark.python.daemon.module` names it; a session that does
+not name it works the same, and starts later.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import os
+
+# What a task imports on its way, directly or not. Nothing here may start a thread, since threads do not survive a fork;
+# that of the jemalloc inside Arrow knows how to.
+PRELOADED = (
+    "pyspark.worker",
+    "pyarrow.parquet",
+    "holdfast.spark.source",
+    "holdfast.spark.jobs.run",
+    "holdfast.spark.jobs.archive_write",
+    "holdfast.spark.jobs.audit_segment",
+)
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # As in malloc.h.
+_KEPT_SIZE = 256 * 1024 * 1024  # A worker may hold on to so much memory that it does not use.
+_LARGEST_KEPT_SIZE = 128 * 1024 * 1024
+
+
+def preload() -> None:
+    """Load the modules, and the machine code of the loops that read."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # It would start its threads at once.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # One allocator, which keeps what it has.
+    _keep_memory()
+    for name in PRELOADED:
+        importlib.import_module(name)
+    _load_loops()
+    gc.collect()
+    gc.freeze()  # A worker collects after each task. What it need not look at stays shared with its siblings.
+
+
+def _keep_memory() -> None:
+    """Use memory again instead of giving it back: a page that the kernel has to clear costs more than decoding it."""
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):  # Another C library than glibc.
+        return
+    set_option(_TRIM_THRESHOLD, _KEPT_SIZE)
+    set_option(_MMAP_THRESHOLD, _LARGEST_KEPT_SIZE)
+
+
+def _load_loops() -> None:
+    """Decode one batch: numba takes machine code from disk when a loop is called, not when it is imported."""
+    from holdfast.record.build import build
+    from holdfast.record.decode import decode
+    from holdfast.record.records import Record
+
+    decode([build([Record(b"key", b"value", 0, (("name", b"value"),))])])
+
+
+if __name__ == "__main__":
+    from pyspark.daemon import manager
+
+    preload()
+    manager()
