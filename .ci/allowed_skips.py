@@ -1,12 +1,14 @@
 """A pytest plugin: a test may be skipped only when the committed list allows it and says why.
 
-`pytest -p allowed_skips --allowed-skips LIST`. A line of the list is `pattern<TAB>reason`; the pattern is matched
-against the test's id as fnmatch does. A test that is expected to fail counts as skipped. An entry that matches no test
-that ran is reported as stale; only a run of all tests can tell, so it is a remark and no failure.
+`pytest -p allowed_skips --allowed-skips LIST`. A line of the list is `pattern<TAB>reason`, or
+`pattern<TAB>reason<TAB>programs`: then it holds only on a machine that lacks one of these programs. The pattern is
+matched against the test's id as fnmatch does. A test that is expected to fail counts as skipped. An entry that matches
+no test that ran is reported as stale; only a run of all tests can tell, so it is a remark and no failure.
 """
 
 from __future__ import annotations
 
+import shutil
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +21,11 @@ class Allowed(NamedTuple):
 
     pattern: str
     reason: str
+    programs: tuple[str, ...] = ()  # The skip is for machines without one of them.
+
+    @property
+    def holds(self) -> bool:
+        return not self.programs or any(shutil.which(each) is None for each in self.programs)
 
 
 def parse(text: str) -> list[Allowed]:
@@ -27,10 +34,11 @@ def parse(text: str) -> list[Allowed]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        pattern, tab, reason = line.partition("\t")
+        pattern, tab, rest = line.partition("\t")
+        reason, _, programs = rest.partition("\t")
         if not tab or not reason.strip():
             raise pytest.UsageError(f"allowed skips, line {number}: needs a pattern, a tab and a reason: {line!r}")
-        entries.append(Allowed(pattern.strip(), reason.strip()))
+        entries.append(Allowed(pattern.strip(), reason.strip(), tuple(programs.split())))
     return entries
 
 
@@ -54,7 +62,7 @@ class AllowedSkips:
 
     @property
     def unlisted(self) -> dict[str, str]:
-        patterns = [entry.pattern for entry in self._allowed]
+        patterns = [entry.pattern for entry in self._allowed if entry.holds]
         return {
             test: reason
             for test, reason in sorted(self._skipped.items())

@@ -48,6 +48,12 @@ def test_a_listed_skip_passes(tmp_path: Path) -> None:
     assert "allowed skips" not in done.stdout
 
 
+@pytest.mark.parametrize(("programs", "code"), [("python3", 1), ("python3 no-such-program", 0)])
+def test_a_skip_for_want_of_a_program_fails_where_it_is_there(tmp_path: Path, programs: str, code: int) -> None:
+    done = run(tmp_path, f"test_suite.py::test_needs_*\tneeds programs\t{programs}\n")
+    assert done.returncode == code, done.stdout
+
+
 def test_the_workers_of_a_parallel_run_are_judged_too(tmp_path: Path) -> None:
     done = run(tmp_path, "", SUITE, "-n", "1")
     assert done.returncode == 1, done.stdout

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import deltalake
-import pyiceberg.table
 import pytest
 from tests.spark.archived import (
     EXPECTED,
@@ -37,10 +35,13 @@ from holdfast.spark.jobs.commit_log import CommitLog, Overtaken
 from holdfast.spark.jobs.merge import merge
 from holdfast.spark.jobs.run import JobFailed, run_units
 
+deltalake = pytest.importorskip("deltalake", reason="the packages of the Spark part are missing")
+pyiceberg = pytest.importorskip("pyiceberg.table", reason="the packages of the Spark part are missing")
+
 COMMITS = {  # What makes a run visible, at the very last moment.
     Parquet: (CommitLog, "commit"),
     Delta: (deltalake.DeltaTable, "create_write_transaction"),
-    Iceberg: (pyiceberg.table.Table, "_do_commit"),
+    Iceberg: (pyiceberg.Table, "_do_commit"),
 }
 
 
@@ -158,13 +159,11 @@ def test_a_run_killed_while_it_makes_the_table(spark: Any, stored: Stored, tmp_p
     """P4: an Iceberg table has its partitions, whenever the run that makes it is killed."""
     kind = Iceberg(spark, tmp_path)
     catalog = catalog_of(stored)
-    real = pyiceberg.table.Table._do_commit
+    real = pyiceberg.Table._do_commit
     commits = iter([real] * commits_done)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            pyiceberg.table.Table, "_do_commit", lambda *given, **more: next(commits, stop_here)(*given, **more)
-        )
+        patch.setattr(pyiceberg.Table, "_do_commit", lambda *given, **more: next(commits, stop_here)(*given, **more))
         with pytest.raises(Stop):
             archive(spark, catalog, kind.target(catalog))
     run(spark, stored, kind)
