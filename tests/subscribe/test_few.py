@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 
 import numpy as np
@@ -21,7 +22,7 @@ from holdfast.subscribe.gather import gather
 from holdfast.subscribe.merge import Merge, State
 from holdfast.subscribe.packing import one_by_one, pack, singles
 from holdfast.subscribe.piece import OLD_MS, Range, decode_piece
-from holdfast.subscribe.pump import Pump
+from holdfast.subscribe.pump import COLLECT_COUNT, Pump
 from holdfast.subscribe.rows import FewRows, ManyRows
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 
@@ -140,3 +141,23 @@ async def test_news_waits_from_its_own_time_on(age_ms: int, waits_ms: int) -> No
     await Pump(merge, clock).put(one, a_piece(0, [clock.now_ms() - age_ms]))
     assert rows_of(merge.take(waits_ms / 1000 - 1e-6)) == []
     assert len(rows_of(merge.take(waits_ms / 1000 + 1e-6))) == 1
+
+
+@in_loop
+async def test_messages_of_a_backlog_are_handed_on_together() -> None:
+    """S2, S4: while a stream is behind, its messages are taken some at a time; what comes live goes at once."""
+    clock, merge = ManualClock(), Merge(0.005)
+    pump = Pump(merge, clock, collects=True)
+    merge.set_ranks(np.zeros(1, np.int32))
+    stream = merge.add(-1)
+    taking = asyncio.ensure_future(pump.take(1.0, lambda: False))
+    for number in range(COLLECT_COUNT - 1):
+        await pump.put(stream, a_piece(0, [number], first=number), 64)
+    await asyncio.sleep(0)
+    assert not taking.done(), "The next message is on its way."
+    await pump.put(stream, a_piece(0, [99], first=99), 64)
+    assert len(rows_of(await asyncio.wait_for(taking, 60))) == COLLECT_COUNT
+    taking = asyncio.ensure_future(pump.take(1.0, lambda: False))
+    await pump.put(stream, a_piece(0, [100], first=100), 64)
+    pump.set_state(stream, State.IDLE)
+    assert len(rows_of(await asyncio.wait_for(taking, 60))) == 1, "The clock stands still: nobody has waited."

@@ -24,7 +24,7 @@ from holdfast.subscribe.pump import Pump
 
 log = logging.getLogger(__name__)
 
-_SMALL_SIZE = 16 << 10  # Not worth the way to a thread and back.
+_SMALL_SIZE, _SMALL_COUNT = 512 << 10, 4096  # Bytes and records that are not worth the way to a thread and back.
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Reading:
     async def _decode(self, lane: ServerLane, at: Position, read: Read) -> Piece:
         end = read.next_offset if self.live.is_set() else min(read.next_offset, lane.bound)
         wanted = Range(lane.number, at.offset, end, read.aborted, self.filter, lane.name)
-        if sum(map(len, read.buffers)) <= _SMALL_SIZE:
+        if read.record_count <= _SMALL_COUNT and sum(map(len, read.buffers)) <= _SMALL_SIZE:
             decode = few_piece if read.record_count <= COUNT_MAX else decode_piece
             piece = decode(read.buffers, wanted)
         else:

@@ -13,14 +13,20 @@ from holdfast.io.clock import Clock
 from holdfast.subscribe.merge import Merge, MergeLane, State, Taken
 from holdfast.subscribe.piece import OLD_MS, Piece
 
+COLLECT_COUNT = 16  # Messages of a backlog that are handed on together,
+COLLECT_S = 0.002  # and how long one waits for the others at most.
+
 
 class Pump:
     """Bounded inputs, one output."""
 
-    def __init__(self, merge: Merge, clock: Clock, pieces_max: int = 2) -> None:
+    def __init__(self, merge: Merge, clock: Clock, pieces_max: int = 2, *, collects: bool = False) -> None:
+        """`collects`: small pieces of a backlog are taken together, where the next ones are on their way."""
         self.merge = merge
         self._clock = clock
         self._pieces_max = pieces_max  # That each input may hold.
+        self._collects = collects
+        self._collected_since: float | None = None
         self._changed = asyncio.Event()
         self._room: dict[int, asyncio.Event] = {}
         self._failure: BaseException | None = None
@@ -34,7 +40,8 @@ class Pump:
             room.clear()
             await room.wait()
         self.merge.push(lane, replace(piece, arrived=arrived))
-        self._changed.set()
+        if self._collected_since is None or len(lane.pieces) >= COLLECT_COUNT:
+            self._changed.set()
 
     def _waiting_since(self, piece: Piece) -> float:
         """News is held back from its own time on, since it was on its way as long as what may come before it.
@@ -67,6 +74,9 @@ class Pump:
                 raise self._failure
             self._changed.clear()
             now = self._clock.monotonic()
+            if self._is_collecting(now):
+                await self._wait(COLLECT_S)
+                continue
             taken = self.merge.take(now)
             if taken is not None:
                 self._make_room()
@@ -75,6 +85,16 @@ class Pump:
                 return None
             wake = self.merge.next_wake(now)
             await self._wait(min(until, wake) - now if wake is not None else until - now)
+
+    def _is_collecting(self, now: float) -> bool:
+        """Whether a stream's backlog has brought little yet, and its next message is waited for. Nothing live is."""
+        few = self._collects and any(
+            lane.owner < 0 and lane.state is State.BUSY and 0 < len(lane.pieces) < COLLECT_COUNT
+            for lane in self.merge.lanes
+        )
+        since = now if self._collected_since is None else self._collected_since
+        self._collected_since = since if few and now < since + COLLECT_S else None
+        return self._collected_since is not None
 
     async def _wait(self, seconds: float) -> None:
         """Until something changes, or the time is over."""

@@ -28,7 +28,7 @@ from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
 
-_SMALL_COUNT = 1024  # Rows that are not worth the way to a thread and back.
+_SMALL_COUNT = 8192  # Rows that are not worth the way to a thread and back.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Session:
         self.lanes = lanes
         self.stats = stats
         self.merge = Merge(means.max_wait_ms / 1000)
-        self.pump = Pump(self.merge, means.clock)
+        self.pump = Pump(self.merge, means.clock, collects=True)
         self.crew = Crew(self.pump.fail)
         self.starts: dict[int, Position] = {}
         self._standing = standing
