@@ -88,8 +88,8 @@ def _merged(site: Site, store: Any) -> tuple[Lanes, Any]:
         source = SegmentSource(store, home, Range(number, 0, log.manifest.flushed), lambda *_: None)
         order_time = -1
         for info in log.manifest.segments:
-            for piece in source.read(info):
-                raised = piece.raised(order_time)
+            for part in source.read(info):
+                raised = source.decode([part]).raised(order_time)
                 order_time = raised.after[number].order_time
                 merge.push(merging, raised)
         merging.state = State.ENDED

@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 PIECE = ("tests/subscribe/test_piece.py",)
 RESUME = "tests/subscribe/test_resume.py::"
+GONE = "tests/subscribe/test_segments_gone.py::"
 
 BUGS = [
     Bug(
@@ -37,5 +38,20 @@ BUGS = [
         "subscribe: skipped offsets keep the epoch before them",
         (Edit("subscribe/standing.py", " or position.offset > self._offsets[number]", ""),),
         (RESUME + "test_what_is_skipped_leaves_the_epoch_open",),
+    ),
+    Bug(
+        "subscribe: what stands in the place of two segments is joined, and comes twice",
+        (Edit("subscribe/segments.py", "each._replace(alone=True)", "each"),),
+        (GONE + "test_what_compaction_replaced_is_read_from_the_replacement",),
+    ),
+    Bug(
+        "subscribe: what was read before a failure is thrown away",
+        (Edit("subscribe/segment_lane.py", "if parts and (task.exception() is not None or ", "if parts and ("),),
+        (GONE + "test_what_lies_before_damage_is_handed_out",),
+    ),
+    Bug(
+        "subscribe: the times of history shorten the wait for an idle source",
+        (Edit("subscribe/pump.py", "0 < age_ms < OLD_MS", "0 < age_ms"),),
+        ("tests/subscribe/test_few.py",),
     ),
 ]

@@ -159,6 +159,22 @@ async def test_torn_and_damaged_answers_are_asked_for_again(tmp_path: Path) -> N
 
 
 @in_loop
+async def test_what_lies_before_damage_is_handed_out(tmp_path: Path) -> None:
+    """S5, S7: small segments are decoded together; one that cannot be read holds back none that comes before it."""
+
+    def wrong(name: str, _: int, data: bytes) -> bytes:
+        damaged = name.startswith("segments/") and int(name.split("/")[3][:20]) == 20
+        return data[:90] + bytes([data[90] ^ 1]) + data[91:] if damaged else data
+
+    async with place_with(tmp_path) as place:
+        await segments_of(place, 4)
+        subscription = following(place, ReadOnly(place.objects, wrong))
+        with pytest.raises(Corrupt, match="segments/"):
+            await asyncio.wait_for(all_from(subscription), 60)
+        assert subscription.stats.events == 20
+
+
+@in_loop
 async def test_damage_that_stays_is_raised(tmp_path: Path) -> None:
     """S7: what is damaged at every try is said to be, with the place."""
 

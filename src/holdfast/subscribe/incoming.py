@@ -102,7 +102,9 @@ class Incoming:
 
     async def _on_references_end(self, _: wire.ReferencesEnd) -> None:
         session = self._session
-        objects = await session.means.calls.run(self._open_objects) if self._referred else None
+        objects = session.means.objects.get(self._source)
+        if objects is None and self._referred:
+            objects = await session.means.calls.run(self._open_objects)
         ahead_size = session.means.read_ahead_size // max(len(self._referred), 1)
         until = self._asked.until_ms
         for lane, (segments, aborted) in self._referred.items():
@@ -122,9 +124,6 @@ class Incoming:
         session.pump.wake()
 
     def _open_objects(self) -> Objects:
-        given = self._session.means.objects.get(self._source)
-        if given is not None:
-            return given
         check_reachable(self._store_url)
         return open_objects(self._store_url)
 

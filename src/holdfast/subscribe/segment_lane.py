@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from holdfast.io.calls import Calls
 from holdfast.segment.info import SegmentInfo
@@ -14,9 +15,15 @@ from holdfast.subscribe.bound import before, has_passed
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.piece import Piece, Position
 from holdfast.subscribe.pump import Pump
-from holdfast.subscribe.segments import JOB_SIZE, SegmentSource
+from holdfast.subscribe.segments import JOB_SIZE, Loaded, SegmentSource
 
-READS_MAX = 8  # Under way for one lane.
+READS_MAX = 16  # Under way for one lane.
+SMALL_SIZE = 256 << 10  # Smaller segments are decoded together,
+TOGETHER_MAX = READS_MAX // 2  # so many at a time, while others are being read.
+INLINE_SIZE = 512 << 10  # Decoded faster than a thread gets its turn.
+
+# What a read gives: a larger segment is decoded by the thread that has read it.
+Found: TypeAlias = list[Loaded] | list[Piece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,7 @@ class SegmentLane:
     async def follow(self, segments: tuple[SegmentInfo, ...]) -> None:
         """All segments up to the bound; then the lane has ended: the server goes on."""
         at = self.start
-        under_way: deque[tuple[int, asyncio.Task[list[Piece]]]] = deque()
+        under_way: deque[tuple[int, asyncio.Task[Found]]] = deque()
         try:
             async for size, read in self._reads(segments):
                 while under_way and (
@@ -52,20 +59,47 @@ class SegmentLane:
             await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
         self.pump.set_state(self.merging, State.ENDED)
 
-    async def _reads(self, segments: tuple[SegmentInfo, ...]) -> AsyncIterator[tuple[int, Callable[[], list[Piece]]]]:
+    async def _reads(self, segments: tuple[SegmentInfo, ...]) -> AsyncIterator[tuple[int, Callable[[], Found]]]:
         """What to read, with its size: small segments whole, large ones in parts."""
         for info in segments:
-            if info.size <= JOB_SIZE:
+            if info.size <= SMALL_SIZE:
                 yield info.size, partial(self.source.read, info)
+            elif info.size <= JOB_SIZE:
+                yield info.size, partial(self._read_and_decode, info)
             else:
                 for part in await self.calls.run(self.source.open, info):
                     yield JOB_SIZE, part
 
-    async def _hand_over(self, under_way: deque[tuple[int, asyncio.Task[list[Piece]]]], at: Position) -> Position:
-        pieces = await under_way[0][1]
-        under_way.popleft()
-        for piece in pieces:
+    def _read_and_decode(self, info: SegmentInfo) -> list[Piece]:
+        return [self.source.decode([part]) for part in self.source.read(info)]
+
+    async def _hand_over(self, under_way: deque[tuple[int, asyncio.Task[Found]]], at: Position) -> Position:
+        for piece in await self._next(under_way):
             raised = piece.raised(at.order_time)
             at = raised.after[self.source.wanted.lane]
             await self.pump.put(self.merging, before(raised, self.until_ms))
         return at
+
+    async def _next(self, under_way: deque[tuple[int, asyncio.Task[Found]]]) -> list[Piece]:
+        """The pieces of the first read; small segments that were read side by side make one piece."""
+        parts: list[Loaded] = []
+        while under_way and len(parts) < TOGETHER_MAX:
+            task = under_way[0][1]
+            await asyncio.wait([task])
+            if parts and (task.exception() is not None or not _are_to_join(task.result())):
+                break  # What lies before a failure is handed out.
+            found = task.result()
+            under_way.popleft()
+            if not _are_to_join(found):
+                return [each if isinstance(each, Piece) else await self._decode([each]) for each in found]
+            parts += found  # type: ignore[arg-type]  # Those to be joined were loaded.
+        return [await self._decode(parts)]
+
+    async def _decode(self, parts: list[Loaded]) -> Piece:
+        if sum(len(buffer) for part in parts for buffer in part.buffers) <= INLINE_SIZE:
+            return self.source.decode(parts)
+        return await self.calls.run(self.source.decode, parts)
+
+
+def _are_to_join(found: Found) -> bool:
+    return all(isinstance(each, Loaded) and not each.alone for each in found)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from crc32c import crc32c
 
+from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.segment.blocks import read_whole
 from holdfast.segment.errors import Damaged
@@ -25,6 +27,14 @@ log = logging.getLogger(__name__)
 JOB_SIZE = 8 << 20  # Bytes read and decoded at a time; a smaller segment is one read.
 
 
+class Loaded(NamedTuple):
+    """Bytes of the lane that were read and held against their crcs, to be decoded."""
+
+    buffers: list[memoryview]
+    wanted: Range
+    alone: bool = False  # It holds more than what is wanted of it, which may be in another one, too.
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentSource:
     """The segments of one lane. All calls block; threads make them."""
@@ -34,15 +44,27 @@ class SegmentSource:
     wanted: Range  # What of the lane is wanted at all.
     on_skipped: Callable[[int, int, int], None]  # Lane, start, end: retention took them.
 
-    def read(self, info: SegmentInfo) -> list[Piece]:
-        """A small segment, with one read; or the pieces of what stands in its place."""
+    def read(self, info: SegmentInfo) -> list[Loaded]:
+        """A small segment, with one read; or what stands in its place."""
         try:
             data = memoryview(read_whole(self.objects, info.name, 0, info.size))
         except NotFound:
             return list(self._instead_of(info))
         segment = decode_tail(info.name, data[info.size - info.tail_size :], info.size)
         check_is(segment, info)
-        return [self._piece(segment, data, 0, 0, len(segment.index), info)]
+        return [self._loaded(segment, data, 0, 0, len(segment.index), info)]
+
+    def decode(self, parts: Sequence[Loaded]) -> Piece:
+        """Parts that follow one another as one piece: there may be very many small segments."""
+        first, last = parts[0].wanted, parts[-1].wanted
+        aborted = tuple(dict.fromkeys(each for part in parts for each in part.wanted.aborted))
+        buffers = [buffer for part in parts for buffer in part.buffers]
+        try:
+            return decode_piece(buffers, replace(first, end=last.end, aborted=aborted))
+        except Corrupt:
+            for part in parts:
+                decode_piece(part.buffers, part.wanted)  # So that the error names the one that is damaged.
+            raise
 
     def open(self, info: SegmentInfo) -> list[Callable[[], list[Piece]]]:
         """Reads of the parts of a large segment, to be made one by one or side by side."""
@@ -52,8 +74,8 @@ class SegmentSource:
             return [partial(self._read_instead, info)]
         return [partial(self._read_part, segment, info, first, end) for first, end in self._parts(segment)]
 
-    def _read_instead(self, info: SegmentInfo) -> list[Piece]:
-        return list(self._instead_of(info))
+    def _read_instead(self, info: SegmentInfo, start: int | None = None, end: int | None = None) -> list[Piece]:
+        return [self.decode([part]) for part in self._instead_of(info, start, end)]
 
     def _parts(self, segment: Segment) -> Iterator[tuple[int, int]]:
         """Intervals `[first, end)` of about JOB_SIZE bytes, from the one with the first wanted offset on."""
@@ -72,10 +94,10 @@ class SegmentSource:
         except NotFound:  # It went away between two reads: the rest is in what replaced it, or is gone.
             missing = int(segment.index[first]["base_offset"])
             last = info.end if end == len(segment.index) else int(segment.index[end]["base_offset"])
-            return list(self._instead_of(info, missing, last))
-        return [self._piece(segment, data, start, first, end, info)]
+            return self._read_instead(info, missing, last)
+        return [self.decode([self._loaded(segment, data, start, first, end, info)])]
 
-    def _piece(self, segment: Segment, data: memoryview, at: int, first: int, end: int, info: SegmentInfo) -> Piece:
+    def _loaded(self, segment: Segment, data: memoryview, at: int, first: int, end: int, info: SegmentInfo) -> Loaded:
         """The batches of intervals `[first, end)`; `data` starts at byte `at` of the segment."""
         first = max(first, segment.interval_of_offset(self.wanted.start))
         buffers = []
@@ -86,7 +108,7 @@ class SegmentSource:
                 raise Damaged(info.name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
             buffers.append(piece)
         last = info.end if end == len(segment.index) else int(segment.index[end]["base_offset"])
-        return decode_piece(buffers, self._range(info.base, last, info.name))
+        return Loaded(buffers, self._range(info.base, last, info.name))
 
     def _range(self, start: int, end: int, place: str) -> Range:
         return replace(
@@ -97,7 +119,7 @@ class SegmentSource:
             aborted=[each for each in self.wanted.aborted if each.first_offset < end and each.last_offset >= start],
         )
 
-    def _instead_of(self, missing: SegmentInfo, start: int | None = None, end: int | None = None) -> Iterator[Piece]:
+    def _instead_of(self, missing: SegmentInfo, start: int | None = None, end: int | None = None) -> Iterator[Loaded]:
         """What the newest manifest says of a segment that is not in the store: the same rule as everywhere."""
         start = max(missing.base if start is None else start, self.wanted.start)
         end = missing.end if end is None else end
@@ -105,9 +127,9 @@ class SegmentSource:
         if isinstance(found, Expired):
             log.warning("%s: offsets %d to %d are deleted and skipped", self.wanted.place, start, end)
             self.on_skipped(self.wanted.lane, start, end)
-            yield decode_piece([], self._range(start, end, self.wanted.place))
+            yield Loaded([], self._range(start, end, self.wanted.place), alone=True)
             return
         part = replace(self, wanted=self._range(start, end, self.wanted.place))
         for info in found.segments:
             if info.end > start and info.base < end:
-                yield from part.read(info)
+                yield from (each._replace(alone=True) for each in part.read(info))

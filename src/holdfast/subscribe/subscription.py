@@ -42,7 +42,7 @@ Time: TypeAlias = int | datetime | timedelta  # Milliseconds since 1970, a time,
 NOW = "now"  # As `until`: what is there when the subscription opens.
 
 READ_AHEAD_SIZE = 64 << 20  # Bytes of segments read at once, over all lanes.
-READS_MAX = 16  # At once, over all lanes.
+READS_MAX = 32  # At once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
 DOUBLINGS_MAX = 10  # Of the pause; a power of hours of tries would be no float.
 TRIES_MAX = 5  # At one place: what looks damaged may have been torn on the way; so often it is not.
