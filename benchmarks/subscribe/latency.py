@@ -1,4 +1,4 @@
-"""From produce to event at 500 events a second, in a process of its own: prints the times in milliseconds as JSON.
+"""From produce to event at 500 events a second: follows what another process produces, prints the times as JSON.
 
 python -m benchmarks.subscribe.latency kafka=HOST:PORT grpc=HOST:PORT seconds=N topics=one,two
 """
@@ -9,27 +9,29 @@ import asyncio
 import json
 import sys
 import time
+from typing import Any
+
+from benchmarks.subscribe.producing import RATE, part
+from confluent_kafka import Producer
 
 from holdfast.subscribe import subscribe
 
-RATE = 500
 
-
-async def measure(kafka: str, grpc: str, seconds: float, topics: list[str]) -> list[float]:
-    """Each event carries the time at which it was handed to the producer; all go to the first topic."""
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": kafka, "linger.ms": 0, "acks": "all"})
+def make_topics(kafka: str, topics: list[str]) -> None:
+    producer = Producer({"bootstrap.servers": kafka})
     for name in topics:
         producer.produce(name, b"0")  # So that it is there.
     producer.flush(30)
-    count = int(RATE * seconds)
+
+
+async def measure(kafka: str, grpc: str, topics: list[str], count: int) -> tuple[list[float], dict[str, Any]]:
+    """The time until each is an event, and what the producer tells; all go to the first topic."""
     found: list[float] = []
 
     async def follow() -> None:
         async with subscription:
             async for event in subscription:
-                found.append((time.perf_counter() - float(event.value or b"0")) * 1000)
+                found.append((time.monotonic() - float(event.value or b"0")) * 1000)  # One clock for all processes.
                 if len(found) == count:
                     return
 
@@ -37,21 +39,20 @@ async def measure(kafka: str, grpc: str, seconds: float, topics: list[str]) -> l
     following = asyncio.ensure_future(follow())
     while not subscription.stats.live and not following.done():
         await asyncio.sleep(0.01)
-    begun = time.perf_counter()
-    for number in range(count):
-        await asyncio.sleep(max(begun + number / RATE - time.perf_counter(), 0))
-        producer.produce(topics[0], b"%.7f" % time.perf_counter(), key=b"/k")
-        producer.poll(0)
+    words = ("-m", "benchmarks.subscribe.producing", f"kafka={kafka}", f"topic={topics[0]}", f"count={count}")
+    producing = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
+    told, _ = await producing.communicate()
     await asyncio.wait_for(following, 30)
-    return found
+    return found, json.loads(told)
 
 
 def main() -> None:
     given = dict(pair.split("=", 1) for pair in sys.argv[1:])
-    topics = given["topics"].split(",")
-    times = sorted(asyncio.run(measure(given["kafka"], given["grpc"], float(given["seconds"]), topics)))
-    at = {f"p{part}_ms": times[min(int(len(times) * part / 100), len(times) - 1)] for part in (50, 99)}
-    print(json.dumps({"entries": len(times), "seconds": float(given["seconds"]), **at, "max_ms": times[-1]}))
+    topics, seconds = given["topics"].split(","), float(given["seconds"])
+    make_topics(given["kafka"], topics)
+    times, acks = asyncio.run(measure(given["kafka"], given["grpc"], topics, int(RATE * seconds)))
+    at = {f"p{percent}_ms": part(times, percent) for percent in (50, 99)}
+    print(json.dumps({"entries": len(times), "seconds": seconds, **at, "max_ms": max(times), **acks}))
 
 
 if __name__ == "__main__":

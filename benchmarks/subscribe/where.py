@@ -28,7 +28,7 @@ from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscrip
 
 SAMPLE_S = 0.002
 SHOWN = 15
-_WAITS = ("select", "wait", "_worker", "_run", "accept", "result")  # Functions in which a thread only waits.
+_WAITS = ("select", "wait", "_wait", "_worker", "_run", "accept", "result")  # Functions in which a thread only waits.
 
 
 def show_profile(directory: Path, events: int) -> int:
