@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TypedDict
@@ -62,6 +62,24 @@ def write_markdown(run: Run, title: str, method: str, tables: Sequence[Table], p
     path.write_text("\n\n".join(parts) + "\n")
 
 
+def publish(
+    run: Run,
+    title: str,
+    method: str,
+    tables: Sequence[Table],
+    stem: Path | None,
+    plot: Callable[[Path], None] | None = None,
+) -> None:
+    """Show a run, and store it as files of that name: raw figures, tables, and the plot if there is one."""
+    output = show(run, tables)
+    if stem is None:
+        return
+    write_files(run, title, method, tables, stem)
+    if plot is not None:
+        plot(stem.with_name(f"{stem.name}.png"))
+    output.print(f"written: {stem}.json, .md{', .png' if plot else ''}", markup=False)
+
+
 def results_of(results: Path | None, *, quick: bool) -> Path | None:
     """Where a run is stored: where it was asked to be, or with the others; a quick one nowhere."""
     return results if results or quick else machine.CHECKOUT / "benchmarks" / "results"
@@ -69,7 +87,7 @@ def results_of(results: Path | None, *, quick: bool) -> Path | None:
 
 def show(run: Run, tables: Sequence[Table]) -> Console:
     """The tables and the notes of a run, for whoever started it."""
-    output = Console(width=None if sys.stdout.isatty() else 140)
+    output = Console(width=None if sys.stdout.isatty() else 160)
     for table in tables:
         output.print(table.to_rich())
     for note in run["notes"]:
@@ -81,8 +99,8 @@ def show(run: Run, tables: Sequence[Table]) -> Console:
 def write_files(run: Run, title: str, method: str, tables: Sequence[Table], stem: Path) -> None:
     """The raw figures and the tables as files of that name."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    write_json(run, stem.with_suffix(".json"))
-    write_markdown(run, title, method, tables, stem.with_suffix(".md"))
+    write_json(run, stem.with_name(f"{stem.name}.json"))
+    write_markdown(run, title, method, tables, stem.with_name(f"{stem.name}.md"))
 
 
 def surroundings(run: Run) -> str:

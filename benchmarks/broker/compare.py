@@ -6,21 +6,22 @@ import argparse
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from benchmarks import results
+from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
 from benchmarks.broker import brokers, rdkafka_tool
 from benchmarks.broker.plan import Workload, workloads
 from benchmarks.broker.tables import ratio_bars, tables
-from benchmarks.machine import CHECKOUT, busy_percent, versions
+from benchmarks.machine import busy_percent, versions
+from benchmarks.results import new_run, publish
 from confluent_kafka.admin import AdminClient, NewTopic
 from rich.console import Console
 
+TITLE = "The broker beside Apache Kafka"
 METHOD = (
     "Every broker is started afresh for each round on the same disk; the clients run beside it on the same two cores. "
     "Holdfast acknowledges after an fsync; Kafka is measured as it comes (no fsync before an ack) and with "
@@ -29,7 +30,6 @@ METHOD = (
 )
 TOPICS = ("rd-1024", "rd-100", "java-100", "java-1024", "single", "latency")
 Start = Callable[[Path], AbstractContextManager[brokers.Running]]
-RESULTS = CHECKOUT / "benchmarks" / "results"
 talk = Console(stderr=True)
 
 
@@ -37,7 +37,7 @@ def main() -> int:
     asked = _arguments()
     tool = rdkafka_tool.build()
     if asked.profile:
-        return _profile(tool if isinstance(tool, Path) else None, asked.dir / "profile")
+        return _profile(tool if isinstance(tool, Path) else None, asked.dir / "broker-profile")
     notes = []
     if isinstance(tool, str):
         notes.append(tool)
@@ -51,24 +51,24 @@ def main() -> int:
         notes.append("Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven")
     plan = list(workloads(tool if isinstance(tool, Path) else None, 0.25 if asked.quick else 1.0))
     plan = [each for each in plan if asked.only in each.name]
-    measurements = list(_measure(peers, plan, asked.rounds, asked.dir))
-    shutil.rmtree(asked.dir, ignore_errors=True)
+    with fresh(asked.dir / "broker") as directory:
+        measurements = list(_measure(peers, plan, asked.rounds, directory))
     scale = {"rounds": asked.rounds, "quick": asked.quick}
-    run = results.new_run(scale, asked.dir.parent, versions("confluent-kafka"), measurements)
+    run = new_run(scale, asked.dir, versions("confluent-kafka"), measurements)
     run["versions"]["kafka"] = "4.3.1"
-    run["notes"] += notes
-    _show(run, asked.results, f"broker-{asked.only.replace(' ', '-')}" if asked.only else "broker")
+    run["notes"] += notes + sorted(
+        {f"{m['broker']}: {m['workload']}: {m['error']}" for m in measurements if "error" in m}
+    )
+    stem = stored_as(asked, f"broker-{asked.only.replace(' ', '-')}" if asked.only else "broker")
+    publish(run, TITLE, METHOD, tables(measurements), stem, partial(write_bars, ratio_bars(measurements)))
     return 0
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer records and one round")
+    parser = parser_of("Measure the broker beside Apache Kafka.", less="fewer records and one round")
     parser.add_argument("--only", default="", help="only what has this in its name, such as transactions")
     parser.add_argument("--profile", action="store_true", help="only ours, and where its time goes")
     parser.add_argument("--rounds", type=int, default=0, help="default 3, or 1 with --quick")
-    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench" / "broker")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     asked.rounds = asked.rounds or (1 if asked.quick else 3)
     return asked
@@ -98,7 +98,8 @@ def _measure(
                 for workload in plan:
                     talk.print(f"round {number + 1}/{rounds}: {name}: {workload.name}")
                     row = {"round": number, "broker": name, "workload": workload.name}
-                    yield {**row, "load": os.getloadavg()[0], "busy_percent": before, **_one(broker, workload)}
+                    around = {"load": round(os.getloadavg()[0], 2), "busy_percent": before}
+                    yield {**row, **around, **_one(broker, workload)}
 
 
 def _one(broker: brokers.Running, workload: Workload) -> dict[str, object]:
@@ -121,18 +122,3 @@ def _make_topics(broker: brokers.Running) -> None:
     wanted = [NewTopic(name, 1, 1) for name in TOPICS] + [NewTopic("six-rd", 6, 1)]
     for made in admin.create_topics(wanted).values():
         made.result(30)
-
-
-def _show(run: results.Run, folder: Path, name: str) -> None:
-    shown = tables(run["measurements"])
-    for table in shown:
-        Console(width=150).print(table.to_rich())
-    for note in run["notes"]:
-        talk.print(note)
-    if folder == RESULTS and run["scale"]["quick"]:
-        return  # A quick run is for a look; whoever wants its files says where.
-    folder.mkdir(parents=True, exist_ok=True)
-    results.write_json(run, folder / f"{name}.json")
-    results.write_markdown(run, "The broker beside Apache Kafka", METHOD, shown, folder / f"{name}.md")
-    write_bars(ratio_bars(run["measurements"]), folder / f"{name}.png")
-    print(folder / f"{name}.md", file=sys.stderr)

@@ -18,14 +18,15 @@ _WARM_UP = 50
 _PATIENCE_S = 60
 
 
-def _measure(count: int, one: Callable[[], None]) -> list[float]:
-    """Milliseconds of each."""
-    took = []
+def _measure(count: int, *ways: Callable[[], None]) -> list[list[float]]:
+    """Milliseconds of each. They take turns, so that drift of the machine hits them alike."""
+    took: list[list[float]] = [[] for _ in ways]
     for number in range(_WARM_UP + count):
-        started = time.perf_counter()
-        one()
-        if number >= _WARM_UP:
-            took.append(1000 * (time.perf_counter() - started))
+        for way, found in zip(ways, took, strict=True):
+            started = time.perf_counter()
+            way()
+            if number >= _WARM_UP:
+                found.append(1000 * (time.perf_counter() - started))
     return took
 
 
@@ -47,10 +48,9 @@ def run(address: str, topic: str, size: int, records: int, count: int) -> None:
         whole.commit_transaction(_PATIENCE_S)
 
     plain = Producer(fixed)
-    without = _measure(count, plainly)
     whole = Producer({**fixed, "transactional.id": f"bench-{time.time_ns()}"})
     whole.init_transactions(_PATIENCE_S)
-    took = _measure(count, in_transaction)
+    without, took = _measure(count, plainly, in_transaction)
     percent = statistics.quantiles(took, n=100)
     figures = {
         "transactions_per_second": 1000 / statistics.mean(took),

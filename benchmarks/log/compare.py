@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks import machine
+from benchmarks.arguments import fresh, has_fsync, parser_of, stored_as
 from benchmarks.figures import Figures
 from benchmarks.log import plan
 from benchmarks.log.tables import all_tables
-from benchmarks.machine import CHECKOUT, MEMORY_FILE_SYSTEMS
-from benchmarks.results import Run, new_run, results_of, write_files
-from benchmarks.results import show as show_run
+from benchmarks.machine import CHECKOUT
+from benchmarks.results import Run, new_run, publish
 from benchmarks.rounds import Runner, Step
 from rich.console import Console
 
@@ -41,11 +41,8 @@ one thread."""
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure the partition log against the bare disk and Parquet.")
+    parser = parser_of("Measure the partition log against the bare disk and Parquet.", less="less data, shorter steps")
     parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 1)")
-    parser.add_argument("--quick", action="store_true", help="less data, shorter steps; writes no results")
-    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
-    parser.add_argument("--results", type=Path, help="where to write (default benchmarks/results; quick: nowhere)")
     parser.add_argument("--profile", metavar="WORKLOAD", help="only show where appends spend their time")
     parser.add_argument("--size", type=int, default=1024, help="batch size for --profile")
     return parser.parse_args()
@@ -53,21 +50,13 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse_arguments()
-    talk = Console(stderr=True)
-    kind = machine.file_system(arguments.dir)
-    if kind in MEMORY_FILE_SYSTEMS:
-        talk.print(f"{arguments.dir} is on {kind}, which has no fsync to measure: choose a disk with --dir.")
+    if not has_fsync(arguments.dir):
         return 2
-    directory = arguments.dir / "log"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    try:
+    with fresh(arguments.dir / "log") as directory:
         if arguments.profile:
             return profile(arguments.profile, arguments.size, directory)
-        run = measure(arguments, directory, talk)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    return show(run, results_of(arguments.results, quick=arguments.quick))
+        run = measure(arguments, directory, Console(stderr=True))
+    return show(run, stored_as(arguments, "log"))
 
 
 def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Run:
@@ -83,7 +72,7 @@ def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Ru
         groups = plan.groups(scale, data)
         measurements = list(Runner(directory / "rounds", command).rounds(groups, scale.rounds, status.update))
     versions = machine.versions("crc32c", "cramjam", "numba", "numpy", "pyarrow")
-    return new_run(dataclasses.asdict(scale), arguments.dir, versions, measurements)
+    return new_run(dataclasses.asdict(scale) | {"quick": arguments.quick}, arguments.dir, versions, measurements)
 
 
 def command(step: Step, place: Path, turns: int) -> list[str]:
@@ -92,17 +81,12 @@ def command(step: Step, place: Path, turns: int) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.log.{step.program}", step.workload, *given]
 
 
-def show(run: Run, results: Path | None) -> int:
+def show(run: Run, stem: Path | None) -> int:
+    from benchmarks.log.plot import write_plot  # Slow to import, and only needed here.
+
     figures = Figures(run["measurements"])
     run["notes"] += figures.errors()
-    tables = all_tables(figures)
-    output = show_run(run, tables)
-    if results:
-        from benchmarks.log.plot import write_plot  # Slow to import, and only needed here.
-
-        write_files(run, TITLE, METHOD, tables, results / "log")
-        write_plot(figures, results / "log.png")
-        output.print(f"written: {results / 'log'}.json, .md, .png")
+    publish(run, TITLE, METHOD, all_tables(figures), stem, partial(write_plot, figures))
     return 1 if figures.errors() else 0
 
 

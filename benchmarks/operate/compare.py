@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import os
-import shutil
-from pathlib import Path
 
 from benchmarks import machine
-from benchmarks.machine import CHECKOUT
+from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.operate import measure
-from benchmarks.results import new_run, write_json, write_markdown
+from benchmarks.results import new_run, publish
 from benchmarks.tables import Table
 from rich.console import Console
 
@@ -47,34 +44,25 @@ HEADINGS = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure a broker with thousands of partitions, and recovery.")
-    parser.add_argument("--quick", action="store_true", help="less of everything; writes no results")
-    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
-    parser.add_argument("--results", type=Path, default=CHECKOUT / "benchmarks" / "results")
-    parser.add_argument("--part", choices=["partitions", "recovery"], help="only this; writes no results")
+    parser = parser_of("Measure a broker with thousands of partitions, and recovery.", less="less of everything")
+    parser.add_argument("--part", choices=["partitions", "recovery"], help="only this; writes as a quick run does")
     arguments = parser.parse_args()
-    scale = measure.QUICK if arguments.quick else measure.FULL
-    directory, talk = arguments.dir / "operate", Console(stderr=True)
+    scale, talk = measure.QUICK if arguments.quick else measure.FULL, Console(stderr=True)
     figures: list[measure.Figures] = []
-    try:
+    with fresh(arguments.dir / "operate") as directory:
         if arguments.part != "recovery":
             figures += _noted(measure.many_partitions(directory, scale, talk.print))
         if arguments.part != "partitions":
             figures += _noted(measure.recovery(directory, scale, talk.print))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    tables = _tables(figures, scale)
-    for table in tables:
-        Console(width=160).print(table.to_rich())
-    if not arguments.quick and arguments.part is None:
-        run = new_run(dataclasses.asdict(scale), arguments.dir, machine.versions("confluent-kafka"), figures)
-        write_json(run, arguments.results / "operate.json")
-        write_markdown(run, TITLE, METHOD, tables, arguments.results / "operate.md")
+    facts = dataclasses.asdict(scale) | {"quick": arguments.quick}
+    run = new_run(facts, arguments.dir, machine.versions("confluent-kafka"), figures)
+    stem = stored_as(arguments, "operate", part=arguments.part is not None)
+    publish(run, TITLE, METHOD, _tables(figures, scale), stem)
     return 0
 
 
 def _noted(figures: list[measure.Figures]) -> list[measure.Figures]:
-    around = {"load": os.getloadavg()[0], "busy_percent": machine.busy_percent()}
+    around = {"load": round(os.getloadavg()[0], 2), "busy_percent": machine.busy_percent()}
     return [each | around for each in figures]
 
 

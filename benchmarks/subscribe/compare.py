@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
 from benchmarks.figures import Figures, ratio, spread
-from benchmarks.machine import CHECKOUT, busy_percent
-from benchmarks.results import Run, new_run, results_of, write_files
-from benchmarks.results import show as show_run
+from benchmarks.machine import busy_percent
+from benchmarks.results import Run, new_run, publish
 from benchmarks.subscribe import files, real, sends
 from benchmarks.subscribe.tables import REAL, SIMULATED, all_tables
 from rich.console import Console
@@ -35,31 +35,23 @@ The third is the time from handing a record to a Kafka producer, which waits for
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure subscriptions.")
+    parser = parser_of("Measure subscriptions.", less="fewer events")
     parser.add_argument("--events", type=int, help="how many events to read (default 10 million; quick 300,000)")
     parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 1)")
-    parser.add_argument("--quick", action="store_true", help="fewer events; writes no results")
     parser.add_argument("--no-s3", action="store_true", help="only local disk")
-    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
-    parser.add_argument("--results", type=Path, help="where to write (default benchmarks/results; quick: nowhere)")
     parser.add_argument("--profile", action="store_true", help="only show where a read of references spends its time")
     return parser.parse_args()
 
 
 def main() -> int:
     arguments = parse_arguments()
-    directory = arguments.dir / "subscribe"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    try:
+    with fresh(arguments.dir / "subscribe") as directory:
         if arguments.profile:
             from benchmarks.subscribe.where import show_profile
 
             return show_profile(directory, arguments.events or 1_000_000)
         run = measure(arguments, directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    return show(run, results_of(arguments.results, quick=arguments.quick))
+    return show(run, stored_as(arguments, "subscribe"))
 
 
 def measure(arguments: argparse.Namespace, directory: Path) -> Run:
@@ -74,18 +66,14 @@ def measure(arguments: argparse.Namespace, directory: Path) -> Run:
             measurements += [{**around, **row} for row in asyncio.run(part.measure(directory / name, max(rounds, 3)))]
         measurements += real.measure(directory, events, rounds, status.update, s3=not arguments.no_s3)
     versions = machine.versions("grpcio", "protobuf", "pyarrow", "numba", "numpy", "confluent-kafka")
-    return new_run({"events": events, "rounds": rounds}, arguments.dir, versions, measurements)
+    scale = {"events": events, "rounds": rounds, "quick": arguments.quick}
+    return new_run(scale, arguments.dir, versions, measurements)
 
 
-def show(run: Run, results: Path | None) -> int:
+def show(run: Run, stem: Path | None) -> int:
     figures = Figures(run["measurements"])
     run["notes"] += figures.errors()
-    tables = all_tables(figures)
-    output = show_run(run, tables)
-    if results:
-        write_files(run, TITLE, METHOD, tables, results / "subscribe")
-        write_plot(figures, results / "subscribe.png")
-        output.print(f"written: {results / 'subscribe'}.json, .md, .png")
+    publish(run, TITLE, METHOD, all_tables(figures), stem, partial(write_plot, figures))
     return 1 if figures.errors() else 0
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks import machine
+from benchmarks.arguments import fresh, has_fsync, parser_of, stored_as
 from benchmarks.figures import Figures
-from benchmarks.machine import CHECKOUT, MEMORY_FILE_SYSTEMS
-from benchmarks.results import Run, new_run, results_of, write_files
-from benchmarks.results import show as show_run
+from benchmarks.machine import CHECKOUT
+from benchmarks.results import Run, new_run, publish
 from benchmarks.rounds import Group, Runner, Step
 from benchmarks.wal import peer, plan
 from benchmarks.wal.aims import aims
@@ -31,11 +31,8 @@ where the table says otherwise. Files that are replayed or read are in the page 
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure the write-ahead log beside raft-log and the bare disk.")
+    parser = parser_of("Measure the write-ahead log beside raft-log and the bare disk.", less="fewer entries, shorter")
     parser.add_argument("--rounds", type=int, help="how many rounds (default 5; quick 2)")
-    parser.add_argument("--quick", action="store_true", help="fewer entries, shorter steps; writes no results")
-    parser.add_argument("--dir", type=Path, default=CHECKOUT / ".tools" / "bench", help="on the disk to measure")
-    parser.add_argument("--results", type=Path, help="where to write (default benchmarks/results; quick: nowhere)")
     parser.add_argument("--profile", metavar="WORKLOAD", help="only show where one workload of ours spends its time")
     parser.add_argument("--size", type=int, default=1024, help="entry size for --profile")
     return parser.parse_args()
@@ -43,21 +40,13 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> int:
     arguments = parse_arguments()
-    talk = Console(stderr=True)
-    kind = machine.file_system(arguments.dir)
-    if kind in MEMORY_FILE_SYSTEMS:
-        talk.print(f"{arguments.dir} is on {kind}, which has no fsync to measure: choose a disk with --dir.")
+    if not has_fsync(arguments.dir):
         return 2
-    directory = arguments.dir / "wal"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    try:
+    with fresh(arguments.dir / "wal") as directory:
         if arguments.profile:
             return profile(arguments.profile, arguments.size, directory)
-        run = measure(arguments, directory, talk)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-    return show(run, results_of(arguments.results, quick=arguments.quick))
+        run = measure(arguments, directory, Console(stderr=True))
+    return show(run, stored_as(arguments, "wal"))
 
 
 def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Run:
@@ -70,7 +59,7 @@ def measure(arguments: argparse.Namespace, directory: Path, talk: Console) -> Ru
         groups = [_without_peer(group) if program is None else group for group in plan.groups(scale)]
         measurements = list(Runner(directory, _Command(program)).rounds(groups, scale.rounds, status.update))
     versions = machine.versions("crc32c", "numba", "numpy") | (peer.versions() if program else {})
-    run = new_run(dataclasses.asdict(scale), arguments.dir, versions, measurements)
+    run = new_run(dataclasses.asdict(scale) | {"quick": arguments.quick}, arguments.dir, versions, measurements)
     run["notes"] += [missing] if missing else []
     return run
 
@@ -92,18 +81,13 @@ class _Command:
         return [*self._programs[step.program], step.workload, *(f"{key}={value}" for key, value in values.items())]
 
 
-def show(run: Run, results: Path | None) -> int:
+def show(run: Run, stem: Path | None) -> int:
+    from benchmarks.wal.plot import write_plot  # Slow to import, and only needed here.
+
     figures = Figures(run["measurements"])
     run["notes"] += figures.errors()
-    found = aims(figures)
-    tables = [aim_table(found), workload_table(figures), latency_table(figures), memory_table(figures)]
-    output = show_run(run, tables)
-    if results:
-        from benchmarks.wal.plot import write_plot  # Slow to import, and only needed here.
-
-        write_files(run, TITLE, METHOD, tables, results / "wal")
-        write_plot(figures, results / "wal.png")
-        output.print(f"written: {results / 'wal'}.json, .md, .png")
+    tables = [aim_table(aims(figures)), workload_table(figures), latency_table(figures), memory_table(figures)]
+    publish(run, TITLE, METHOD, tables, stem, partial(write_plot, figures))
     return 1 if figures.errors() else 0
 
 
