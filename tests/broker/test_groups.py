@@ -227,3 +227,13 @@ def test_the_coordinator_of_everything_is_this_broker(broker: BrokerProcess, wir
     many = wire.ask(Key.FIND_COORDINATOR, 4, key_type=0, coordinator_keys=[group, "other"])
     assert [(each.key, each.node_id) for each in many.coordinators] == [(group, 0), ("other", 0)]
     assert wire.ask(Key.FIND_COORDINATOR, 2, key=group, key_type=9).error_code == 42
+
+
+def test_a_group_without_a_name_has_no_members(wire: Wire) -> None:
+    """K3: INVALID_GROUP_ID, as Kafka 4.3.1 answers; in a group that is not there a member is unknown."""
+    for group, code in (("", 24), ("no-such-group", 25)):
+        own = {"group_id": group, "generation_id": 3, "member_id": "stranger"}
+        assert wire.ask(Key.HEARTBEAT, 4, **own).error_code == code
+        named = {"protocol_type": "consumer", "protocol_name": "range", "assignments": []}
+        assert wire.ask(Key.SYNC_GROUP, 5, **own, **named).error_code == code
+        assert wire.ask(Key.LEAVE_GROUP, 2, group_id=group, member_id="stranger").error_code == code

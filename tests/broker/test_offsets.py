@@ -120,6 +120,17 @@ def test_only_members_of_this_generation_commit(broker: BrokerProcess, wire: Wir
     member.close()
 
 
+def test_a_member_of_no_group_does_not_commit(wire: Wire, topic: str, group: str) -> None:
+    """K3: as Kafka 4.3.1 answers: GROUP_ID_NOT_FOUND from version 9 on, ILLEGAL_GENERATION before; no group is made."""
+    create_topic(wire, topic)
+    for version, code in ((8, 22), (9, 69)):
+        for member_id in ("", "stranger"):
+            own = {"generation_id_or_member_epoch": 5, "member_id": member_id}
+            assert commit(wire, group, topic, 1, version=version, **own) == code
+    [found] = wire.ask(Key.DESCRIBE_GROUPS, 6, groups=[group]).groups
+    assert found.error_code == 69
+
+
 def delete_offset(wire: Wire, group: str, topic: str, partition: int = 0) -> tuple[int, list[int]]:
     topics = [{"name": topic, "partitions": [{"partition_index": partition}]}]
     answer = wire.ask(Key.OFFSET_DELETE, 0, group_id=group, topics=topics)

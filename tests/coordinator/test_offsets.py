@@ -98,11 +98,11 @@ async def test_a_cancelled_commit_happens_all_the_same() -> None:
 
 @in_loop
 async def test_who_may_not_commit() -> None:
-    """K3: and a group that is not there knows no generation."""
+    """K3: neither to a group that is not there, nor as somebody else."""
     house = House()
     coordinator = await house.open()
     offsets = {AT: OffsetToCommit(5)}
-    with pytest.raises(WrongGeneration):
+    with pytest.raises(GroupNotFound):
         await coordinator.offsets.commit("g", Caller("m", 1), offsets)
     assert coordinator.list_groups() == []
     caller = await house.alone()

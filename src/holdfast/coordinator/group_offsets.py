@@ -48,13 +48,15 @@ class GroupOffsets:
         *,
         is_there: Callable[[str], bool] = lambda topic: True,  # noqa: ARG005
     ) -> dict[TopicPartition, Rejected | None]:
-        """Durable on return, except where an error stands.
+        """Durable on return, except where an error stands. GroupNotFound: who says to be a member is one of no group.
 
         `is_there` is asked when there is no wait left between it and the append: a topic that was deleted while we
         waited must not get offsets after they were forgotten.
         """
         shard = self._shards.of(group_id)
         hosted = await self._committed_to(shard, group_id, caller)
+        if hosted is None:
+            raise GroupNotFound(group_id)
         await self._check_commit(hosted, caller)
         refused, changes = self._changes(offsets, is_there)
         if changes:
@@ -80,6 +82,8 @@ class GroupOffsets:
         """
         shard = self._shards.of(group_id)
         hosted = await self._committed_to(shard, group_id, caller)
+        if hosted is None:
+            raise WrongGeneration(group_id, caller.generation, 0)
         if caller != Caller():
             await self._check_commit(hosted, caller, in_transaction=True)
         refused, changes = self._changes(offsets, is_there)
@@ -98,13 +102,11 @@ class GroupOffsets:
         """A transaction ends in an internal partition: its offsets count, or never will, once that is durable."""
         append_end(self._shards[partition], marker)
 
-    async def _committed_to(self, shard: Shard, group_id: str, caller: Caller) -> HostedGroup:
+    async def _committed_to(self, shard: Shard, group_id: str, caller: Caller) -> HostedGroup | None:
         """The group to commit to. It is made if it is not there, but not for who says to be in a generation of it."""
         await shard.writer.room()
         hosted = await self._shards.find(group_id)
-        if hosted is None:
-            if caller.generation >= 0:
-                raise WrongGeneration(group_id, caller.generation, 0)
+        if hosted is None and caller.generation < 0:
             hosted = await self._shards.find_or_create(group_id)
         return hosted
 

@@ -106,6 +106,8 @@ class GroupCoordinator:
 
     async def leave(self, group_id: str, members: Sequence[Leaving]) -> list[Rejected | None]:
         """Remove members; one result each, in order. Of a group that is not there nobody is a member."""
+        if not group_id:
+            raise InvalidGroupId(group_id)
         hosted = await self._shards.find(group_id)
         if hosted is None:
             return [UnknownMember(group_id, each.member_id) for each in members]
@@ -130,6 +132,8 @@ class GroupCoordinator:
         return cast(Beaten, await hosted.ask(lambda ticket, now: group.beat(request, ticket, now)))
 
     async def _find_member(self, group_id: str, caller: Caller) -> HostedGroup:
+        if not group_id:
+            raise InvalidGroupId(group_id)
         hosted = await self._shards.find(group_id)
         if hosted is None:
             raise UnknownMember(group_id, caller.member_id)

@@ -20,6 +20,10 @@ _Topic = _Answer.OffsetCommitResponseTopic
 _Partition = _Topic.OffsetCommitResponsePartition
 _BY_ID_FROM = 10
 _EPOCHS_FROM = 9
+_BEFORE_EPOCHS = {
+    Code.STALE_MEMBER_EPOCH: Code.UNSUPPORTED_VERSION,  # Who knows no epochs must not speak for a member that has one.
+    Code.GROUP_ID_NOT_FOUND: Code.ILLEGAL_GENERATION,
+}
 _RETENTION_UNTIL = 4  # Up to this version clients may say how long an offset is kept.
 
 
@@ -43,9 +47,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     caller = Caller(message.member_id, message.generation_id_or_member_epoch, message.group_instance_id)
     codes = await _commit(parts, message.group_id, caller, offsets)
     if request.version < _EPOCHS_FROM:
-        # Who knows no epochs must not speak for a member that has one.
-        stale, unknown = Code.STALE_MEMBER_EPOCH, Code.UNSUPPORTED_VERSION
-        codes = {each: unknown if code == stale else code for each, code in codes.items()}
+        codes = {each: _BEFORE_EPOCHS.get(code, code) for each, code in codes.items()}
     topics = []
     for topic, row in zip(message.topics, rows, strict=True):
         partitions = [
