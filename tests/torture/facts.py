@@ -12,7 +12,7 @@ The ops, and their facts, as clients write them down:
     copy        info: source, target, group: a copy loop in transactions
     mirror      info: by, topic, partition, values, offsets (or null): all that a Spark stream or a sync has written
     delete_records  ok: topic, partition, low
-    delete_topic, create_topic  invoke, ok: topic
+    delete_topic, create_topic  invoke, ok: topic · fail: asked (whether the broker may have heard of it)
     broker      info: event (started, killed, failed, stopped, ended), expected
     said        info: line: something the broker should never have to say
     unfinished  info: what: a client that did not come to its end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import TypeAlias
 
 from tests.torture.facts import NO_TXN, Ack, Committed, Facts, Id, Limits, Marks, Mirror, Read, Sample, Sent, Span
@@ -109,8 +110,12 @@ def _delete_records(facts: Facts, event: Event, _: float) -> None:
 
 
 def _delete_topic(facts: Facts, event: Event, asked: float) -> None:
+    """One without an answer may be done at any time, until the next: topics are deleted by their ids."""
+    spans, now = facts.deleted[event["topic"]], event["at"]
     if event["kind"] == "ok":
-        facts.deleted[event["topic"]].append(Span(asked, event["at"]))
+        facts.deleted[event["topic"]] = [Span(span.asked, min(span.at, now)) for span in spans] + [Span(asked, now)]
+    elif event["kind"] == "fail" and event["asked"]:
+        spans.append(Span(asked, inf))
 
 
 def _create_topic(facts: Facts, event: Event, asked: float) -> None:

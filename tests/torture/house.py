@@ -21,7 +21,7 @@ from tests.torture.clients.transacting import GoneWrong, client
 from tests.torture.controls import Controls
 from tests.torture.disk import disk
 from tests.torture.faults import Faults
-from tests.torture.ground import PARTITIONS, TOPICS, Ground
+from tests.torture.ground import PARTITIONS, PHOENIX, TOPICS, Ground
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.sampling import Sampler
@@ -117,7 +117,10 @@ class House:
                 self.history.info("unfinished", what=f"{thread.name} does not come to its end", where=where)
 
     def _settle(self) -> None:
-        """End what transactional producers have left open: the next one of an id does so."""
+        """End what transactional producers have left open: the next one of an id does so. Have all topics."""
+        self.history.invoke("create_topic", topic=PHOENIX.name)
+        if create(self.ground, PHOENIX):  # Its re-creation may have been in the middle.
+            self.history.ok("create_topic", topic=PHOENIX.name)
         for name in ("trans", "async", "copier"):
             try:
                 client(self.ground, name)

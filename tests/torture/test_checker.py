@@ -319,6 +319,18 @@ def test_a_record_that_was_given_up_may_come_late() -> None:
     assert "disorder" not in {problem.rule for problem in check(events)}
 
 
+def test_a_deletion_without_an_answer_may_be_done_later() -> None:
+    """A8: records of a topic may be gone if they were sent before its deletion was known to be over, and only then."""
+    events = deepcopy(good_story())
+    done = next(of(events, "delete_topic", kind="ok"))
+    done.update(kind="fail", asked=True)
+    for read in of(events, "read", topic="phoenix", final=1):
+        drop(read, 0)
+    assert "lost" not in {problem.rule for problem in check(events)}
+    done["asked"] = False
+    assert "lost" in {problem.rule for problem in check(events)}
+
+
 def test_every_rule_can_fail() -> None:
     """A8: no rule is there that no history breaks."""
     assert {rule.__name__ for rule in RULES} == set(MUTATIONS)

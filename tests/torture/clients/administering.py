@@ -20,7 +20,7 @@ from holdfast.client.errors import TopicNotFound
 from holdfast.errors import HoldfastError
 
 _ASK_MS = 5000
-_PATIENCE_S = 60.0
+_PATIENCE_S = 90.0
 _WORK_MAX = 8
 
 
@@ -44,15 +44,15 @@ def create(ground: Ground, topic: Topic) -> bool:
     return until_done(lambda admin: admin.create_topics([new]), ground.bootstrap, TopicAlreadyExistsError)
 
 
-def delete(ground: Ground, topic: Topic) -> bool:
-    """By its id: a request that comes late must not hit the next topic of the name."""
+def delete(ground: Ground, topic: Topic) -> bool | None:
+    """By its id: a request that comes late must not hit the next topic of the name. None: nobody was asked."""
     try:
         with ground.client() as client:
             found = client.topic(topic.name).id
     except TopicNotFound:
         return True  # An earlier attempt came as far as this.
     except HoldfastError:
-        return False
+        return None
     return until_done(lambda admin: admin.delete_topics([found]), ground.bootstrap, UnknownTopicIdError)
 
 
@@ -84,8 +84,9 @@ class Administrator:
     def _recreate(self, ground: Ground, history: History) -> None:
         for op, ask in (("delete_topic", delete), ("create_topic", create)):
             history.invoke(op, topic=PHOENIX.name)
-            if not ask(ground, PHOENIX):
-                history.fail(op, topic=PHOENIX.name)
+            done = ask(ground, PHOENIX)
+            if not done:
+                history.fail(op, topic=PHOENIX.name, asked=done is not None)
                 return  # If it is gone all the same, the next one makes it again.
             history.ok(op, topic=PHOENIX.name)
         self.fresh += 1

@@ -30,8 +30,7 @@ def _may_be_gone(facts: Facts, record: Id, ack: Ack, low: int, stored: dict[int,
     if like == "memory":
         return any(facts.sent[record].at <= when for when in facts.unclean)
     if like == "reborn":
-        births = facts.created.get(ack.place[0], [])
-        return bool(births) and facts.sent[record].at <= births[-1].at
+        return any(facts.sent[record].at <= span.at for span in facts.deleted.get(ack.place[0], []))
     return False
 
 
