@@ -13,7 +13,7 @@ from holdfast.record.layout import ATTRIBUTES_AT, CRC_AT, HEADER_SIZE, MAX_TIMES
 from holdfast.record.records import Record
 from holdfast.segment.info import RecordTimes, SegmentInfo
 from holdfast.segment.names import PartitionId
-from holdfast.segment.times import BATCH_COUNT_MAX, SIZE_MIN, record_times
+from holdfast.segment.times import BATCH_COUNT_MAX, BATCH_EXPANDED_MAX, EXPANDED_MAX, SIZE_MIN, record_times
 from holdfast.segment.writer import encode_segment
 
 HOME = PartitionId(UUID(int=1), 0)
@@ -35,7 +35,7 @@ def times(*batches, **options):
     return record_times(batches, len(batches), size_min=0, **options)
 
 
-@pytest.mark.parametrize("codec", [Codec.NONE, Codec.SNAPPY, Codec.LZ4])
+@pytest.mark.parametrize("codec", Codec)
 def test_an_earlier_record_inside_a_batch_counts(codec):
     """P1: the bound is that of the records, whatever the header of their batch says."""
     grown = times(batch(5000, 5001, codec=codec), batch(7000, codec=codec))
@@ -45,10 +45,14 @@ def test_an_earlier_record_inside_a_batch_counts(codec):
 
 
 def test_what_is_dear_waits_for_a_rewrite():
-    """P1: slow codecs, tiny batches and small segments are looked at when there is time for it."""
-    for codec in (Codec.GZIP, Codec.ZSTD):
-        assert times(batch(5, 4, codec=codec)) is None
-        assert times(batch(5, 4, codec=codec), thorough=True) == RecordTimes(4, by_batch=False, back_ms=0)
+    """P1: what expands to very much, tiny batches and small segments are looked at when there is time for it."""
+    bomb = bytes(build([Record(None, bytes(BATCH_EXPANDED_MAX), 5)], codec=Codec.ZSTD))
+    assert times(bomb) is None
+    assert times(bomb, thorough=True) == RecordTimes(5, by_batch=True, back_ms=0)
+    large = bytes(build([Record(None, bytes(BATCH_EXPANDED_MAX // 2), 5)], codec=Codec.ZSTD))
+    enough = 2 * EXPANDED_MAX // BATCH_EXPANDED_MAX
+    assert times(*[large] * (enough - 1)) == RecordTimes(5, by_batch=True, back_ms=0)
+    assert times(*[large] * enough) is None
     many = [batch(5)] * (BATCH_COUNT_MAX + 1)
     assert times(*many) is None
     assert times(*many, thorough=True) == RecordTimes(5, by_batch=True, back_ms=0)
