@@ -107,13 +107,19 @@ Rows: TypeAlias = ManyRows | FewRows
 
 def are_few(taken: Taken) -> bool:
     """Whether the rows are so few that Python values are made faster than Arrow; they fit into one record batch."""
-    return len(taken) <= COUNT_MAX and sum(map(_size, taken.picks)) <= SIZE_MAX
+    return len(taken) <= COUNT_MAX and size_of(taken) <= SIZE_MAX
+
+
+def size_of(taken: Taken) -> int:
+    """Bytes of keys and values, at most: those of all pieces that rows are taken from."""
+    return sum(map(_size, taken.picks))
 
 
 def _size(pick: Pick) -> int:
-    columns = pick.piece.columns
-    assert columns.value is not None
-    return len(columns.value.data)
+    key, value = pick.piece.columns.key, pick.piece.columns.value
+    assert key is not None
+    assert value is not None
+    return len(key.data) + len(value.data)
 
 
 def rows_of(taken: Taken) -> Iterator[Row]:

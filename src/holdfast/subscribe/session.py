@@ -23,12 +23,12 @@ from holdfast.subscribe.incoming import Incoming
 from holdfast.subscribe.merge import Merge, Point, Taken
 from holdfast.subscribe.piece import Position
 from holdfast.subscribe.pump import Pump
-from holdfast.subscribe.rows import FewRows, ManyRows, Rows, are_few
+from holdfast.subscribe.rows import FewRows, ManyRows, Rows, are_few, size_of
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
 
-_SMALL_COUNT = 8192  # Rows that are not worth the way to a thread and back.
+_SMALL_COUNT, _SMALL_SIZE = 8192, 2 << 20  # Rows and bytes that are not worth the way to a thread and back.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,8 @@ class Session:
     async def _rows(self, taken: Taken) -> list[Rows]:
         if are_few(taken):
             return [FewRows(taken)] if len(taken) else []
-        batches = gather(taken) if len(taken) <= _SMALL_COUNT else await self.means.calls.run(gather, taken)
+        small = len(taken) <= _SMALL_COUNT and size_of(taken) <= _SMALL_SIZE
+        batches = gather(taken) if small else await self.means.calls.run(gather, taken)
         return [ManyRows(batch) for batch in batches]
 
     def _settlement(self) -> list[Delivery]:

@@ -21,11 +21,12 @@ from holdfast.subscribe.patience import with_signs
 from holdfast.subscribe.piece import NO_EPOCH, Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.references import refer, to_messages
+from holdfast.subscribe.rows import size_of
 from holdfast.subscribe.sender import Sender
 from holdfast.subscribe.site import Site
 
 READ_SIZE_MIN, READ_SIZE_MAX = 64 << 10, 4 << 20
-_SMALL_COUNT = 4096  # Rows that are not worth the way to a thread and back.
+_SMALL_COUNT, _SMALL_SIZE = 4096, 1 << 20  # Rows and bytes that are not worth the way to a thread and back.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
 
@@ -196,10 +197,11 @@ class ServerStream:
         if self._are_few(taken):
             await self._send(*singles(taken))
             return
-        for batch in await self._run_if_large(len(taken), gather, taken):
+        small = len(taken) <= _SMALL_COUNT and size_of(taken) <= _SMALL_SIZE
+        for batch in await self._run(gather, taken, here=small):
             for part, shares in runs(batch, self._site.clock.now_ms(), batches=self._asked.batches):
                 if shares:
-                    await self._send(*await self._run_if_large(part.num_rows, list, packed(part)))
+                    await self._send(*await self._run(list, packed(part), here=small))
                 else:
                     await self._send(*one_by_one(part))
                     await asyncio.sleep(0)  # They are made here, not in a thread: others get their turn.
@@ -210,8 +212,8 @@ class ServerStream:
             return False
         return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
 
-    async def _run_if_large(self, count: int, call: Callable[..., Any], *args: Any) -> Any:
-        return call(*args) if count <= _SMALL_COUNT else await self._site.calls.run(call, *args)
+    async def _run(self, call: Callable[..., Any], *args: Any, here: bool) -> Any:
+        return call(*args) if here else await self._site.calls.run(call, *args)
 
     async def _send(self, *data: bytes) -> None:
         await self._sender.send(*data)
