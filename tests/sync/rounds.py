@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tests.sync.consuming import consume
 from tests.sync.process import SyncProcess
+from tests.sync.reading import Reading
 from tests.sync.sides import Seen, assert_equal, read_topic
 
 from holdfast.client import LATEST, Client
@@ -22,7 +24,8 @@ from holdfast.testing import RunningBroker
 
 PARTITIONS = 3
 TOPIC = "torture"
-SETTINGS = {"HOLDFAST_SUBSCRIBE_LISTEN": "none"}
+SETTINGS = {"HOLDFAST_SUBSCRIBE_LISTEN": "none", "HOLDFAST_GROUP_INITIAL_REBALANCE_DELAY_MS": "0"}
+GROUP = "readers"
 
 
 class Writing(threading.Thread):
@@ -100,6 +103,7 @@ class Rounds:
         batch: int = 100,
         victims: Sequence[str] = ("sync", "sync", "a", "b"),
         b: Broker | None = None,  # One that runs already, and stays.
+        read_count: int = 0,  # Records that a group reads at A meanwhile; the others it reads at B.
     ) -> None:
         self._random = random.Random(seed)
         self._a: Broker = RunningBroker(folder / "a", environment=SETTINGS)
@@ -108,6 +112,7 @@ class Rounds:
         self._own = [self._a, own] if b is None else [self._a]
         self._both = both
         self._victims = victims
+        self._read_count = read_count
         self._records = records
         self._batch = batch
         self._moments = sorted(self._random.randrange(records) for _ in range(kills))
@@ -123,29 +128,32 @@ class Rounds:
                 with Client(self._b.bootstrap) as client:
                     client.create_topics({TOPIC: PARTITIONS})
             began = time.monotonic()
-            writers = self._torture()
+            reading = Reading(self._a.bootstrap, TOPIC, GROUP, self._read_count)
+            writers = self._torture(reading)
             written = time.monotonic()
             self._finish()
             done = time.monotonic()
             self._check(writers)
+            if self._read_count:
+                self._check_group(reading)
             return Report(self._records * len(writers), self._kills, done - began, done - written)
 
     def _arguments(self, *more: str) -> tuple[str, ...]:
         ways = ("--both",) if self._both else ()
         return (self._a.bootstrap, self._b.bootstrap, *ways, "--topics", TOPIC, "--save-interval", "0.3", *more)
 
-    def _torture(self) -> list[Writing]:
+    def _torture(self, reading: Reading) -> list[Writing]:
         sides = {"a": self._a, "b": self._b} if self._both else {"a": self._a}
         writers = [Writing(each.bootstrap, name, self._records, self._batch) for name, each in sides.items()]
         sync = SyncProcess(*self._arguments())
         try:
-            for each in writers:
+            for each in (*writers, reading):
                 each.start()
             for moment in self._moments:
                 while any(each.is_alive() for each in writers) and writers[0].written < moment:
                     time.sleep(0.002)
                 sync = self._strike(sync)
-            for each in writers:
+            for each in (*writers, reading):
                 each.join()
                 assert each.failure is None, each.failure
             return writers
@@ -183,6 +191,13 @@ class Rounds:
     def _finish(self) -> None:
         sync = SyncProcess(*self._arguments("--once"))
         assert sync.wait() == 0, sync.said
+
+    def _check_group(self, reading: Reading) -> None:
+        """What it has not read at A it reads at B, and nothing twice."""
+        with Client(self._b.bootstrap) as client:
+            wanted = [each.seen.value or b"" for held in read_topic(client, TOPIC) for each in held]
+        read = reading.values + consume(self._b.bootstrap, TOPIC, GROUP, None)
+        assert sorted(read) == sorted(wanted), "the group has read a record twice, or never"
 
     def _check(self, writers: list[Writing]) -> None:
         with Client(self._a.bootstrap) as at_a, Client(self._b.bootstrap) as at_b:

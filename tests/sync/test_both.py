@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.sync.conftest import Pair
-from tests.sync.process import Live
+from tests.sync.process import Live, SyncProcess
 from tests.sync.sides import Held, assert_equal, numbered, read_topic, write
 
 from holdfast.client import Client
@@ -140,31 +140,58 @@ def last_of(held: list[Held]) -> dict[bytes | None, tuple[bytes | None, int]]:
     return {each.seen.key: (each.seen.value, each.seen.timestamp) for each in held}
 
 
+class Crossing:
+    """Writes of a few keys on both sides, and which of them are the latest."""
+
+    def __init__(self, pair: Pair, topic: str, seed: int) -> None:
+        self._pair, self._topic = pair, topic
+        self._chance = random.Random(seed)
+        self._clients = {"a": pair.at_a, "b": pair.at_b}
+        self._clusters = {name: each.metadata([]).cluster_id or "" for name, each in self._clients.items()}
+        self._latest: dict[bytes, tuple[int, str]] = {}
+        self._count = 0
+        for client in self._clients.values():
+            client.create_topics({topic: 1}, {"cleanup.policy": "compact"})
+
+    def write(self, count: int) -> None:
+        for _ in range(count):
+            side, self._count = self._chance.choice("ab"), self._count + 1
+            records = []
+            for index in range(self._chance.randrange(1, 6)):
+                key = f"k{self._chance.randrange(12)}".encode()
+                time = 1000 + self._count * 3 + self._chance.randrange(40)
+                records.append(Record(key, f"{side}-{self._count}-{index}".encode(), time))
+                self._latest[key] = max(self._latest.get(key, (0, "")), (time, self._clusters[side]))
+            self._clients[side].produce({(self._topic, 0): build(records)})
+
+    def check(self) -> None:
+        """Each side ends with the latest write of each key."""
+        run(*self._pair.addresses, self._topic, both=True, last_writer_wins=True)
+        here, there = (last_of(read_topic(each, self._topic)[0]) for each in self._clients.values())
+        assert here == there
+        found = {key: (time, self._clusters[(value or b"")[:1].decode()]) for key, (value, time) in here.items()}
+        assert found == self._latest
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_last_writer_wins(pair: Pair, topic: str, seed: int) -> None:
     """S8: writes of one key that cross end with the latest on both sides, also while both are written."""
-    chance = random.Random(seed)
-    for client in (pair.at_a, pair.at_b):
-        client.create_topics({topic: 1}, {"cleanup.policy": "compact"})
+    crossing = Crossing(pair, topic, seed)
     settings = SyncSettings(patterns=(topic,), both=True, last_writer_wins=True, save_interval_s=0.2)
-    live = Sync(*pair.addresses, settings)
-    thread = Live(live)
-    latest: dict[bytes, tuple[int, str]] = {}
-    clusters = {"a": pair.at_a.metadata([]).cluster_id or "", "b": pair.at_b.metadata([]).cluster_id or ""}
-    for number in range(120):
-        side = chance.choice("ab")
-        records = []
-        for index in range(chance.randrange(1, 6)):
-            key, time = f"k{chance.randrange(12)}".encode(), 1000 + number * 3 + chance.randrange(40)
-            records.append(Record(key, f"{side}-{number}-{index}".encode(), time))
-            latest[key] = max(latest.get(key, (0, "")), (time, clusters[side]))
-        (pair.at_a if side == "a" else pair.at_b).produce({(topic, 0): build(records)})
-    thread.stop()
-    run(*pair.addresses, topic, both=True, last_writer_wins=True)
-    here, there = (last_of(read_topic(each, topic)[0]) for each in (pair.at_a, pair.at_b))
-    assert here == there
-    assert {key: time for key, (_, time) in here.items()} == {key: time for key, (time, _) in latest.items()}
-    for key, (value, time) in here.items():
-        assert key is not None
-        assert value is not None
-        assert (time, clusters[value[:1].decode()]) == latest[key]
+    live = Live(Sync(*pair.addresses, settings))
+    crossing.write(120)
+    live.stop()
+    crossing.check()
+
+
+def test_the_last_writer_wins_under_kills(pair: Pair, topic: str) -> None:
+    """S8: a sync that is killed leaves nothing that a later one does not set right."""
+    crossing = Crossing(pair, topic, 3)
+    options = ("--both", "--last-writer-wins", "--topics", topic, "--save-interval", "0.2")
+    for _ in range(2):
+        crossing.write(20)
+        sync = SyncProcess(*pair.addresses, *options)
+        sync.wait_for("records", 1)
+        crossing.write(20)
+        sync.kill()
+    crossing.check()

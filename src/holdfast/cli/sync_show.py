@@ -33,7 +33,7 @@ class Show:
                 give_json(self.facts(each))
             sys.stdout.flush()
         elif self._live is not None:
-            self._live.update(self._table(looks))
+            self._live.update(self._table(looks), refresh=True)
 
     def facts(self, look: Look) -> dict[str, object]:
         """One direction as plain facts."""
