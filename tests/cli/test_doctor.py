@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from holdfast.cli import doctor_machine as machine
 from holdfast.cli import doctor_storage as storage
-from holdfast.cli.doctor_finding import State
+from holdfast.cli.doctor_finding import Finding, State
 from holdfast.cli.main import app
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock
@@ -55,6 +55,28 @@ def test_the_table_says_what_to_do(tmp_path: Path) -> None:
     assert "a broker cannot run here: Kafka port" in done.stderr
 
 
+def test_nothing_that_is_said_is_cut(tmp_path: Path) -> None:
+    """However long a store's own words are: which check it is, how it is, and what to do can be read."""
+    found = Finding("store", State.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")
+    first, second = str(found).splitlines()
+    assert first.split()[:2] == ["store", "missing"]
+    assert first.endswith("story ")
+    assert second.strip() == "→ check its name"
+
+
+def test_the_port_of_subscribers_is_looked_at_when_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2: a broker that is told to listen there would not start."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        monkeypatch.setenv("HOLDFAST_SUBSCRIBE_LISTEN", f"127.0.0.1:{other.getsockname()[1]}")
+        done = doctor("--data", str(tmp_path), "--listen", "127.0.0.1:0", "--json")
+    assert done.exit_code == 1
+    assert findings(done)["subscribers' port"]["state"] == "missing"
+
+
 def test_a_directory_that_is_none_is_missing_and_one_that_is_not_there_yet_is_not(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = doctor("--data", str(tmp_path / "file"), "--listen", "127.0.0.1:0", "--json")
@@ -88,6 +110,7 @@ def test_a_store_that_fails_is_missing_and_its_reason_is_said() -> None:
     found = storage.store(broken, SystemChance())
     assert found.state is State.MISSING
     assert "check its name, your credentials" in found.todo
+    assert "failed to put" in found.found  # What failed first, not the delete after it.
 
 
 def test_a_store_that_works_keeps_nothing_of_it(tmp_path: Path) -> None:

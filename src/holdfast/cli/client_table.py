@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.cli.talk import data_console, give_json
 
-_WIDTH = 240  # A cell that is cut tells nothing; a line may wrap.
+_GAP = 2  # Between columns.
 
 
 def give_table(facts: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, as_json: bool) -> None:
@@ -16,6 +16,7 @@ def give_table(facts: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *
         for each in facts:
             give_json(each)
         return
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
@@ -23,10 +24,12 @@ def give_table(facts: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *
     for name, title in columns.items():
         number = any(type(each[name]) is int for each in facts)
         table.add_column(title, justify="right" if number else "left", no_wrap=True)
-    for each in facts:
-        table.add_row(*(Text(shown(each[name])) for name in columns))
+    rows = [[shown(each[name]) for name in columns] for each in facts]
+    for row in rows:
+        table.add_row(*map(Text, row))
+    widths = [max(map(cell_len, column)) for column in zip(columns.values(), *rows, strict=True)]
     console = data_console()
-    console.width = max(console.width, _WIDTH)
+    console.width = max(console.width, sum(widths) + _GAP * len(widths))  # A cell that is cut tells nothing.
     console.print(table)
 
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.client_options import JsonOption
-from holdfast.cli.client_table import give_table
-from holdfast.cli.talk import tell
+from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast import config
@@ -27,7 +26,6 @@ StoreOption = Annotated[str | None, typer.Option("--store", metavar="URL", help=
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a file.")
 ]
-COLUMNS = {"check": "check", "state": "state", "found": "found", "todo": "what to do"}
 
 
 def doctor(
@@ -54,7 +52,11 @@ def doctor(
     short = {"data_path": data, "listen": listen, "store": store}
     given = [f"serve.{name}={value}" for name, value in short.items() if value is not None]
     findings = list(look(config.load(config_file, os.environ, given)))
-    give_table([each._asdict() for each in findings], COLUMNS, as_json=as_json)
+    for each in findings:
+        if as_json:
+            give_json(each._asdict())
+        else:
+            print(each)
     lacking = [each.check for each in findings if each.state is State.MISSING]
     if lacking:
         tell(f"holdfast: a broker cannot run here: {', '.join(lacking)}")
@@ -81,6 +83,8 @@ def look(settings: config.Settings) -> Iterator[Finding]:
     yield machine.port("Kafka port", serve.listen)
     if serve.metrics_listen:
         yield machine.port("metrics port", serve.metrics_listen)
+    if settings.subscribe.listen not in ("auto", "none", ""):
+        yield machine.port("subscribers' port", settings.subscribe.listen)
     if serve.store:
         yield _store(serve.store)
     elif directory.state is State.OK:  # Segments will be on the same disk: a folder beside them tells as much.

@@ -1,4 +1,4 @@
-"""What the doctor finds: one line of its table."""
+"""What the doctor finds."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ class Finding(NamedTuple):
     state: State
     found: str
     todo: str = ""  # What to do, unless all is well.
+
+    def __str__(self) -> str:
+        """For people: what was found may be long, so what to do has a line of its own."""
+        line = f"{self.check:<18} {self.state:<8} {self.found}"
+        return f"{line}\n{'':<27} → {self.todo}" if self.todo else line
 
 
 def ok(check: str, found: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import statistics
@@ -92,12 +93,12 @@ def store(objects: Objects, chance: Chance) -> Finding:
     """Whether the store keeps what is put, and whether of many writers of one name exactly one succeeds."""
     name = f"doctor/{chance.bits(128):032x}"
     try:
-        try:
-            winners = _race(objects, name)
-            kept = objects.get(name)
-        finally:
-            objects.delete(name)
+        winners = _race(objects, name)
+        kept = objects.get(name)
+        objects.delete(name)
     except (HoldfastError, OSError) as failure:
+        with contextlib.suppress(HoldfastError, OSError):  # What failed first tells why.
+            objects.delete(name)
         todo = "check its name, your credentials and the network"
         return missing("store", f"{objects.url}: {failure}", todo)
     if len(winners) != 1 or kept != _content(winners[0]):
