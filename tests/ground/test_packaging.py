@@ -13,6 +13,8 @@ from typer.main import get_command
 
 from holdfast import config
 from holdfast.cli.main import app
+from holdfast.cli.subscribe_port import PORT_ABOVE
+from holdfast.subscribe.settings import SubscribeSettings
 
 ROOT = Path(__file__).parents[2]
 CONTAINER = (ROOT / "Containerfile").read_text()
@@ -56,8 +58,10 @@ def test_what_the_container_copies_and_runs_exists() -> None:
 
 
 def test_the_ports_that_are_open_are_those_that_are_listened_on() -> None:
-    exposed = re.findall(r"^EXPOSE (.*)$", CONTAINER, re.MULTILINE)[0].split()
-    assert exposed == [word.rpartition(":")[2] for word in container_command() if word.startswith("0.0.0.0:")]
+    exposed = [int(port) for port in re.findall(r"^EXPOSE (.*)$", CONTAINER, re.MULTILINE)[0].split()]
+    kafka, metrics = (int(word[8:]) for word in container_command() if word.startswith("0.0.0.0:"))
+    assert SubscribeSettings().listen == "auto"
+    assert exposed == [kafka, kafka + PORT_ABOVE, metrics]
 
 
 def test_the_container_brings_what_compiles_at_installation_everywhere() -> None:
