@@ -8,6 +8,7 @@ ASIDE = "tests/operate/test_set_aside.py"
 FULL = "tests/operate/test_disk_full.py"
 REPAIR = "tests/operate/test_repair.py"
 BACKUP = "tests/operate/test_backup.py"
+START = "tests/operate/test_start.py"
 
 BUGS = [
     Bug(
@@ -72,5 +73,15 @@ BUGS = [
             ),
         ),
         (f"{BACKUP}::test_a_log_is_copied_while_it_is_written_purged_and_recycled",),
+    ),
+    Bug(
+        "a new log takes a store that is in use",
+        (Edit("log/identify.py", "    if not take_over:\n        raise found\n", ""),),
+        (f"{START}::test_a_first_start_that_was_cut_off_is_no_reason_to_refuse",),
+    ),
+    Bug(
+        "a start begins an empty log beside a repaired one",
+        (Edit("cli/serve.py", "    finish_interrupted(data)\n", ""),),
+        (f"{START}::test_a_repair_that_ended_before_its_last_rename_is_finished",),
     ),
 ]

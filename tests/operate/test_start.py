@@ -10,14 +10,17 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from tests.operate.directory import expected, read_orders, serve, write
 
 from holdfast.io.disk import RealDirectory
 from holdfast.io.local_objects import LocalObjects
+from holdfast.log.errors import NewLog
 from holdfast.log.identify import CLUSTER, encode_cluster
 from holdfast.log.logs import Logs
+from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 
 SIZE = 100
@@ -79,11 +82,10 @@ def test_a_new_log_on_a_store_that_is_in_use_is_refused(data: Path, tmp_path: Pa
     """O4: what was acknowledged last is in a log that is not here: never silently. Accepted by name it goes on with
     what the store has; from then on the log is no longer new."""
     store = ["--store", str(data / "objects")]
-    for _ in range(2):  # A refused start leaves nothing that a second one would take for a log of this store.
-        code, output = serve("--data", tmp_path / "new", *store)
-        assert code == 1
-        assert "the write-ahead log is new, but the store" in output
-        assert "--take-over" in output
+    code, output = serve("--data", tmp_path / "new", *store)
+    assert code == 1
+    assert "the write-ahead log is new, but the store" in output
+    assert "--take-over" in output
     for option in (["--take-over"], []):
         with RunningBroker(tmp_path / "new", options=[*store, *option]) as broker:
             assert broker.stop() == 0
@@ -94,13 +96,18 @@ def test_a_new_log_on_a_store_that_is_in_use_is_refused(data: Path, tmp_path: Pa
 
 
 def test_a_first_start_that_was_cut_off_is_no_reason_to_refuse(tmp_path: Path) -> None:
-    """O4: the store has the cluster's name and nothing else."""
+    """O4: the store has the cluster's name and nothing else; with a partition in it, a log that is new is refused."""
     objects = LocalObjects(tmp_path / "objects")
     objects.put_if_absent(CLUSTER, [encode_cluster("ab" * 16)])
 
-    async def open_and_close() -> str:
-        logs = await Logs.open(RealDirectory(tmp_path / "wal"), objects, background=False, take_over=False)
+    async def open_and_close(folder: str) -> str:
+        logs = await Logs.open(RealDirectory(tmp_path / folder), objects, background=False, take_over=False)
+        await logs.partition(PartitionId(UUID(int=1), 0))
         await logs.close()
         return logs.identity.cluster
 
-    assert asyncio.run(open_and_close()) == "ab" * 16
+    for _ in range(2):
+        assert asyncio.run(open_and_close("wal")) == "ab" * 16
+    for _ in range(2):  # What a refused start leaves behind is no log of this store.
+        with pytest.raises(NewLog):
+            asyncio.run(open_and_close("new"))
