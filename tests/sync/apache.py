@@ -72,6 +72,7 @@ class ApacheKafka:
             "transaction.state.log.min.isr=1",
             "transaction.state.log.num.partitions=1",
             "group.initial.rebalance.delay.ms=0",
+            "log.retention.ms=-1",  # Records of tests have old timestamps.
         ]
 
     def start(self) -> None:

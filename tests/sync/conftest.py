@@ -29,7 +29,8 @@ class Pair(NamedTuple):
 
 @pytest.fixture(scope="session")
 def brokers() -> Iterator[tuple[RunningBroker, RunningBroker]]:
-    with running_broker() as a, running_broker() as b:
+    keep = {"log_retention_ms": -1}  # Records have old timestamps, and the brokers run for minutes.
+    with running_broker(**keep) as a, running_broker(**keep) as b:
         yield a, b
 
 

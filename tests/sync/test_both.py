@@ -79,7 +79,7 @@ def _raw(client: Client, topic: str) -> list[Record]:
 
 @pytest.fixture(scope="module")
 def third() -> Iterator[Client]:
-    with running_broker() as broker, Client(broker.bootstrap) as client:
+    with running_broker(log_retention_ms=-1) as broker, Client(broker.bootstrap) as client:
         client.address = broker.bootstrap  # type: ignore[attr-defined]
         yield client
 

@@ -19,7 +19,7 @@ from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 from holdfast.testing import RunningBroker
 
-SETTINGS = {"HOLDFAST_SUBSCRIBE_LISTEN": "none"}
+SETTINGS = {"HOLDFAST_SUBSCRIBE_LISTEN": "none", "HOLDFAST_LOG_RETENTION_MS": "-1"}
 
 
 @pytest.fixture
