@@ -7,6 +7,9 @@ from tests.bugs.bug import Bug, Edit
 PIECE = ("tests/subscribe/test_piece.py",)
 RESUME = "tests/subscribe/test_resume.py::"
 GONE = "tests/subscribe/test_segments_gone.py::"
+UNTIL = "tests/subscribe/test_until.py::"
+UNEXPECTED = "tests/subscribe/test_unexpected.py::"
+MEMORY = "tests/subscribe/test_memory.py::"
 
 BUGS = [
     Bug(
@@ -53,5 +56,40 @@ BUGS = [
         "subscribe: the times of history shorten the wait for an idle source",
         (Edit("subscribe/pump.py", "0 < age_ms < OLD_MS", "0 < age_ms"),),
         ("tests/subscribe/test_few.py",),
+    ),
+    Bug(
+        "subscribe: one partition that has passed the bound ends them all",
+        (Edit("subscribe/stream.py", "until_ms is not None and all(", "until_ms is not None and any("),),
+        (UNTIL + "test_it_ends_when_all_partitions_have_passed_the_bound",),
+    ),
+    Bug(
+        "subscribe: what a server did not expect is tried for ever",
+        (Edit("subscribe/faults.py", "if kind == UNEXPECTED:", "if False:"),),
+        (UNEXPECTED + "test_what_the_server_did_not_expect_surfaces_with_its_cause",),
+    ),
+    Bug(
+        "subscribe: one cluster under two names shares its lanes",
+        (Edit("subscribe/standing.py", "if source != lane.source:", "if False:"),),
+        (UNEXPECTED + "test_one_cluster_under_two_names_is_refused",),
+    ),
+    Bug(
+        "subscribe: what is gone is counted by every try",
+        (Edit("subscribe/incoming.py", "stats.skip(number, start, end)", "stats.skipped += end - start"),),
+        ("tests/subscribe/test_segments_gone.py::test_what_is_gone_counts_once",),
+    ),
+    Bug(
+        "subscribe: partitions are looked up one after another",
+        (Edit("subscribe/opening.py", "LOOKUPS_MAX = 16", "LOOKUPS_MAX = 1"),),
+        ("tests/subscribe/test_opening.py",),
+    ),
+    Bug(
+        "subscribe: what waits is counted in pieces only",
+        (Edit("subscribe/pump.py", " or self.size + size > self._size_max", ""),),
+        (MEMORY + "test_a_slow_reader_of_a_stream",),
+    ),
+    Bug(
+        "subscribe: compressed bytes are taken for what becomes of them",
+        (Edit("subscribe/sizes.py", "return not any(header.codec ", "return not any(False "),),
+        (MEMORY + "test_large_work_is_done_in_threads",),
     ),
 ]

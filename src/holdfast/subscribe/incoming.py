@@ -24,7 +24,7 @@ from holdfast.subscribe.piece import Piece, Position, Range
 from holdfast.subscribe.references import from_segment, to_aborted
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.segment_lane import SegmentLane
-from holdfast.subscribe.segments import SegmentSource
+from holdfast.subscribe.segments import JOB_SIZE, JOB_SIZE_MIN, SegmentSource
 from holdfast.subscribe.standing import Lane
 from holdfast.subscribe.unpacking import batch_piece, event_piece
 
@@ -106,6 +106,7 @@ class Incoming:
         if objects is None and self._referred:
             objects = await session.means.calls.run(self._open_objects)
         ahead_size = session.means.read_ahead_size // max(len(self._referred), 1)
+        job_size = max(JOB_SIZE_MIN, min(JOB_SIZE, ahead_size // 2))
         until = self._asked.until_ms
         for lane, (segments, aborted) in self._referred.items():
             assert objects is not None
@@ -115,7 +116,8 @@ class Incoming:
             self._readers[number] = merging, segments[-1].end
             place = f"{row.topic}-{row.partition}"
             wanted = Range(number, start.offset, segments[-1].end, tuple(set(aborted)), session.asked.filter, place)
-            source = SegmentSource(objects, PartitionId(row.topic_id, row.partition), wanted, self._note_skipped)
+            home = PartitionId(row.topic_id, row.partition)
+            source = SegmentSource(objects, home, wanted, self._note_skipped, job_size)
             reader = SegmentLane(source, session.pump, merging, session.means.calls, start, ahead_size, until)
             session.stats.segments += len(segments)
             session.crew.start(reader.follow(tuple(segments)))

@@ -21,10 +21,13 @@ from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.piece import NO_EPOCH, Piece, Position, Range, decode_piece
 from holdfast.subscribe.pump import Pump
+from holdfast.subscribe.sizes import held_size, is_little
 
 log = logging.getLogger(__name__)
 
-_SMALL_SIZE, _SMALL_COUNT = 512 << 10, 4096  # Bytes and records that are not worth the way to a thread and back.
+READ_SIZE_MIN, READ_SIZE_MAX = 64 << 10, 4 << 20
+READ_SIZE_FIRST, READ_SIZE_LEAST = 16 << 10, 4 << 10  # Where nobody knows, and where bytes become very many.
+_SMALL_COUNT = 4096  # Records that are not worth the way to a thread and back.
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class ServerLane:
     bound: int  # The end of its backlog.
     merging: MergeLane
     is_over: bool = False  # Nothing of it is read any more.
+    read_size: int = READ_SIZE_FIRST  # Of the next read. The first one shows how much becomes of its bytes.
 
     @property
     def name(self) -> str:
@@ -51,7 +55,7 @@ class Reading:
     calls: Calls
     filter: Filter | None
     until_ms: int | None
-    read_size: int
+    read_size: int  # Of what becomes of a read.
     live: asyncio.Event  # Set when the backlog of all lanes is through.
     on_skipped: Callable[[ServerLane, int, int], Awaitable[None]]
     on_gone: Callable[[ServerLane], Awaitable[None]]
@@ -97,7 +101,7 @@ class Reading:
     async def _read(self, lane: ServerLane, offset: int) -> Read | None:
         """None if retention has overtaken us."""
         try:
-            return await lane.found.log.read(offset, None, self.read_size, committed=True)
+            return await lane.found.log.read(offset, None, lane.read_size, committed=True)
         except OutOfRange:
             return None
 
@@ -110,9 +114,11 @@ class Reading:
     async def _decode(self, lane: ServerLane, at: Position, read: Read) -> Piece:
         end = read.next_offset if self.live.is_set() else min(read.next_offset, lane.bound)
         wanted = Range(lane.number, at.offset, end, read.aborted, self.filter, lane.name)
-        if read.record_count <= _SMALL_COUNT and sum(map(len, read.buffers)) <= _SMALL_SIZE:
+        if read.record_count <= _SMALL_COUNT and is_little(read.buffers):
             decode = few_piece if read.record_count <= COUNT_MAX else decode_piece
             piece = decode(read.buffers, wanted)
         else:
             piece = await self.calls.run(decode_piece, read.buffers, wanted)
+        growth = max(held_size(piece) / max(sum(map(len, read.buffers)), 1), 1.0)
+        lane.read_size = max(int(self.read_size / growth), READ_SIZE_LEAST)
         return piece.raised(at.order_time)

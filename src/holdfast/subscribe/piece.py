@@ -26,6 +26,9 @@ NO_EPOCH = -1
 OLD_MS = 120_000  # What is older is history; what is not is news.
 
 
+NO_COLUMNS = Columns((), np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
 class Position(NamedTuple):
     """Where a lane stands."""
 
@@ -47,6 +50,7 @@ class Piece:
     after: Mapping[int, Position] = field(default_factory=dict)  # Where lanes stand once all rows are taken.
     late: bool = False  # The sender says so: deliver at once.
     arrived: float = 0.0
+    size: int = 0  # Bytes, once it is held for the merge.
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -11,8 +11,10 @@ from dataclasses import replace
 
 from holdfast.io.clock import Clock
 from holdfast.subscribe.merge import Merge, MergeLane, State, Taken
-from holdfast.subscribe.piece import OLD_MS, Piece
+from holdfast.subscribe.piece import NO_COLUMNS, OLD_MS, Piece
+from holdfast.subscribe.sizes import held_size
 
+SIZE_MAX = 64 << 20
 COLLECT_COUNT = 16  # Messages of a backlog that are handed on together,
 COLLECT_S = 0.002  # and how long one waits for the others at most.
 
@@ -20,11 +22,16 @@ COLLECT_S = 0.002  # and how long one waits for the others at most.
 class Pump:
     """Bounded inputs, one output."""
 
-    def __init__(self, merge: Merge, clock: Clock, pieces_max: int = 2, *, collects: bool = False) -> None:
+    def __init__(
+        self, merge: Merge, clock: Clock, pieces_max: int = 2, *, size_max: int = SIZE_MAX, collects: bool = False
+    ) -> None:
         """`collects`: small pieces of a backlog are taken together, where the next ones are on their way."""
         self.merge = merge
         self._clock = clock
         self._pieces_max = pieces_max  # That each input may hold.
+        self._size_max = size_max  # Of all pieces together; an input that holds none may always bring one.
+        self._passing = 0  # Bytes that were taken last: whoever took them may hold them still.
+        self.size = 0  # Of all pieces, with those.
         self._collects = collects
         self._collected_since: float | None = None
         self._changed = asyncio.Event()
@@ -35,11 +42,14 @@ class Pump:
         """Hand in the next piece of an input, once there is room for it. It is held back from now on, not from then."""
         arrived = self._waiting_since(piece)
         most = pieces_max or self._pieces_max
-        while len(lane.pieces) >= most:
+        size = held_size(piece) if len(piece) else 0
+        while lane.pieces and (len(lane.pieces) >= most or self.size + size > self._size_max):
             room = self._room.setdefault(lane.number, asyncio.Event())
             room.clear()
             await room.wait()
-        self.merge.push(lane, replace(piece, arrived=arrived))
+        self.size += size
+        columns = piece.columns if size else NO_COLUMNS
+        self.merge.push(lane, replace(piece, columns=columns, arrived=arrived, size=size))
         if self._collected_since is None or len(lane.pieces) >= COLLECT_COUNT:
             self._changed.set()
 
@@ -77,8 +87,10 @@ class Pump:
             if self._is_collecting(now):
                 await self._wait(COLLECT_S)
                 continue
+            self._let_go()
             taken = self.merge.take(now)
             if taken is not None:
+                self._passing = sum(pick.piece.size for pick in taken.picks if pick.end == len(pick.piece))
                 self._make_room()
                 return taken
             if is_over() or now >= until:
@@ -104,6 +116,13 @@ class Pump:
             await self._changed.wait()
         finally:
             timer.cancel()
+
+    def _let_go(self) -> None:
+        """Whoever takes again is through with what was taken before."""
+        if self._passing:
+            self.size -= self._passing
+            self._passing = 0
+            self._make_room()
 
     def _make_room(self) -> None:
         """Those who wait look for themselves whether it is theirs."""

@@ -15,12 +15,12 @@ from holdfast.subscribe.bound import before, has_passed
 from holdfast.subscribe.merge import MergeLane, State
 from holdfast.subscribe.piece import Piece, Position
 from holdfast.subscribe.pump import Pump
-from holdfast.subscribe.segments import JOB_SIZE, Loaded, SegmentSource
+from holdfast.subscribe.segments import Loaded, SegmentSource
+from holdfast.subscribe.sizes import is_little
 
 READS_MAX = 16  # Under way for one lane.
 SMALL_SIZE = 256 << 10  # Smaller segments are decoded together,
 TOGETHER_MAX = READS_MAX // 2  # so many at a time, while others are being read.
-INLINE_SIZE = 512 << 10  # Decoded faster than a thread gets its turn.
 
 # What a read gives: a larger segment is decoded by the thread that has read it.
 Found: TypeAlias = list[Loaded] | list[Piece]
@@ -62,13 +62,13 @@ class SegmentLane:
     async def _reads(self, segments: tuple[SegmentInfo, ...]) -> AsyncIterator[tuple[int, Callable[[], Found]]]:
         """What to read, with its size: small segments whole, large ones in parts."""
         for info in segments:
-            if info.size <= SMALL_SIZE:
+            if info.size <= min(SMALL_SIZE, self.source.job_size):
                 yield info.size, partial(self.source.read, info)
-            elif info.size <= JOB_SIZE:
+            elif info.size <= self.source.job_size:
                 yield info.size, partial(self._read_and_decode, info)
             else:
                 for part in await self.calls.run(self.source.open, info):
-                    yield JOB_SIZE, part
+                    yield self.source.job_size, part
 
     def _read_and_decode(self, info: SegmentInfo) -> list[Piece]:
         return [self.source.decode([part]) for part in self.source.read(info)]
@@ -96,7 +96,7 @@ class SegmentLane:
         return [await self._decode(parts)]
 
     async def _decode(self, parts: list[Loaded]) -> Piece:
-        if sum(len(buffer) for part in parts for buffer in part.buffers) <= INLINE_SIZE:
+        if is_little([buffer for part in parts for buffer in part.buffers]):
             return self.source.decode(parts)
         return await self.calls.run(self.source.decode, parts)
 

@@ -24,7 +24,7 @@ from holdfast.subscribe.piece import Piece, Range, decode_piece
 
 log = logging.getLogger(__name__)
 
-JOB_SIZE = 8 << 20  # Bytes read and decoded at a time; a smaller segment is one read.
+JOB_SIZE_MIN, JOB_SIZE = 64 << 10, 8 << 20  # Bytes read and decoded at a time; a smaller segment is one read.
 
 
 class Loaded(NamedTuple):
@@ -43,6 +43,7 @@ class SegmentSource:
     home: PartitionId
     wanted: Range  # What of the lane is wanted at all.
     on_skipped: Callable[[int, int, int], None]  # Lane, start, end: retention took them.
+    job_size: int = JOB_SIZE
 
     def read(self, info: SegmentInfo) -> list[Loaded]:
         """A small segment, with one read; or what stands in its place."""
@@ -78,11 +79,11 @@ class SegmentSource:
         return [self.decode([part]) for part in self._instead_of(info, start, end)]
 
     def _parts(self, segment: Segment) -> Iterator[tuple[int, int]]:
-        """Intervals `[first, end)` of about JOB_SIZE bytes, from the one with the first wanted offset on."""
+        """Intervals `[first, end)` of about `job_size` bytes, from the one with the first wanted offset on."""
         first = segment.interval_of_offset(self.wanted.start)
         while first < len(segment.index):
             start, end = segment.interval(first).start, first + 1
-            while end < len(segment.index) and segment.interval(end).end - start <= JOB_SIZE:
+            while end < len(segment.index) and segment.interval(end).end - start <= self.job_size:
                 end += 1
             yield first, end
             first = end

@@ -23,8 +23,9 @@ from holdfast.subscribe.incoming import Incoming
 from holdfast.subscribe.merge import Merge, Point, Taken
 from holdfast.subscribe.piece import Position
 from holdfast.subscribe.pump import Pump
-from holdfast.subscribe.rows import FewRows, ManyRows, Rows, are_few, size_of
+from holdfast.subscribe.rows import FewRows, ManyRows, Rows, are_few
 from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.sizes import SMALL_SIZE, rows_size
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
 
@@ -70,7 +71,7 @@ class Session:
         self.lanes = lanes
         self.stats = stats
         self.merge = Merge(means.max_wait_ms / 1000)
-        self.pump = Pump(self.merge, means.clock, collects=True)
+        self.pump = Pump(self.merge, means.clock, size_max=means.read_ahead_size, collects=True)
         self.crew = Crew(self.pump.fail)
         self.starts: dict[int, Position] = {}
         self._standing = standing
@@ -107,9 +108,10 @@ class Session:
         return found
 
     async def _rows(self, taken: Taken) -> list[Rows]:
-        if are_few(taken):
+        size = rows_size(taken)
+        if are_few(taken) and size <= SMALL_SIZE:
             return [FewRows(taken)] if len(taken) else []
-        small = len(taken) <= _SMALL_COUNT and size_of(taken) <= _SMALL_SIZE
+        small = len(taken) <= _SMALL_COUNT and size <= _SMALL_SIZE
         batches = gather(taken) if small else await self.means.calls.run(gather, taken)
         return [ManyRows(batch) for batch in batches]
 

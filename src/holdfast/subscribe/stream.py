@@ -14,18 +14,17 @@ from holdfast.subscribe.catalogue import Found, matching, resolve
 from holdfast.subscribe.crew import Crew
 from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.gather import gather
-from holdfast.subscribe.lane import Reading, ServerLane
+from holdfast.subscribe.lane import READ_SIZE_MAX, READ_SIZE_MIN, Reading, ServerLane
 from holdfast.subscribe.merge import Merge, Point, State, Taken
 from holdfast.subscribe.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
 from holdfast.subscribe.patience import with_signs
 from holdfast.subscribe.piece import NO_EPOCH, Position
 from holdfast.subscribe.pump import Pump
 from holdfast.subscribe.references import refer, to_messages
-from holdfast.subscribe.rows import size_of
 from holdfast.subscribe.sender import Sender
 from holdfast.subscribe.site import Site
+from holdfast.subscribe.sizes import SMALL_SIZE, rows_size
 
-READ_SIZE_MIN, READ_SIZE_MAX = 64 << 10, 4 << 20
 _SMALL_COUNT, _SMALL_SIZE = 4096, 1 << 20  # Rows and bytes that are not worth the way to a thread and back.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
@@ -38,7 +37,7 @@ class ServerStream:
         self._asked = asked
         self._sender = Sender(write)
         self._merge = Merge(site.settings.max_wait_ms / 1000)
-        self._pump = Pump(self._merge, site.clock)
+        self._pump = Pump(self._merge, site.clock, size_max=site.settings.read_ahead_size)
         self._crew = Crew(self._pump.fail)
         self._lanes: list[ServerLane] = []
         self._live = asyncio.Event()
@@ -197,18 +196,18 @@ class ServerStream:
         if self._are_few(taken):
             await self._send(*singles(taken))
             return
-        small = len(taken) <= _SMALL_COUNT and size_of(taken) <= _SMALL_SIZE
+        small = len(taken) <= _SMALL_COUNT and rows_size(taken) <= _SMALL_SIZE
         for batch in await self._run(gather, taken, here=small):
             for part, shares in runs(batch, self._site.clock.now_ms(), batches=self._asked.batches):
                 if shares:
                     await self._send(*await self._run(list, packed(part), here=small))
                 else:
-                    await self._send(*one_by_one(part))
-                    await asyncio.sleep(0)  # They are made here, not in a thread: others get their turn.
+                    await self._send(*await self._run(list, one_by_one(part), here=part.nbytes <= SMALL_SIZE))
+                    await asyncio.sleep(0)  # Mostly they are made here, not in a thread: others get their turn.
 
     def _are_few(self, taken: Taken) -> bool:
         """Live events take the short way."""
-        if len(taken) > SINGLES_MAX:
+        if len(taken) > SINGLES_MAX or rows_size(taken) > SMALL_SIZE:
             return False
         return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
 

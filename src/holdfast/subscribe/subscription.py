@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 Time: TypeAlias = int | datetime | timedelta  # Milliseconds since 1970, a time, or how long ago.
 NOW = "now"  # As `until`: what is there when the subscription opens.
 
-READ_AHEAD_SIZE = 64 << 20  # Bytes of segments read at once, over all lanes.
+READ_AHEAD_SIZE = 64 << 20  # Bytes that wait, read and decoded, for the application; over all lanes.
 READS_MAX = 32  # At once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
 DOUBLINGS_MAX = 10  # Of the pause; a power of hours of tries would be no float.
@@ -60,6 +60,7 @@ def subscribe(
     segment_refs: bool = True,
     objects: Objects | Mapping[str, Objects] | None = None,
     max_wait_ms: int = 5,
+    read_ahead_size: int = READ_AHEAD_SIZE,
     clock: Clock | None = None,
     chance: Chance | None = None,
     calls: Calls | None = None,
@@ -69,6 +70,7 @@ def subscribe(
     `address` is the gRPC address of a server, or of several by the names that their events carry as `source`.
     `sources` are topics, patterns with * and ?, or `Source`s. `since=0` is the beginning. `until` is a time, or "now".
     `objects` is the store, or the stores by name, for clients that cannot open the URL that a server tells.
+    `read_ahead_size` bounds the bytes that wait for the application; each partition may always have one piece.
     """
     clock = clock or SystemClock()
     addresses = {"": address} if isinstance(address, str) else dict(address)
@@ -89,7 +91,7 @@ def subscribe(
         calls=own,
         clock=clock,
         max_wait_ms=max_wait_ms,
-        read_ahead_size=READ_AHEAD_SIZE,
+        read_ahead_size=read_ahead_size,
         connect=messages,
     )
     return Subscription(means, asked, chance or SystemChance(), owns_calls=calls is None)
