@@ -21,7 +21,7 @@ def has_passed(position: Position, until_ms: int | None) -> bool:
 
 def before(piece: Piece, until_ms: int | None) -> Piece:
     """The rows of one lane's piece that lie before the bound. Cut, it moves no lane: the rows say where it stands."""
-    if not any(has_passed(each, until_ms) for each in piece.after.values()):
+    if until_ms is None or not any(has_passed(each, until_ms) for each in piece.after.values()):
         return piece
     here = slice(0, int(np.searchsorted(piece.times, until_ms)))
     return replace(
