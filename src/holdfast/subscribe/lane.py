@@ -40,7 +40,7 @@ class ServerLane:
     bound: int  # The end of its backlog.
     merging: MergeLane
     is_over: bool = False  # Nothing of it is read any more.
-    read_size: int = READ_SIZE_FIRST  # Of the next read. The first one shows how much becomes of its bytes.
+    read_size: int = READ_SIZE_FIRST  # Of the next read. It grows: nobody knows how much becomes of the first bytes.
 
     @property
     def name(self) -> str:
@@ -120,5 +120,5 @@ class Reading:
         else:
             piece = await self.calls.run(decode_piece, read.buffers, wanted)
         growth = max(held_size(piece) / max(sum(map(len, read.buffers)), 1), 1.0)
-        lane.read_size = max(int(self.read_size / growth), READ_SIZE_LEAST)
+        lane.read_size = max(min(8 * lane.read_size, int(self.read_size / growth)), READ_SIZE_LEAST)
         return piece.raised(at.order_time)
