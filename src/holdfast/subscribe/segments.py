@@ -24,6 +24,7 @@ from holdfast.subscribe.piece import Piece, Range, decode_piece
 
 log = logging.getLogger(__name__)
 
+FIRST_SIZE = 1 << 20
 JOB_SIZE_MIN, JOB_SIZE = 64 << 10, 8 << 20  # Bytes read and decoded at a time; a smaller segment is one read.
 
 
@@ -79,14 +80,18 @@ class SegmentSource:
         return [self.decode([part]) for part in self._instead_of(info, start, end)]
 
     def _parts(self, segment: Segment) -> Iterator[tuple[int, int]]:
-        """Intervals `[first, end)` of about `job_size` bytes, from the one with the first wanted offset on."""
+        """Intervals `[first, end)` of about `job_size` bytes, from the one with the first wanted offset on.
+
+        Where the lane begins they are smaller, and grow: its first events need not wait for many.
+        """
         first = segment.interval_of_offset(self.wanted.start)
+        size = min(FIRST_SIZE, self.job_size) if segment.footer.base <= self.wanted.start else self.job_size
         while first < len(segment.index):
             start, end = segment.interval(first).start, first + 1
-            while end < len(segment.index) and segment.interval(end).end - start <= self.job_size:
+            while end < len(segment.index) and segment.interval(end).end - start <= size:
                 end += 1
             yield first, end
-            first = end
+            first, size = end, min(2 * size, self.job_size)
 
     def _read_part(self, segment: Segment, info: SegmentInfo, first: int, end: int) -> list[Piece]:
         start, stop = segment.interval(first).start, segment.interval(end - 1).end
