@@ -5,7 +5,7 @@
     topics                      which topics, and making them at the target
     fence                       one writer for each topic and direction
     checkpoint                  how far a direction has come, stored in the target
-    scan                        what the target holds already
+    scan, proof                 what the target holds already, and whether both sides are what they were
     lane, piece, worker         one partition, batches on their way, and the threads that carry them
     direction, run              one way, and both
     groups, place               offsets of consumer groups, translated
