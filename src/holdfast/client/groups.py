@@ -30,15 +30,13 @@ class ListedGroup(NamedTuple):
     state: str
 
 
-def commit_offsets(nodes: Nodes, group: str, offsets: Mapping[Pair, tuple[int, str]]) -> None:
-    """Commit offsets (each with a text) for a group without members."""
-    request = request_class(Key.OFFSET_COMMIT)
-    topic = request.OffsetCommitRequestTopic
-    topics = [
+def topics_of(topic: Any, partition: Any, offsets: Mapping[Pair, tuple[int, str]]) -> list[Any]:
+    """Offsets by topic, made of a request's own classes of topics and partitions."""
+    return [
         topic(
             name=name,
             partitions=[
-                topic.OffsetCommitRequestPartition(
+                partition(
                     partition_index=number,
                     committed_offset=offsets[name, number][0],
                     committed_leader_epoch=-1,
@@ -49,6 +47,13 @@ def commit_offsets(nodes: Nodes, group: str, offsets: Mapping[Pair, tuple[int, s
         )
         for name, numbers in by_topic(offsets).items()
     ]
+
+
+def commit_offsets(nodes: Nodes, group: str, offsets: Mapping[Pair, tuple[int, str]]) -> None:
+    """Commit offsets (each with a text) for a group without members."""
+    request = request_class(Key.OFFSET_COMMIT)
+    topic = request.OffsetCommitRequestTopic
+    topics = topics_of(topic, topic.OffsetCommitRequestPartition, offsets)
     wanted = request(
         group_id=group, generation_id_or_member_epoch=-1, member_id="", retention_time_ms=-1, topics=topics
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from holdfast.client.codes import Code, check
+from holdfast.client.groups import topics_of
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, TopicPartition, by_topic
 from holdfast.protocol.api import Key
@@ -65,21 +66,7 @@ def txn_offset_commit(
     check(what, nodes.coordinator(TRANSACTION, transactional_id).ask(Key.ADD_OFFSETS_TO_TXN, add).error_code)
     request = request_class(Key.TXN_OFFSET_COMMIT)
     topic = request.TxnOffsetCommitRequestTopic
-    topics = [
-        topic(
-            name=name,
-            partitions=[
-                topic.TxnOffsetCommitRequestPartition(
-                    partition_index=number,
-                    committed_offset=offsets[name, number][0],
-                    committed_leader_epoch=-1,
-                    committed_metadata=offsets[name, number][1],
-                )
-                for number in numbers
-            ],
-        )
-        for name, numbers in by_topic(offsets).items()
-    ]
+    topics = topics_of(topic, topic.TxnOffsetCommitRequestPartition, offsets)
     answer = nodes.coordinator(GROUP, group).ask(
         Key.TXN_OFFSET_COMMIT,
         request(
