@@ -27,6 +27,7 @@ from holdfast.spark.sift import sift
 from holdfast.spark.store import Store
 
 ROW_COUNT = 20_000  # Of one Arrow batch, about: smaller ones cost more, larger ones gain nothing.
+BATCH_SIZE = 8 * 1024 * 1024  # And so many bytes: for larger ones memory is taken anew each time.
 
 OnLoss = Callable[[DataLost], None]  # Returns if the read is to go on without it.
 
@@ -43,7 +44,7 @@ def read(
         piece = chunk.piece
         decoder = Decoder(wanted, place=piece.segment.name)
         batches = sift(chunk.data, task.times, piece.aborted, piece.segment.times)
-        for group in decoder.groups(batches, row_count):
+        for group in decoder.groups(batches, row_count, BATCH_SIZE):
             rows = to_rows(group, columns, piece.topic, piece.home.partition)
             rows = cut(rows, group, Range(piece.start, piece.end), task.times)
             if rows.num_rows:
