@@ -1,0 +1,50 @@
+"""Known ways for a sync to lose, double or hide records when one side is not what it was."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+SET_BACK = "tests/sync/test_set_back.py::"
+
+BUGS = [
+    Bug(
+        "sync: what was read is not compared with the source",
+        (Edit("sync/lane.py", "if not is_still(source, self.where, self.point.seen):", "if False:"),),
+        (SET_BACK + "test_a_passive_side_that_was_set_back",),
+    ),
+    Bug(
+        "sync: copies that are gone are not missed",
+        (Edit("sync/lane.py", "self.point.target_offset > end or not is_there", "self.point.target_offset > end"),),
+        (SET_BACK + "test_a_target_that_was_set_back",),
+    ),
+    Bug(
+        "sync: the target's topic is written by name",
+        (Edit("sync/worker.py", "ids=self._ids", "ids=None"),),
+        (SET_BACK + "test_a_topic_that_is_made_again_at_the_target",),
+    ),
+    Bug(
+        "sync: the source's topic is read by name and not looked at",
+        (Edit("sync/worker.py", "        self._check_topics(source)\n", ""),),
+        (SET_BACK + "test_a_topic_that_is_made_again_at_the_source",),
+    ),
+    Bug(
+        "sync: another cluster at the address is taken for the old one",
+        (Edit("sync/sides.py", "if found != self.cluster_id:", "if False:"),),
+        (SET_BACK + "test_another_cluster_at_the_same_address",),
+    ),
+    Bug(
+        "sync: records that expire before the first copy are not counted",
+        (Edit("sync/lane.py", "(self.has_begun or known)", "known"),),
+        (SET_BACK + "test_records_that_expire_before_they_are_copied",),
+    ),
+    Bug(
+        "sync: the table is drawn only at the end",
+        (Edit("cli/sync_show.py", ", refresh=True", ""),),
+        ("tests/sync/test_terminal.py",),
+    ),
+    Bug(
+        "sync: the last look is before the end",
+        (Edit("sync/run.py", "            watch(self.look())  # When", "            pass  # When"),),
+        ("tests/sync/test_command.py::test_the_last_look_is_at_the_end",),
+    ),
+]
