@@ -16,6 +16,7 @@ from tests.torture.garbage import throw_garbage
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.schedule import Planned
+from tests.torture.starting import start_patiently
 from tests.torture.store import DirectoryStore
 
 from holdfast.testing import BrokerDidNotStart, RunningBroker
@@ -137,11 +138,11 @@ class Faults:
         self._fsync_armed = False
         disturbed = self._store.is_disturbed
         try:
-            self._broker.start()
+            start_patiently(self._broker)
         except BrokerDidNotStart as failure:
             self._history.info("broker", event="not started", expected=disturbed, said=list(failure.said[-5:]))
             self._quiet()
-            self._broker.start()
+            start_patiently(self._broker)
         self._heard = 0 if len(self._broker.said) < self._heard else self._heard
         self._history.info("broker", event="started", expected=True)
 

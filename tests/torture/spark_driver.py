@@ -11,7 +11,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from tests.support.spark_session import start
 from tests.torture.clients.seeing import short
 from tests.torture.clients.streaming import STOP
@@ -33,16 +34,16 @@ class Stream:
 
     def run(self, stop: Path, **trigger: Any) -> bool:
         """Until `stop` is there, or the query ends; whether it did without a failure."""
-        rows = self._session.readStream.format("holdfast").options(**self._source).load(self._store)
-        out = rows.select("topic", "partition", "offset", "value").writeStream.format("parquet").trigger(**trigger)
         places = {"path": str(self._folder / "rows"), "checkpointLocation": str(self._folder / "checkpoint")}
-        query = out.options(**places).start()
         try:
+            rows = self._session.readStream.format("holdfast").options(**self._source).load(self._store)
+            out = rows.select("topic", "partition", "offset", "value").writeStream.format("parquet").trigger(**trigger)
+            query = out.options(**places).start()
             while not query.awaitTermination(1):
                 if stop.exists() and "processingTime" in trigger:
                     query.stop()
             return True
-        except StreamingQueryException as failure:
+        except (PySparkException, Py4JError) as failure:  # A busy machine has no time to start Python's workers.
             print(f"{time.monotonic():.1f}", str(failure)[-1000:], flush=True)
             self.failures += 1
             return False

@@ -11,6 +11,7 @@ from tests.sync.sides import read_partition
 from tests.torture.clients.seeing import short
 from tests.torture.ground import KEPT, PARTITIONS, Ground
 from tests.torture.history import History
+from tests.torture.starting import start_patiently
 
 from holdfast.client import Client
 from holdfast.testing import RunningBroker
@@ -32,7 +33,7 @@ class Syncer:
     def run(self, ground: Ground) -> None:
         history = ground.history(self.name)
         chance = ground.chance(self.name)
-        self._mirror.start()
+        start_patiently(self._mirror)
         while not ground.writing.is_set():
             sync = self._sync(ground)
             self._watch(ground, history, sync, chance.uniform(*_LIVES_S))
@@ -40,7 +41,7 @@ class Syncer:
             history.info("client", end=end)
             if end == "mirror":
                 self._mirror.kill()
-                self._mirror.start()
+                start_patiently(self._mirror)
                 self._watch(ground, history, sync, chance.uniform(*_LIVES_S))
             if end == "stop" and sync.is_running:
                 sync.stop()
