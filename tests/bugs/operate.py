@@ -84,4 +84,9 @@ BUGS = [
         (Edit("cli/serve.py", "    finish_interrupted(data)\n", ""),),
         (f"{START}::test_a_repair_that_ended_before_its_last_rename_is_finished",),
     ),
+    Bug(
+        "a start that is told to stop goes on",
+        (Edit("cli/serve.py", "    if not life.done() and not served.is_set():\n", "    if False:\n"),),
+        (f"{START}::test_a_start_that_is_told_to_stop_does",),
+    ),
 ]
