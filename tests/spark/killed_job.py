@@ -1,0 +1,36 @@
+"""The pipelines that are killed, with all that they import and compile, so that forked processes need not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import deltalake
+import pyiceberg.catalog.sql
+import pyiceberg.io.pyarrow
+from tests.spark.archived import Delta, Iceberg, Parquet, catalog_of
+from tests.spark.killing import Here
+from tests.spark.stored import Stored, records
+
+from holdfast.record.build import build
+from holdfast.record.decode import decode
+from holdfast.spark.catalog import open_catalog
+from holdfast.spark.jobs.archive import archive
+from holdfast.spark.jobs.archive_parquet import parquet_store
+from holdfast.spark.jobs.compact import compact
+from holdfast.spark.jobs.merge import merge
+from holdfast.spark.jobs.merge_source import open_sources
+
+LOADED = (deltalake, pyiceberg.catalog.sql, pyiceberg.io.pyarrow, decode([build(records(0, 2))]))
+KINDS = {"parquet": Parquet, "delta": Delta, "iceberg": Iceberg}
+
+
+def run(what: str, data: Path, out: Path) -> None:
+    """One pipeline over the cluster at `data`; archives and merges go to `out`."""
+    cluster = Stored(data)
+    if what in KINDS:
+        catalog = catalog_of(cluster)
+        archive(Here(), catalog, KINDS[what](Here(), out).target(catalog))
+    elif what == "merge":
+        merge(Here(), open_sources(["orders"], cluster.path), parquet_store(str(out)), range_size=2000)
+    else:
+        compact(Here(), open_catalog(cluster.path, topics=["orders"]))
