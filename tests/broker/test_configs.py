@@ -19,7 +19,7 @@ from holdfast.broker.settings import BrokerSettings, kafka_name
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
@@ -103,7 +103,7 @@ def test_every_setting_of_the_broker_has_a_meaning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "code"), [(TOPIC, "absent", 3), (BROKER, "7", 42), (8, "0", 42), (32, "group", 42), (99, "x", 42)]
+    ("kind", "name", "code"), [(TOPIC, "absent", 3), (BROKER, "7", 42), (8, "0", 42), (GROUP, "", 42), (99, "x", 42)]
 )
 def test_what_has_no_configs_is_refused(wire: Wire, kind: int, name: str, code: int) -> None:
     """K2: with a reason, whether they are to be shown or changed."""
@@ -224,3 +224,16 @@ def test_what_has_configs_is_listed(wire: Wire, topic: str) -> None:
     assert listed(1, [BROKER]) == {(BROKER, "0")}
     assert listed(0, []) == set()
     assert wire.ask(Key.LIST_CONFIG_RESOURCES, 1, resource_types=[99]).error_code == 35
+
+
+def test_a_group_has_the_broker_s_values(wire: Wire, topic: str) -> None:
+    """K3: they can be read of any group, there or not, as from Kafka; but no group has values of its own."""
+    found = describe(wire, GROUP, topic)
+    assert found.error_code == 0
+    shown = {each.name: each for each in found.configs}
+    assert set(shown) == {"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"}
+    session = shown["consumer.session.timeout.ms"]
+    assert session.value == str(BrokerSettings().group_consumer_session_timeout_ms)
+    assert [(each.name, each.source) for each in session.synonyms] == [("group.consumer.session.timeout.ms", 5)]
+    assert change(wire, topic, ("consumer.session.timeout.ms", SET, "50000"), kind=GROUP).error_code == 42
+    assert change(wire, topic, ("no.such", SET, "1"), kind=GROUP).error_code == 40

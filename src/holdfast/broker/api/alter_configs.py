@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
+from holdfast.broker.broker_configs import GROUP_PREFIX, group_configs
 from holdfast.broker.codes import Code, code_of
 from holdfast.broker.configs import (
     TOPIC_CONFIGS,
@@ -83,6 +84,9 @@ async def _alter(parts: Parts, wanted: Message, change: Change, *, validate_only
                 Resource.BROKER, name, "set them when the broker starts; they are fixed while it runs"
             )
         return
+    if wanted.resource_type == Resource.GROUP and name:
+        _refuse_for_group(parts, name, wanted.configs)
+        return
     if wanted.resource_type != Resource.TOPIC:
         raise ResourceRefused(wanted.resource_type, name, "only topics have configs that can be changed here")
     if len({each.name for each in wanted.configs}) < len(wanted.configs):
@@ -92,6 +96,16 @@ async def _alter(parts: Parts, wanted: Message, change: Change, *, validate_only
         check_topic_configs(make(parts.topics.get(name).topic.configs))
     else:
         await parts.topics.change_configs(name, make)
+
+
+def _refuse_for_group(parts: Parts, group_id: str, configs: Sequence[Message]) -> None:
+    """What there is not is told apart from what all groups have the broker's value of."""
+    known = [each.name.removeprefix(GROUP_PREFIX) for each in group_configs(parts.settings)]
+    for each in configs:
+        if each.name not in known:
+            raise ConfigInvalid(each.name, "there is no such group config")
+        setting = GROUP_PREFIX + each.name
+        raise ResourceRefused(Resource.GROUP, group_id, f"set {setting} for all groups when the broker starts")
 
 
 def _replace(wanted: Sequence[Message], defaults: Configs, present: Configs) -> Configs:

@@ -1,11 +1,11 @@
-"""DescribeConfigs: the configs of topics and of this broker, and where each value comes from."""
+"""DescribeConfigs: the configs of topics, of groups and of this broker, and where each value comes from."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
-from holdfast.broker.broker_configs import broker_configs
+from holdfast.broker.broker_configs import GROUP_PREFIX, BrokerConfig, broker_configs, group_configs
 from holdfast.broker.codes import Code, code_of
 from holdfast.broker.configs import TOPIC_CONFIGS, Source, effective, source_of
 from holdfast.broker.request import Request
@@ -49,7 +49,9 @@ def _configs(parts: Parts, wanted: Message) -> list[Message]:
             return []  # What was set for all brokers while they ran: nothing ever is.
         check_broker(parts, wanted.resource_name)
         return _of_broker(parts)
-    raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics and brokers have configs here")
+    if wanted.resource_type == Resource.GROUP and wanted.resource_name:
+        return [_shown(config, config.name.removeprefix(GROUP_PREFIX)) for config in group_configs(parts.settings)]
+    raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
 def _of_topic(parts: Parts, configs: Any) -> list[Message]:
@@ -82,21 +84,21 @@ def _of_topic(parts: Parts, configs: Any) -> list[Message]:
 
 
 def _of_broker(parts: Parts) -> list[Message]:
-    shown = []
-    for config in broker_configs(parts.settings, f"{parts.host}:{parts.port}"):
-        synonyms = [_Synonym(name=config.name, value=config.default, source=Source.DEFAULT)]
-        if config.source is Source.BROKER:
-            synonyms.insert(0, _Synonym(name=config.name, value=config.value, source=Source.BROKER))
-        shown.append(
-            _Config(
-                name=config.name,
-                value=config.value,
-                read_only=True,
-                config_source=config.source,
-                is_sensitive=False,
-                synonyms=synonyms,
-                config_type=config.kind,
-                documentation=config.meaning,
-            )
-        )
-    return shown
+    return [_shown(each, each.name) for each in broker_configs(parts.settings, f"{parts.host}:{parts.port}")]
+
+
+def _shown(config: BrokerConfig, name: str) -> Message:
+    """A setting of the broker, under this name."""
+    synonyms = [_Synonym(name=config.name, value=config.default, source=Source.DEFAULT)]
+    if config.source is Source.BROKER:
+        synonyms.insert(0, _Synonym(name=config.name, value=config.value, source=Source.BROKER))
+    return _Config(
+        name=name,
+        value=config.value,
+        read_only=True,
+        config_source=config.source,
+        is_sensitive=False,
+        synonyms=synonyms,
+        config_type=config.kind,
+        documentation=config.meaning,
+    )
