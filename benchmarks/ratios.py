@@ -90,7 +90,7 @@ _FIRST: Sequence[tuple[str, str, str, str]] = (
     ("broker", "Java consume 1024 B", "kafka", "consume 1 KiB, Java, records/s"),
     (
         "spark",
-        "all columns of all rows, counted: holdfast",
+        "values of 100 B, count: holdfast",
         "connector on Kafka",
         "Spark reads a topic, rows per CPU s",
     ),

@@ -16,6 +16,7 @@ PARTITIONS = 4
 T0 = 1_700_000_000_000
 STEP_MS = 10  # Between two records.
 _POOL_SIZE = 1 << 20
+_STRIDE = 10_007  # From one value to the next: they share nothing that lies near.
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def fill(address: str, topic: str, size: int, rows: int) -> None:
     producer = Producer({**settings, "queue.buffering.max.messages": 200_000, "enable.idempotence": True})
     pool = _pool(size)
     for number in range(rows):
-        start = number * 61 % _POOL_SIZE
+        start = number * _STRIDE % _POOL_SIZE
         while True:
             try:
                 producer.produce(
