@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.log.world import in_loop
 from tests.subscribe.place import OLD_MS, Place, place_with, write
 from tests.subscribe.stores import Gated
+from tests.support.broker_process import COMMAND
 
 from holdfast.errors import HoldfastError
 from holdfast.subscribe import subscribe
@@ -80,6 +82,24 @@ async def test_cancel_at_any_moment(tmp_path: Path, refs: bool) -> None:
                 await asyncio.wait_for(asyncio.gather(task, return_exceptions=True), END_S)
             assert task.cancelled()
             await nothing_is_left(place, before)
+
+
+@in_loop
+async def test_a_client_that_is_killed(tmp_path: Path) -> None:
+    """S2: a process that is killed says nothing: its stream ends within a second all the same."""
+    async with place_with(tmp_path) as place:
+        (log,) = await place.topic("a")
+        await write(log, [OLD_MS])
+        before = asyncio.all_tasks()
+        words = ["subscribe", "a", "--address", place.address, "--since", "earliest", "--follow"]
+        client = await asyncio.create_subprocess_exec(COMMAND, *words, stdout=subprocess.PIPE)
+        assert client.stdout is not None
+        async with asyncio.timeout(60):
+            assert await client.stdout.readline()
+        assert ears(place)
+        client.kill()
+        await client.wait()
+        await nothing_is_left(place, before)
 
 
 @in_loop

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from tests.log.world import in_loop
 from tests.subscribe.place import OLD_MS, Place, place_with, write
 from tests.subscribe.stores import Gated, QuickCalls, ReadOnly
 
-from holdfast.errors import Corrupt, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.chance import SeededChance
 from holdfast.io.faulty_objects import FaultyObjects, by_chance
 from holdfast.io.objects import Objects
@@ -172,6 +174,27 @@ async def test_what_lies_before_damage_is_handed_out(tmp_path: Path) -> None:
         with pytest.raises(Corrupt, match="segments/"):
             await asyncio.wait_for(all_from(subscription), 60)
         assert subscription.stats.events == 20
+
+
+@in_loop
+async def test_an_object_that_ends_too_early(tmp_path: Path) -> None:
+    """S7: a torn object surfaces, and is tried again from the cursor; one that stays torn is raised with its name."""
+
+    def torn(tries: float) -> Callable[[str, int, bytes], bytes]:
+        def answer(name: str, number: int, data: bytes) -> bytes:
+            if not name.startswith("segments/") or number > 2 * tries:
+                return data
+            return data[: len(data) // 2] if number % 2 else b""  # Half of it, and then nothing more.
+
+        return answer
+
+    async with place_with(tmp_path) as place:
+        await segments_of(place, 4)
+        subscription = following(place, ReadOnly(place.objects, torn(1)))
+        assert [event.offset for event in await asyncio.wait_for(all_from(subscription), 60)] == list(range(40))
+        assert subscription.stats.errors >= 1
+        with pytest.raises(HoldfastError, match="segments/"):
+            await asyncio.wait_for(all_from(following(place, ReadOnly(place.objects, torn(math.inf)))), 60)
 
 
 @in_loop

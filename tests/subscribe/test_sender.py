@@ -104,3 +104,25 @@ async def test_a_stuck_client_that_goes_away_frees_the_reader() -> None:
         for each in (waiting, closing):
             with pytest.raises(ConnectionError):
                 await asyncio.wait_for(each, 5)
+
+
+@in_loop
+async def test_what_is_being_sent_goes_before_a_failure_is_told() -> None:
+    """S2: a stream that fails drops its queue, and waits for its wire to be free; not for a client that is stuck."""
+    wire = Wire()
+    sender, task = running(wire)
+    await sender.send(b"one", b"two", b"three")
+    await asyncio.sleep(0)
+    going = asyncio.ensure_future(sender.let_go(60))
+    await asyncio.sleep(0)
+    assert not going.done()
+    wire.open.set()
+    await going
+    assert (wire.got, sender.queued) == ([b"one"], 0)
+    await stop(task)
+    stuck = Wire()
+    sender, task = running(stuck)
+    await sender.send(b"one")
+    await asyncio.wait_for(sender.let_go(0.01), 30)
+    assert stuck.got == []
+    await stop(task)

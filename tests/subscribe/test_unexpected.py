@@ -13,6 +13,7 @@ from tests.subscribe.place import OLD_MS, Place, a_place, place_with, write
 from tests.subscribe.stores import QuickCalls
 from tests.subscribe.test_resume import failing
 
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.subscribe import subscribe
 from holdfast.subscribe.asked import Asked
@@ -24,16 +25,17 @@ from holdfast.subscribe.subscription import TRIES_MAX
 
 
 class Broken(MemoryObjects):
-    """A store that fails in a way that nothing is prepared for, once it is told to."""
+    """A store that fails once it is told to; if not told otherwise, in a way that nothing is prepared for."""
 
-    def __init__(self) -> None:
+    def __init__(self, failure: Exception | None = None) -> None:
         super().__init__(MemoryBucket())
+        self.failure = failure or ZeroDivisionError("a number that nobody thought of")
         self.left = 0
 
     def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         if name.startswith("segments/") and self.left:
             self.left -= 1
-            raise ZeroDivisionError("a number that nobody thought of")
+            raise self.failure
         return super().get(name, start, end)
 
 
@@ -62,6 +64,20 @@ async def test_what_the_server_did_not_expect_surfaces_with_its_cause(tmp_path: 
             await asyncio.wait_for(anext(aiter(subscription)), 60)
         assert found.value.address == place.address
         assert subscription.stats.errors == TRIES_MAX - 1
+
+
+@in_loop
+@pytest.mark.parametrize("failure", [Unavailable("503: slow down"), Corrupt("a crc is wrong")])
+async def test_faults_of_the_servers_store_are_tried_again(tmp_path: Path, failure: HoldfastError) -> None:
+    """S7: what the server cannot read now surfaces, and the follower goes on from its cursor: all of it, once."""
+    store = Broken(failure)
+    async with a_place(tmp_path, store) as place:
+        await _stored(place)
+        store.left = 2
+        subscription = subscribe(place.address, "t", since=0, until="now", segment_refs=False, calls=QuickCalls())
+        assert [event.offset async for event in subscription] == [0, 1]
+        assert subscription.stats.errors >= 1
+        assert str(failure) in subscription.stats.last_error
 
 
 @in_loop

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 MESSAGES_MAX = 1024
@@ -61,6 +62,14 @@ class Sender:
             await self._moved.wait()
         if self._failure is not None:
             raise self._failure
+
+    async def let_go(self, seconds: float) -> None:
+        """Drop what is queued, and wait for what is being sent: before that nothing else can be said on its wire."""
+        while len(self._queue) > 1:
+            self._size -= len(self._queue.pop())
+        with suppress(Exception):  # Also a time-out: a client that does not read is told nothing.
+            async with asyncio.timeout(seconds):
+                await self.close()
 
     async def run(self) -> None:
         """The sender's whole life: ends when it is cancelled, or with the first message that cannot be sent."""

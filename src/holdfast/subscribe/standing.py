@@ -142,7 +142,7 @@ class Standing:
         moved = False
         for number, position in after.items():
             if position.offset >= self._offsets[number]:
-                moved = moved or position.offset > self._offsets[number]
+                moved |= bool(position.offset > self._offsets[number])
                 self._set(number, position)
         return moved
 

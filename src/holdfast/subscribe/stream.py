@@ -26,6 +26,7 @@ from holdfast.subscribe.site import Site
 from holdfast.subscribe.sizes import SMALL_SIZE, rows_size
 
 _SMALL_COUNT, _SMALL_SIZE = 4096, 1 << 20  # Rows and bytes that are not worth the way to a thread and back.
+LET_GO_S = 0.5  # How long a stream that has failed waits for a message that is being sent.
 MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing passes its filter.
 
 
@@ -59,6 +60,9 @@ class ServerStream:
             await self._deliver()
             await self._send(*self._marker(), messages.ended())
             await self._sender.close()
+        except Exception:
+            await self._sender.let_go(LET_GO_S)  # So that the client can be told.
+            raise
         finally:
             catalogue.on_change.remove(self._note_change)
             self._site.counts.open.discard(self.lag_records)
