@@ -1,4 +1,4 @@
-"""A pipeline in a process of its own that is killed at a chosen call of the operating system, a database or a table.
+"""A pipeline in a process of its own that is killed at a chosen call that writes a file, a database or a table.
 
 Tasks run in that process, too, in the place of Spark: so a kill costs no JVM, and there can be many.
 """
@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 JOB_SECONDS_MAX = 300
-_CALLS = frozenset({"execute", "commit", "create_write_transaction", "create_table_with_add_actions"})
+_FILES = {"link", "rename", "replace", "unlink", "remove", "mkdir", "rmdir", "fsync", "fdatasync", "write", "writev"}
+_TABLES = {"execute", "commit", "create_write_transaction", "create_table_with_add_actions"}
+_CALLS = frozenset(_FILES | _TABLES)  # All that others see something of.
 
 
 class Here:
@@ -72,7 +74,7 @@ def _run(job: Callable[..., None], given: tuple[Any, ...], at: int | None, tell:
 
     def watch(_: Any, event: str, function: Any) -> None:
         nonlocal count
-        if event == "c_call" and (function.__module__ == "posix" or function.__name__ in _CALLS):
+        if event == "c_call" and function.__name__ in _CALLS:
             if count == at:
                 os.kill(os.getpid(), signal.SIGKILL)
             count += 1

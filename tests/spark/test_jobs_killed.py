@@ -21,7 +21,7 @@ from holdfast.spark.store import find_store
 for _name in ("deltalake", "pyiceberg"):
     pytest.importorskip(_name, reason="the packages of the Spark part are missing")
 
-KILLS = 8  # Of each pipeline.
+KILLS = 5  # Of each pipeline.
 
 
 def visible(what: str, data: Path, out: Path) -> Counter[tuple[int, int]]:

@@ -167,7 +167,7 @@ def _total(reports: Sequence[PartitionReport]) -> dict[str, Any]:
 def _plot(path: Path, reports: Sequence[PartitionReport], progress: JobProgress) -> None:
     from holdfast.cli.job_plot import write_plot
 
-    kinds = ("records", "control", "aborted", "compacted", "open", "missing")
+    kinds = ("records", "control", "aborted", "compacted", "open", "expired", "missing")
     bars = {f"{each.topic}-{each.partition}": {kind: each.facts()[kind] for kind in kinds} for each in reports}
     write_plot(path, "audit", progress.timeline, bars, "offsets")
     tell(f"plot: {path}")
