@@ -1,0 +1,26 @@
+"""Known ways in which a read of some time would leave out records that it should hand out."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+READ = ("tests/spark/test_source_plan.py::test_a_time_reads_only_its_part_of_a_segment",)
+BACK = ("tests/segment/test_times.py::test_how_far_times_go_back",)
+
+BUGS = [
+    Bug(
+        "spark: a read ends at the first batch behind its time, though times go back",
+        (Edit("spark/load.py", "min(times.end + known.back_ms, LATEST)", "times.end"),),
+        READ,
+    ),
+    Bug(
+        "spark: the interval in which a time ends is not read",
+        (Edit("spark/load.py", "known.back_ms, LATEST)) + 1)", "known.back_ms, LATEST)))"),),
+        READ,
+    ),
+    Bug(
+        "spark: batches without records are forgotten when times are compared",
+        (Edit("segment/times.py", " if len(earliest) == batch_count else None", ""),),
+        BACK,
+    ),
+]
