@@ -12,6 +12,7 @@ from tests.sync.process import Live
 from tests.sync.sides import assert_equal, delete_records, delete_topic, numbered, read_topic, write
 
 from holdfast.client import Client
+from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
 from holdfast.sync.errors import ClusterReplaced, SourceChanged, SourceWentBack
 from holdfast.sync.fence import CHECKPOINTS
@@ -214,6 +215,34 @@ def test_what_was_gone_before_the_first_start_is_no_loss(pair: Pair, topic: str)
     delete_records(pair.at_a, topic, 0, 60)
     counts = once(pair, topic).look()[0].counts
     assert (counts.records, counts.expired) == (40, 0)
+
+
+class Ahead(SystemClock):
+    """A clock that can be put forward."""
+
+    ahead_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead_s
+
+
+def test_hours_without_records_are_not_held_against_a_broker(own: Pair, topic: str) -> None:
+    """S8: --give-up counts from when the sync was last well, and not from the last record."""
+    own.at_a.create_topics({topic: 1})
+    write(own.at_a, topic, 0, numbered("early", 10))
+    clock = Ahead()
+    settings = SyncSettings(patterns=(topic,), give_up_s=600, save_interval_s=0.1)
+    sync = Sync(*own.addresses, settings, clock=clock)
+    running = Live(sync)
+    until(running, lambda: sync.look()[0].counts.records == 10)
+    clock.ahead_s, before = 3600.0, sync.look()[0].saves
+    until(running, lambda: sync.look()[0].saves > before + 1)
+    own.b.kill()
+    until(running, lambda: sync.look()[0].errors)
+    own.b.start()
+    write(own.at_a, topic, 0, numbered("late", 10))
+    until(running, lambda: sync.look()[0].counts.records == 20)
+    running.stop()
 
 
 def test_a_writer_is_renewed(pair: Pair, topic: str) -> None:

@@ -84,6 +84,7 @@ class Direction:
         self._goals: dict[Home, int] | None = None
         self._lanes: list[Lane] = []
         self._state = "starting"
+        self._well_at = 0.0  # When it last copied something, or had nothing to copy.
         self._troubles = Troubles()
 
     @property
@@ -92,7 +93,7 @@ class Direction:
 
     def run(self) -> None:
         """To the end: returns after a clean stop, raises what no waiting can repair."""
-        pause, patient_since = _PAUSE_S_FIRST, self._clock.monotonic()
+        pause, self._well_at = _PAUSE_S_FIRST, self._clock.monotonic()
         while True:
             before = self._done()
             try:
@@ -103,17 +104,17 @@ class Direction:
                 if not _may_pass(failure) or self._stop.is_set():
                     raise
                 if self._done() > before:
-                    pause, patient_since = _PAUSE_S_FIRST, self._clock.monotonic()
-                self._note(failure, patient_since)
+                    pause, self._well_at = _PAUSE_S_FIRST, self._clock.monotonic()
+                self._note(failure)
                 self._stop.wait(pause)
                 pause = min(2 * pause, _PAUSE_S_MAX)
 
     def _done(self) -> int:
         return sum(each.records for each in self._counts.values())
 
-    def _note(self, failure: HoldfastError, patient_since: float) -> None:
+    def _note(self, failure: HoldfastError) -> None:
         give_up_s = self._settings.give_up_s
-        if give_up_s is not None and self._clock.monotonic() - patient_since > give_up_s:
+        if give_up_s is not None and self._clock.monotonic() - self._well_at > give_up_s:
             raise failure
         self._troubles.count += 1
         self._troubles.last = str(failure)
@@ -163,6 +164,8 @@ class Direction:
         while not self._stop.wait(_TICK_S):
             if attempt.is_broken():
                 return False
+            if all(each.resumed for each in attempt.lanes):
+                self._well_at = self._clock.monotonic()  # Though there may be nothing to copy for hours.
             if self._saver.is_due():
                 self._save(attempt.lanes, source, target)
             if self._goals is not None and self._caught_up(attempt):
