@@ -7,6 +7,7 @@ not name it works the same, and starts later.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -33,7 +34,8 @@ def preload() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # One allocator, which keeps what it has.
     _keep_memory()
     for name in PRELOADED:
-        importlib.import_module(name)
+        with contextlib.suppress(ImportError):  # A task that needs it says so.
+            importlib.import_module(name)
     _load_loops()
     gc.collect()
     gc.freeze()  # A worker collects after each task. What it need not look at stays shared with its siblings.

@@ -109,7 +109,6 @@ def _defaults(settings: SessionSettings, folder: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",  # We have our own.
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.extraJavaOptions": quiet,
-        "spark.python.daemon.module": "holdfast.spark.daemon",
         "spark.python.worker.reuse": "true",
     }
     if settings.is_local:
@@ -118,6 +117,7 @@ def _defaults(settings: SessionSettings, folder: Path) -> dict[str, str]:
         return common | {
             "spark.driver.extraJavaOptions": f"{quiet} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.driver.memory": "512m",
+            "spark.python.daemon.module": "holdfast.spark.daemon",  # On a cluster who asks for it has it, by --conf.
             "spark.driver.host": _HERE,
             "spark.driver.bindAddress": _HERE,
             "spark.local.dir": str(folder / "local"),
