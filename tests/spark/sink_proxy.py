@@ -20,6 +20,9 @@ class Passing(NamedTuple):
     is_answer: bool
 
 
+ANY = Passing(-1, False)  # Each frame, in either direction; it is passed on, and only told.
+
+
 class KafkaProxy:
     """Passes frames on until `stop_at` says that one must not be; then `stopped` is called, once."""
 
@@ -71,14 +74,15 @@ class KafkaProxy:
 
     def _is_last(self, passing: Passing) -> bool:
         with self._lock:
-            if passing != self._stop_at:
+            if self._stop_at not in (passing, ANY):
                 return False
             if self._before:
                 self._before -= 1
                 return False
+            is_cut = self._stop_at != ANY
             self._stop_at = None
             self._stopped()
-            return True
+            return is_cut
 
 
 def _shut(connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""A stream from topic to topic whose driver is killed at the moments that matter: every row arrives, and once."""
+"""A stream from topic to topic whose driver is killed ten times, at random moments: every row arrives, and once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.spark.sink_parts import read_committed
-from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
+from tests.spark.sink_proxy import ANY, KafkaProxy, Passing, kill_session
 from tests.support.broker_process import BrokerProcess, free_port
 from tests.support.spark_session import no_spark
 from tests.support.spark_store import StoredCluster
@@ -22,10 +24,30 @@ from holdfast.protocol.api import Key
 
 ROOT = Path(__file__).parents[2]
 PARTITIONS, PER_TRIGGER = 2, 40
+WAITING = 5 * PER_TRIGGER  # Rows that a driver finds when it starts: some micro-batches.
+STARTS_MAX = 3
+FRAMES_MAX, DELAY_MAX_S = 80, 0.5  # About as many frames as two micro-batches send, and as long as one takes.
 
 STAGED = Passing(Key.INIT_PRODUCER_ID, is_answer=False)  # All rows are staged, the commit begins.
 SENT = Passing(Key.END_TXN, is_answer=False)  # All rows are sent, the transaction is open.
 COMMITTED = Passing(Key.END_TXN, is_answer=True)  # It is committed, and Spark has not heard of it.
+
+
+class Moment(NamedTuple):
+    """When a driver is killed: so many frames of a kind later, and then after some time."""
+
+    frame: Passing
+    before: int
+    delay_s: float
+
+
+def moments(chance: random.Random) -> list[Moment]:
+    """Three that matter, in the first micro-batch or the second, and seven at any frame or between any two."""
+    known = [Moment(frame, chance.randrange(2), 0.0) for frame in (STAGED, SENT, COMMITTED)]
+    anywhere = [Moment(ANY, chance.randrange(FRAMES_MAX), DELAY_MAX_S * chance.random()) for _ in range(7)]
+    found = known + anywhere
+    chance.shuffle(found)
+    return found
 
 
 @pytest.fixture
@@ -40,40 +62,61 @@ def proxy(tmp_path: Path) -> Iterator[tuple[KafkaProxy, str]]:
         between.close()
 
 
-def run_driver(folder: Path, address: str, proxy: KafkaProxy, stop_at: Passing | None, before: int) -> int:
+def run_driver(folder: Path, address: str, proxy: KafkaProxy, moment: Moment | None) -> bool:
+    """Run a driver until it is killed or has read everything; whether it was killed.
+
+    On a machine that is very busy Spark gives up waiting for its own Python: then it is started again.
+    """
     command = [sys.executable, "-m", "tests.spark.stream_driver", str(folder), address, str(PER_TRIGGER)]
-    with (folder / "said").open("ab") as said:
-        driver = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said, start_new_session=True)
-        proxy.arm(stop_at, lambda: kill_session(driver.pid), before)
+    for _ in range(STARTS_MAX):
+        killed = threading.Event()
+        with (folder / "said").open("ab") as said:
+            driver = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said, start_new_session=True)
+
+        def kill(leader: int = driver.pid, killed: threading.Event = killed) -> None:
+            killed.set()
+            kill_session(leader)
+
+        if moment is not None:
+            later = threading.Timer(moment.delay_s, kill)
+            proxy.arm(moment.frame, later.start if moment.delay_s else kill, moment.before)
         try:
-            return driver.wait(200)
+            code = driver.wait(400)
         finally:
+            proxy.arm(None)
             kill_session(driver.pid)
+        if killed.is_set() or code == 0:
+            return killed.is_set()
+    raise AssertionError((folder / "said").read_text()[-3000:])
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # Spark starts several times, and the machine may be busy.
+@pytest.mark.timeout(1800)  # Spark starts eleven times, and the machine may be busy.
 def test_a_driver_killed_at_any_moment(tmp_path: Path, proxy: tuple[KafkaProxy, str]) -> None:
-    """P2, P3: killed between staging and commit, inside the commit, and after it, in the first batch that is planned
-    or a later one: run again, source and sink go on where they were, and the result is exact."""
+    """P2, P3: killed ten times, between staging and commit, inside the commit, after it, and anywhere else: what is
+    visible is always whole micro-batches; run again, source and sink go on where they were, and the result is exact."""
     seed = int(os.environ.get("HOLDFAST_SEED", random.randrange(2**32)))
     print("HOLDFAST_SEED", seed)
-    chance = random.Random(seed)
     between, address = proxy
     partitions = StoredCluster(LocalObjects(tmp_path / "store")).topic("source", PARTITIONS)
+
+    def values() -> list[str]:
+        return sorted(message.value().decode() for message in read_committed(address, "target", PARTITIONS))
+
     with Client(address) as client:
         client.create_topics({"target": PARTITIONS})
-        written = 0
-        for stop_at in (STAGED, SENT, COMMITTED, None):
+    for moment in [*moments(random.Random(seed)), None]:
+        there = values()
+        if missing := (WAITING + len(there)) // PARTITIONS - partitions[0].next_offset:
             for each in partitions:
-                each.count(3 * PER_TRIGGER // PARTITIONS)
+                each.count(missing)
                 each.flush()
-            before = chance.randrange(2)
-            code = run_driver(tmp_path, address, between, stop_at, before)
-            assert (code == 0) == (stop_at is None), (tmp_path / "said").read_text()[-3000:]
-            written += before + (stop_at == COMMITTED)
-            if stop_at is not None:
-                assert len(read_committed(address, "target", PARTITIONS)) == written * PER_TRIGGER
-    found = sorted(message.value().decode() for message in read_committed(address, "target", PARTITIONS))
+        killed = run_driver(tmp_path, address, between, moment)
+        now = values()
+        print(moment, "killed" if killed else "ended", "after", (len(now) - len(there)) // PER_TRIGGER, "micro-batches")
+        assert killed == (moment is not None)
+        assert len(set(now)) == len(now)
+        assert set(there) <= set(now)
+        assert len(now) % PER_TRIGGER == 0
     count = partitions[0].next_offset
-    assert found == sorted(f"{number}-{offset}" for number in range(PARTITIONS) for offset in range(count))
+    assert values() == sorted(f"{number}-{offset}" for number in range(PARTITIONS) for offset in range(count))
