@@ -178,18 +178,22 @@ BUGS = [
     Bug(
         "an open that fails hides an unclean stop",
         (
-            Edit(
-                "log/identify.py",
-                "kept = save_kept(wal, kept.of_generation(kept.identity.generation + 1))",
-                "kept = kept.of_generation(kept.identity.generation + 1)",
-            ),
+            Edit("log/begin.py", "        begin_generation(wal)\n", "        pass\n"),
             Edit(
                 "log/identify.py",
                 "    return kept.identity\n",
-                "    return save_kept(wal, kept).identity\n",
+                "    begin_generation(wal)\n    return (read_kept(wal) or kept).identity\n",
             ),
         ),
         (f"{RECOVERY}::test_an_open_that_fails_after_an_unclean_stop_does_not_hide_it", MODEL),
+    ),
+    Bug(
+        "a start that is cut off hides an unclean stop",
+        (
+            Edit("log/begin.py", "        begin_generation(wal)\n", "        pass\n"),
+            Edit("log/begin.py", "        journal = ", "        await run(begin_generation, wal)\n        journal = "),
+        ),
+        (f"{RECOVERY}::test_a_start_that_is_cut_off_does_not_pass_for_a_clean_stop",),
     ),
     Bug(
         "replayed batches below flushed come twice",

@@ -118,6 +118,30 @@ async def test_unclean_open_of_a_memory_topic_is_told_to_the_reader_by_its_epoch
     assert partition.end_of_epoch(epoch) == (epoch, 5)
     await partition.append(batch(b"another"))
     assert partition.epochs.current > epoch
+
+
+@pytest.mark.parametrize("steps", range(6))
+@in_loop
+async def test_a_start_that_is_cut_off_does_not_pass_for_a_clean_stop(steps: int) -> None:
+    """A2, O4: a start after a power cut is cancelled at some step; the next one still has an epoch of its own."""
+    world = World()
+    partition = await (await world.open()).partition(HOME, MEMORY)
+    await fill(partition, 5)
+    await turns()
+    await fill(partition, 3, start=5)
+    epoch = partition.epochs.current
+    world.disk.power_cut()
+    start = asyncio.ensure_future(world.open())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    start.cancel()
+    await asyncio.wait([start])
+    if not start.cancelled():
+        await start.result().close()
+    partition = await (await world.open()).partition(HOME, MEMORY)
+    assert partition.marks.high_watermark == 5
+    await partition.append(batch(b"another"))
+    assert partition.epochs.current > epoch
     assert partition.end_of_epoch(epoch) == (epoch, 5)
     assert partition.end_of_epoch(partition.epochs.current) == (partition.epochs.current, 6)
     await turns()

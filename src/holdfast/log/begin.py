@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
 from holdfast.log.ground import Parts
-from holdfast.log.identify import identify
+from holdfast.log.identify import begin_generation, identify
 from holdfast.log.journal import Journal
 from holdfast.log.replay import Replayed, replay
 from holdfast.log.settings import LogSettings
 from holdfast.log.space import Space
 from holdfast.wal import Wal, WalSettings
-from holdfast.wal.writer import give_up_when_full
+from holdfast.wal.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
 
@@ -52,14 +54,14 @@ async def begin(
     began = clock.monotonic()
     space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None
     wal = await run(
-        Wal.open,
+        _open,
         directory,
         # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
         replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False),
-        clock=clock,
-        chance=chance,
+        clock,
+        chance,
+        space.make_room if space else give_up_when_full,
         threaded=threaded,
-        on_full=space.make_room if space else give_up_when_full,
     )
     try:
         if space is not None:
@@ -72,6 +74,19 @@ async def begin(
         wal.close()
         raise
     return Begun(wal, journal, replayed, space, began)
+
+
+def _open(
+    directory: Directory, settings: WalSettings, clock: Clock, chance: Chance, on_full: OnFull, *, threaded: bool
+) -> Wal:
+    """The log, in a generation of its own if it was not closed: between the two nobody can break off a start."""
+    wal = Wal.open(directory, settings, clock=clock, chance=chance, threaded=threaded, on_full=on_full)
+    try:
+        begin_generation(wal)
+    except BaseException:
+        wal.close()
+        raise
+    return wal
 
 
 def tell_recovered(wal: Wal, partitions: int, seconds: float) -> None:

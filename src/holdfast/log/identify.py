@@ -20,16 +20,24 @@ CLUSTER = "cluster.json"
 _VERSION = 1
 
 
+def begin_generation(wal: Wal) -> None:
+    """After an unclean stop a new generation begins. To be called in one step with the opening of the log.
+
+    Durable before anything else can fail, or a start be broken off: the next open may find the log closed, and see
+    nothing unclean.
+    """
+    kept = read_kept(wal)
+    if kept is not None and not wal.opened.clean:
+        save_kept(wal, kept.of_generation(kept.identity.generation + 1))
+
+
 def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = True) -> Identity:
-    """Whose log this is; the store must be of the same cluster. An unclean stop begins a new generation.
+    """Whose log this is; the store must be of the same cluster.
 
     A new log on a store that holds partitions is said: the broker that wrote them had a log, with what it acknowledged
     last. Without `take_over` it is refused.
     """
     kept = read_kept(wal)
-    if kept is not None and not wal.opened.clean:
-        # Durable before anything else can fail: the next open may find the log closed, and see nothing unclean.
-        kept = save_kept(wal, kept.of_generation(kept.identity.generation + 1))
     cluster = _cluster_of(objects, kept.identity.cluster if kept else f"{chance.bits(128):032x}")
     if kept is None:
         _check_new(objects, cluster, take_over=take_over)
