@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import signal
 import sys
 import threading
@@ -190,6 +191,26 @@ def test_a_closed_stdin_is_told_and_not_waited_for(stdin: object, monkeypatch: p
 
     with pytest.raises(Rejected, match="stdin is closed"):
         asyncio.run(take_all())
+
+
+def test_a_pipe_that_does_not_wait_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A1: another process that shares stdin may have made it so; lines that come later are lines, too."""
+    there, writer = os.pipe()
+    os.set_blocking(there, False)
+
+    async def lines_of() -> list[bytes]:
+        found: list[bytes] = []
+        os.write(writer, b"one\n")
+        async for lines in read_lines(0.01):
+            found += lines
+            if not lines:  # Nothing is there, and the pipe is open.
+                os.write(writer, b"two\n")
+                os.close(writer)
+        return found
+
+    with open(there, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert asyncio.run(lines_of()) == [b"one", b"two"]
 
 
 def test_lines_that_nobody_wants_any_more_end_their_reader(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import select
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -115,7 +116,15 @@ def _stdin_reader() -> Callable[[int], bytes | None]:
     if sys.stdin is None:
         raise Rejected(_CLOSED)
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
-    return stdin.raw.read if hasattr(stdin, "raw") else stdin.read1
+    if not hasattr(stdin, "raw"):
+        return stdin.read1
+
+    def read(size: int) -> bytes | None:
+        while (data := stdin.raw.read(size)) is None:  # Whoever shares the pipe has made it one that does not wait.
+            select.select([stdin.raw], [], [])
+        return data
+
+    return read
 
 
 def split_lines(read: Callable[[int], bytes | None]) -> Iterator[list[bytes]]:
