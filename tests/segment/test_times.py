@@ -85,6 +85,7 @@ def test_how_far_times_go_back():
     assert record_times([batch(10), batch(5)], 3, size_min=0).back_ms is None  # One without records is not among them.
     late = changed(batch(5, 6), MAX_TIMESTAMP_AT, struct.pack(">q", 2**62))
     assert times(late, batch(7)).back_ms is None
+    assert times(batch(10), batch(-(2**63))) is None  # The difference is no number of 64 bits.
 
 
 def test_the_manifest_keeps_it():

@@ -101,7 +101,7 @@ def _bounds(spans: Spans) -> _Bounds | None:
     lowest, highest = np.empty_like(base), np.empty_like(base)
     if not delta_bounds(address, size, count, lowest, highest):
         return None
-    if max(np.abs(each).max() for each in (base, lowest, highest)) > _SUM_SAFE:
+    if any(each.max() > _SUM_SAFE or each.min() < -_SUM_SAFE for each in (base, lowest, highest)):
         return None
     latest = np.array([header.max_timestamp for header in spans.headers], np.int64)
     if (base + scale * highest > latest).any():
