@@ -14,6 +14,7 @@ from tests.spark.sink_parts import read_committed
 from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
 from tests.support.broker_process import BrokerProcess, free_port
 
+from holdfast.cli.archive_target import catalog_properties, open_target
 from holdfast.client import Client
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
@@ -25,7 +26,8 @@ from holdfast.spark.jobs.archive import archive
 from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.commit_log import CommitLog, Move
 from holdfast.spark.replay import TakenOver, plan_replay, replay
-from holdfast.spark.replay_archive import NoArchive, archive_store, row_groups
+from holdfast.spark.replay_archive import Access, NoArchive, archive_store, row_groups
+from holdfast.spark.replay_tables import iceberg_files
 from holdfast.spark.sink_options import SinkOptions
 from holdfast.spark.store import Store
 
@@ -101,6 +103,38 @@ def test_an_archive_comes_back_as_it_was(spark: Any, world: World) -> None:
     named = replay(spark, plan_replay(place, world.options(topic), name="a second time"))
     assert named.records == ROWS
     assert list((world.archive / "_replay").rglob("*.batches")) == []
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_table_comes_back_as_it_was(spark: Any, world: World, tmp_path: Path, kind: str) -> None:
+    """P4: the files of a table are those that it lists: what lies beside them is not read."""
+    catalog = open_catalog(str(world.archive.parent / "data"), topics=["orders"])
+    target = open_target(kind, str(tmp_path / "lake"), spark, catalog, {}, {}, "snappy")
+    archive(spark, catalog, target)
+    strays = [shutil.copy(each, each.with_name("stray.parquet")) for each in (tmp_path / "lake").rglob("*.parquet")]
+    assert strays
+    place = archive_store(str(tmp_path / "lake"))
+    access = Access(catalog=catalog_properties(str(tmp_path), place.url, {}))
+    topic = world.make(f"from-{kind}")
+    done = replay(spark, plan_replay(place, world.options(topic), access=access))
+    assert (done.source, done.records) == ("orders", ROWS)
+    assert world.read(topic) == world.read("orders")
+    assert replay(spark, plan_replay(place, world.options(topic), access=access)).records == 0
+
+
+def test_tables_that_somebody_changed_are_refused(spark: Any, world: World, tmp_path: Path) -> None:
+    """P4: rows that a table says are gone, or files that are not below it, must not come back unseen."""
+    from pyiceberg.catalog import load_catalog
+
+    catalog = open_catalog(str(world.archive.parent / "data"), topics=["orders"])
+    archive(spark, catalog, open_target("iceberg", str(tmp_path / "lake"), spark, catalog, {}, {}, "snappy"))
+    place = archive_store(str(tmp_path / "lake"))
+    access = Access(catalog=catalog_properties(str(tmp_path), place.url, {}))
+    with pytest.raises(NoArchive, match="a file elsewhere"):
+        iceberg_files(Store(f"{place.url}/other"), access.catalog)
+    load_catalog("holdfast", **access.catalog).drop_table("holdfast.records")
+    with pytest.raises(NoArchive, match="say which with --catalog"):
+        row_groups(place, None, access)
 
 
 def test_what_cannot_be_replayed_is_told(world: World, tmp_path: Path) -> None:

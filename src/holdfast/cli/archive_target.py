@@ -36,11 +36,11 @@ def open_target(
         return ParquetTarget(session, store, compression)
     if kind == "delta":
         homes = tuple(each.home for each in catalog.manifests.values())
-        return DeltaTarget(store, homes, compression, _delta_options(place, options))
-    return IcebergTarget(store, _catalog_properties(place, store.url, options) | dict(properties), compression)
+        return DeltaTarget(store, homes, compression, delta_options(place, options))
+    return IcebergTarget(store, catalog_properties(place, store.url, options) | dict(properties), compression)
 
 
-def _delta_options(place: str, options: Mapping[str, str]) -> dict[str, str]:
+def delta_options(place: str, options: Mapping[str, str]) -> dict[str, str]:
     """Our store's options in the words of Delta's."""
     if not place.startswith("s3://"):
         return {}
@@ -51,7 +51,7 @@ def _delta_options(place: str, options: Mapping[str, str]) -> dict[str, str]:
     return made
 
 
-def _catalog_properties(place: str, url: str, options: Mapping[str, str]) -> dict[str, str]:
+def catalog_properties(place: str, url: str, options: Mapping[str, str]) -> dict[str, str]:
     """A catalog in one file beside the data; for a bucket somebody has to say which catalog it is."""
     if "://" not in place:
         return {"type": "sql", "uri": f"sqlite:///{url.removeprefix('file://')}/catalog.db", "warehouse": url}

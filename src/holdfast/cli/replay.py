@@ -41,6 +41,10 @@ ArchiveStoreOption = Annotated[
 SizeOption = Annotated[
     int, typer.Option("--transaction-bytes", metavar="N", min=1, help="Bytes of one transaction, before compression.")
 ]
+CatalogOption = Annotated[
+    list[str] | None,
+    typer.Option("--catalog", metavar="NAME=VALUE", help="A property of an Iceberg archive's catalog, such as uri=…"),
+]
 CodecOption = Annotated[str, typer.Option("--codec", metavar="NAME", help="none, gzip, snappy, lz4 or zstd.")]
 
 
@@ -52,6 +56,7 @@ def replay(
     name: IdOption = None,
     staging: StagingOption = None,
     store: ArchiveStoreOption = None,
+    catalog: CatalogOption = None,
     codec: CodecOption = "lz4",
     round_size: SizeOption = 512 << 20,
     master: MasterOption = None,
@@ -69,12 +74,14 @@ def replay(
     Examples:
       holdfast replay ./archive --topic orders-again
       holdfast replay s3://lake/raw --from orders --topic orders --bootstrap broker:9092
+      holdfast replay ./iceberg --topic orders --catalog uri=sqlite:////lake/catalog.db
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
+    from holdfast.cli.archive_target import catalog_properties, delta_options
     from holdfast.cli.job_progress import JobProgress
     from holdfast.spark.replay import plan_replay
     from holdfast.spark.replay import replay as run
-    from holdfast.spark.replay_archive import archive_store
+    from holdfast.spark.replay_archive import Access, archive_store
     from holdfast.spark.session import spark_session
     from holdfast.spark.sink_options import read_options
 
@@ -90,7 +97,8 @@ def replay(
             **{f"store.{key}": value for key, value in given.items()},
         }
     )
-    planned = plan_replay(place, options, source, name)
+    properties = catalog_properties(archive, place.url, given) | dict(assignments(catalog, "--catalog"))
+    planned = plan_replay(place, options, source, name, Access(delta_options(archive, given), properties))
     with (
         in_one_sentence(),
         JobProgress("replay") as progress,

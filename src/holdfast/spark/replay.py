@@ -18,7 +18,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.spark.commit import Commit
 from holdfast.spark.commit_record import name_of
 from holdfast.spark.jobs.run import Done, OnDone, Unit, run_units
-from holdfast.spark.replay_archive import RowGroup, row_groups
+from holdfast.spark.replay_archive import LOCAL, Access, RowGroup, row_groups
 from holdfast.spark.replay_plan import ROUND_SIZE, OffsetRange, ranges_of, rounds_of
 from holdfast.spark.replay_stage import ReplayTask, stage_range
 from holdfast.spark.sink_options import SinkOptions
@@ -91,12 +91,18 @@ class Planned(NamedTuple):
     ranges: dict[int, list[OffsetRange]]
 
 
-def plan_replay(archive: Store, options: SinkOptions, source: str | None = None, name: str | None = None) -> Planned:
+def plan_replay(
+    archive: Store,
+    options: SinkOptions,
+    source: str | None = None,
+    name: str | None = None,
+    access: Access = LOCAL,
+) -> Planned:
     """What is left to write of an archived topic to the topic that the options name. Needs no Spark."""
     assert options.topic is not None
     with Client(options.bootstrap, _CLIENT_ID) as client:
         client.topic(options.topic)
-        source, groups = row_groups(archive, source)
+        source, groups = row_groups(archive, source, access)
         _check_partitions(client, options.topic, groups)
         name = name or default_name(archive, source, options.topic)
         before = read_progress(client, name, options.topic)

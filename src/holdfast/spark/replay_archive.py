@@ -1,4 +1,4 @@
-"""What there is to replay: the Parquet files of an archive, their row groups, and which offsets those hold."""
+"""What there is to replay: the files of an archive, their row groups, and which offsets those hold."""
 
 from __future__ import annotations
 
@@ -13,25 +13,16 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from holdfast.errors import Rejected
 from holdfast.io.objects import Objects
 from holdfast.spark.jobs.archive_layout import layout_of
 from holdfast.spark.jobs.commit_log import CommitLog
+from holdfast.spark.replay_tables import NoArchive, delta_files, iceberg_files
 from holdfast.spark.store import Store, typed
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
 
 _THREADS = 16
 _TOPIC = re.compile(r"(?:^|/)topic=([^/]+)/")
-
-
-class NoArchive(Rejected):
-    """Not an archive that can be replayed."""
-
-    def __init__(self, url: str, why: str) -> None:
-        super().__init__(f"{url} cannot be replayed: {why}")
-        self.url = url
-        self.why = why
 
 
 class RowGroup(NamedTuple):
@@ -90,21 +81,43 @@ def open_file(objects: Objects, name: str) -> pq.ParquetFile:
     return pq.ParquetFile(pa.PythonFile(ObjectFile(objects, name), mode="r"))
 
 
-def row_groups(store: Store, topic: str | None) -> tuple[str, list[RowGroup]]:
+class Access(NamedTuple):
+    """What Delta's and Iceberg's own libraries must be told to find an archive, in their words."""
+
+    delta: Mapping[str, str] = {}
+    catalog: Mapping[str, str] = {}
+
+
+LOCAL: Final = Access()
+
+
+def row_groups(store: Store, topic: str | None, access: Access = LOCAL) -> tuple[str, list[RowGroup]]:
     """The archived topic (the only one, if none is named) and its row groups."""
-    version = _published(store)
     objects = store.open()
-    by_topic: dict[str, list[str]] = {}
-    for each in list(objects.list("")):
-        found = _TOPIC.search(each.name)
-        if found and each.name.endswith(".parquet") and not _is_hidden(each.name):
-            by_topic.setdefault(unquote(found[1]), []).append(each.name)
-    if _published(store) != version:  # Some of its files may be in the list, others not: offsets would be skipped.
-        raise NoArchive(store.url, "archive has added to it at this moment: run this again")
+    kind = layout_of(objects)
+    if kind == "delta":
+        by_topic = delta_files(store, access.delta)
+    elif kind == "iceberg":
+        by_topic = iceberg_files(store, access.catalog)
+    else:
+        by_topic = _parquet_files(store)
     chosen = _choose(store, sorted(by_topic), topic)
     with ThreadPoolExecutor(_THREADS) as pool:
         groups = pool.map(lambda name: list(_groups_of(store, objects, name)), sorted(by_topic[chosen]))
         return chosen, [group for some in groups for group in some]
+
+
+def _parquet_files(store: Store) -> dict[str, list[str]]:
+    """The files of each topic in folders topic=…/date=…"""
+    version = _published(store)
+    found: dict[str, list[str]] = {}
+    for each in list(store.open().list("")):
+        topic = _TOPIC.search(each.name)
+        if topic and each.name.endswith(".parquet") and not _is_hidden(each.name):
+            found.setdefault(unquote(topic[1]), []).append(each.name)
+    if _published(store) != version:  # Some of its files may be in the list, others not: offsets would be skipped.
+        raise NoArchive(store.url, "archive has added to it at this moment: run this again")
+    return found
 
 
 def _is_hidden(name: str) -> bool:
@@ -123,12 +136,8 @@ def _choose(store: Store, there: Sequence[str], topic: str | None) -> str:
 
 def _published(store: Store) -> int | None:
     """The newest commit. One that was killed before all files were in their places is refused: some rows would lack."""
-    objects = store.open()
-    kind = layout_of(objects)
-    if kind not in (None, "parquet"):
-        raise NoArchive(store.url, f"it is a {kind} archive, and only archives of plain Parquet files can be")
     log = CommitLog(store)
-    newest = None if kind is None else log.newest()
+    newest = log.newest() if layout_of(store.open()) else None
     if newest is not None and log.unpublished(newest):
         raise NoArchive(store.url, "its last run was killed before all files were in their places: run archive again")
     return None if newest is None else newest.version

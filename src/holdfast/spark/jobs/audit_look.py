@@ -54,7 +54,8 @@ def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: s
     look = Look(where, home)
     stored = [each.name for each in objects.list(home.segments)]
     versions = Versions(objects, home.manifests)
-    numbers = [number for each in objects.list(home.manifests) if (number := versions.number(each.name)) is not None]
+    named = [each.name for each in objects.list(home.manifests)]
+    numbers = [number for each in named if (number := versions.number(each)) is not None]
     try:
         loaded = load_newest(versions)
     except Corrupt as damage:
@@ -62,6 +63,8 @@ def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: s
         return look
     if loaded is None:
         look.leftovers = len(stored)
+        if stored or named:  # A new partition has nothing: its manifest comes before segments, and before a hint.
+            look.problems.append(NO_MANIFEST)
         return look
     look.manifest = loaded[0]
     look.problems += _version_problems(versions, numbers, loaded[0], cluster)
@@ -125,5 +128,5 @@ def _settle(objects: Objects, look: Look) -> None:
 
 
 def _is_made(objects: Objects, look: Look) -> bool:
-    look.is_new = next(iter(objects.list(look.home.manifests)), None) is not None
+    look.is_new = Versions(objects, look.home.manifests).newest() is not None
     return look.is_new

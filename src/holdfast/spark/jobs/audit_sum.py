@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from holdfast.record.batch import BatchHeader
 from holdfast.segment.names import PartitionId
-from holdfast.spark.jobs.audit_look import Look, offsets_in
+from holdfast.spark.jobs.audit_look import NO_MANIFEST, Look, offsets_in
 from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport, Span, joined
 from holdfast.spark.jobs.audit_walk import Walk, is_behind, repeated
 
@@ -40,7 +40,11 @@ def sum_up(
     report = PartitionReport(*look.where, leftovers=look.leftovers, problems=list(look.problems))
     manifest = look.manifest
     if look.is_new:
-        report.notes.append("it was made while the audit ran: what is in it by now was not looked at")
+        # What was acknowledged before we looked had a manifest by then, and that one is gone.
+        if (tails is not None and tails.get(look.home)) or (before is not None and before.high_watermark):
+            report.problems.append(NO_MANIFEST)
+        else:
+            report.notes.append("it was made while the audit ran: what is in it by now was not looked at")
         return report
     if manifest is not None:
         report.log_start, report.flushed = manifest.log_start, manifest.flushed
