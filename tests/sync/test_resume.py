@@ -63,12 +63,16 @@ def test_saved_after_an_interval_and_at_a_clean_stop(pair: Pair, topic: str) -> 
 
 
 def test_killed_before_anything_was_saved(pair: Pair, topic: str) -> None:
-    """S8: without a checkpoint, what is applied is found in the target, and nothing doubles."""
+    """S8: without a checkpoint, what is applied is found in the target, and nothing doubles; nor is it lost unnoticed
+    later, by a sync that has written nothing itself."""
     pair.at_a.create_topics({topic: 1})
     write(pair.at_a, topic, 0, numbered("first", 3000))
     sync = SyncProcess(*pair.addresses, "--topics", topic, "--save-interval", "600")
     sync.wait_for("records", 3000)
     sync.kill()
+    assert run_once(pair, topic).look()[0].counts.records == 0
+    last = read_topic(pair.at_b, topic)[0][-1]
+    assert checkpoints(pair, topic)[0].copy == (last.offset, last.hops[0].offset) == (last.offset, 2999)
     write(pair.at_a, topic, 0, numbered("second", 500))
     again = SyncProcess(*pair.addresses, "--topics", topic, "--once")
     assert again.wait() == 0, again.said

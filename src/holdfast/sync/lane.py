@@ -73,6 +73,8 @@ class Lane:
         found = find_applied(target, self.where, self.home, start, high)
         if found.of >= self.point.position and not same(source, target, self.where, found):
             raise SourceChanged(str(self.where), found.of)
+        if found.of > self.point.copy.of:
+            self.point = replace(self.point, copy=found)  # Whoever wrote it: it must not be lost unnoticed.
         self.applied = max(self.point.position, found.of + 1)
         if self.point.position >= self.applied:
             self.point = replace(self.point, target_offset=high)
