@@ -11,15 +11,19 @@ import pytest
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
 from holdfast.cluster.metadata import Topic, create_topic, delete_topic
+from holdfast.io.clock import SystemClock
 from holdfast.io.local_objects import LocalObjects
+from holdfast.io.versions import Versions
+from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs import audit as auditing
 from holdfast.spark.jobs.audit import audit
-from holdfast.spark.jobs.audit_look import NO_MANIFEST
+from holdfast.spark.jobs.audit_look import NO_MANIFEST, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport, Span
+from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, Tails, sum_up
 from holdfast.spark.jobs.compact import CompactTask, compact_task
 from holdfast.spark.jobs.run import run_units
 from holdfast.spark.store import Store, find_store
@@ -124,3 +128,48 @@ def test_a_topic_without_a_manifest(spark: Any, store: Store, cluster: StoredClu
         [report] = audit(spark, store)
     assert report.problems == [NO_MANIFEST]
     assert report.delivered_percent == 0
+
+
+def made_meanwhile(
+    cluster: StoredCluster,
+    home: PartitionId,
+    meanwhile: Callable[[], object],
+    tails: Tails | None = None,
+    marks: BrokerMarks | None = None,
+) -> PartitionReport:
+    """What is said of a partition that had no manifest at the first look."""
+    looks = look_at(cluster.objects, [(TopicPartition("t", 0), home)], "c")
+    assert looks[0].manifest is None
+    meanwhile()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.spark.jobs.audit_look.MAKING_S", 0.0)
+        look_again(cluster.objects, looks, SystemClock())
+    return sum_up(looks[0], [], tails, marks, marks)
+
+
+def test_what_is_left_of_a_partition_makes_it_no_new_one(cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P4: where segments, or the hint to a manifest, are older than the manifest, the one that was there is gone."""
+    for each in cluster.objects.list(partition.home.manifests):
+        cluster.objects.delete(each.name)
+    again = made_meanwhile(cluster, partition.home, lambda: StoredPartition(cluster, partition.home))
+    assert again.problems == [NO_MANIFEST]
+    for each in [*cluster.objects.list(partition.home.manifests), *cluster.objects.list(partition.home.segments)]:
+        cluster.objects.delete(each.name)
+    Versions(cluster.objects, partition.home.manifests).leave_hint(64)
+    hinted = made_meanwhile(cluster, partition.home, lambda: None)
+    assert hinted.problems == [NO_MANIFEST]
+
+
+def test_a_partition_with_acknowledged_records_is_no_new_one(cluster: StoredCluster) -> None:
+    """P4: a broker takes no record before the manifest is stored; one without, for records that it has, was lost."""
+    for number, known in enumerate(("marks", "tail", "nothing")):
+        home = PartitionId(UUID(int=number + 7), 0)
+        header = read_header(build([Record(None, b"v", T0)]))
+        report = made_meanwhile(
+            cluster,
+            home,
+            lambda home=home: StoredPartition(cluster, home),
+            {home: [TailBatch(header, is_right=True)]} if known == "tail" else None,
+            BrokerMarks(0, 1 if known == "marks" else 0),
+        )
+        assert report.is_sound == (known == "nothing"), known
