@@ -15,6 +15,13 @@ preload()
 print(*(open(f"/proc/self/task/{each}/comm").read().strip() for each in os.listdir("/proc/self/task")), sep="\\n")
 """
 
+_WITHOUT = """
+import sys
+sys.modules["numba"] = None
+from holdfast.spark.daemon import preload
+preload()
+"""
+
 
 def _loaded(_: int) -> tuple[bool, bool]:
     import gc
@@ -40,3 +47,8 @@ def test_no_thread_is_there_before_the_fork() -> None:
     done = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True, check=True)
     started = done.stdout.split()
     assert len([name for name in started if name != "jemalloc_bg_thd"]) == 1, started
+
+
+def test_what_cannot_be_loaded_is_left_to_who_needs_it() -> None:
+    """P1: where numba is missing workers start all the same: not every task of a session reads our segments."""
+    subprocess.run([sys.executable, "-c", _WITHOUT], check=True)

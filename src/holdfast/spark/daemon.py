@@ -36,7 +36,8 @@ def preload() -> None:
     for name in PRELOADED:
         with contextlib.suppress(ImportError):  # A task that needs it says so.
             importlib.import_module(name)
-    _load_loops()
+    with contextlib.suppress(Exception):  # So does one that reads; others of the session need nothing of it.
+        _load_loops()
     gc.collect()
     gc.freeze()  # A worker collects after each task. What it need not look at stays shared with its siblings.
 
