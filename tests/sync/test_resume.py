@@ -7,18 +7,23 @@ from tests.sync.conftest import Pair
 from tests.sync.process import Live, SyncProcess
 from tests.sync.sides import assert_equal, numbered, read_topic, write
 
-from holdfast.client import LATEST
+from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced, TopicNotFound
-from holdfast.io.clock import ManualClock
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build
 from holdfast.record.records import Record
+from holdfast.sync.beginning import make_lanes
 from holdfast.sync.checkpoint import Point, read_all
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.fence import begin_writing, writer_id
+from holdfast.sync.lane import Lane
 from holdfast.sync.mark import Home
 from holdfast.sync.run import Sync
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
+from holdfast.sync.sides import meet_both
+from holdfast.sync.topics import plan
 
 
 def checkpoints(pair: Pair, topic: str) -> dict[int, Point]:
@@ -151,3 +156,37 @@ def test_lanes_that_only_meet_echoes_are_saved_behind_the_target(pair: Pair, top
     saved = read_all(pair.at_a, cluster_id)[Home(cluster_id, topic_id, 0)]
     assert saved.point.target_offset >= 800
     assert saved.point.echoed >= 799
+
+
+def make_one_lane(pair: Pair, topic: str) -> Lane:
+    """The only lane of a topic, as a direction begins with it."""
+    settings = SyncSettings(patterns=(topic,))
+    sides = meet_both(*pair.addresses, SystemClock(), SystemChance())
+    [lane] = make_lanes(plan(pair.at_a, pair.at_b, (topic,)), sides, pair.at_b, settings, (), {}, {})
+    lane.resume(pair.at_a, pair.at_b)
+    return lane
+
+
+def abort_one(client: Client, topic: str) -> None:
+    """A transaction that leaves nothing to be copied."""
+    producer = client.init_producer_id(topic)
+    numbers = {"producer_id": producer.id, "producer_epoch": producer.epoch, "base_sequence": 0}
+    client.add_partitions(topic, producer, [(topic, 0)])
+    batch = build([Record(b"k", b"aborted", 1)], transactional=True, **numbers)  # type: ignore[arg-type]
+    client.produce({(topic, 0): batch}, transactional_id=topic)
+    client.end_txn(topic, producer, commit=False)
+
+
+def test_a_save_after_a_lost_answer_does_not_hide_what_was_written(pair: Pair, topic: str) -> None:
+    """S8: a batch that was written though its answer never came lies behind the saved point, so nothing doubles."""
+    pair.at_a.create_topics({topic: 1})
+    lane, saver = make_one_lane(pair, topic), Saver(5.0, SystemClock())
+    saver.save([lane], pair.at_b)
+    abort_one(pair.at_a, topic)
+    assert list(lane.pieces(pair.at_a.fetch({lane.where: 0})[lane.where], pair.at_a)) == []
+    write(pair.at_a, topic, 0, numbered("first", 10))
+    flow = lane.pieces(pair.at_a.fetch({lane.where: lane.point.position})[lane.where], pair.at_a)
+    pair.at_b.produce({lane.where: next(flow).batch})
+    flow.close()  # As a worker does whose connection is lost.
+    saver.save([lane], pair.at_b)
+    assert make_one_lane(pair, topic).applied == pair.at_a.list_offsets({lane.where: LATEST})[lane.where].offset

@@ -52,7 +52,8 @@ class Lane:
     resumed: bool = False
     winners: Winners | None = None  # Where the last writer wins.
     settled: bool = False  # The target's log holds the winners behind all others.
-    moving: threading.Lock = field(default_factory=threading.Lock)  # Held while batches are on their way.
+    # Held while batches are on their way. Not given back after a failure: nobody knows then whether they arrived.
+    moving: threading.Lock = field(default_factory=threading.Lock)
     _target_end: int = 0
     _copy: Copy | None = None  # The last one that this process has written.
 
@@ -117,8 +118,9 @@ class Lane:
         self.end = max(self.end, fetched.last_stable_offset)
         decoder = Decoder(place=f"{self.where} of cluster {self.home.cluster_id}")
         for columns in decoder.groups(committed(fetched), _GROUP_COUNT, _GROUP_SIZE):
-            with self.moving:
-                yield from self._group(columns)
+            self.moving.acquire()
+            yield from self._group(columns)
+            self.moving.release()
         self._reached(end_of(fetched, self.point.position), self.point.echoed)
 
     def again(self, target: Client) -> Generator[Piece, None, None]:
