@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.subscribe.pieces import a_piece, rows_of
 
 from holdfast.subscribe.merge import Merge, MergeLane, State
+from holdfast.subscribe.piece import Piece
 
 WAIT_S = 0.005
 
@@ -95,6 +97,39 @@ def test_what_comes_behind_the_point_is_late_and_goes_at_once() -> None:
     assert rows_of(merge.take(0)) == [(1, 0, 4, True)]
     assert rows_of(merge.take(0)) == []
     assert rows_of(merge.take(1)) == [(1, 1, 20, False)]
+
+
+def late_piece(lane: int, timestamps: list[int], first: int) -> Piece:
+    return dataclasses.replace(a_piece(lane, timestamps, first), late=True)
+
+
+def test_late_rows_of_a_stream_do_not_wait_for_other_partitions() -> None:
+    """S1, S5: a stream full of late rows would wait for ever for a stored row that is not below them."""
+    merge, (stored,) = merge_of(1)
+    merge.set_ranks(np.arange(2, dtype=np.int32))
+    stream = merge.add(-1)
+    merge.push(stored, a_piece(0, [50]))
+    stored.state = State.ENDED
+    for first in range(3):
+        merge.push(stream, late_piece(1, [10 + first], first))
+    assert rows_of(merge.take(0)) == [(1, 0, 10, True), (1, 1, 11, True), (1, 2, 12, True)]
+    assert rows_of(merge.take(0)) == [], "the stream may still bring something below 50"
+    stream.state = State.ENDED
+    assert rows_of(merge.take(0)) == [(0, 0, 50, False)]
+
+
+@pytest.mark.parametrize("sent", [20, 5])  # A server that knows less of the partition may take it for an earlier one.
+def test_late_rows_of_a_stream_wait_for_their_own_partition(sent: int) -> None:
+    """S1, S5: offsets stay in order; what is late lets those of its partition pass that lie before it."""
+    merge, (stored,) = merge_of(1)
+    merge.set_ranks(np.arange(2, dtype=np.int32))
+    stream = merge.add(-1)
+    merge.push(stream, late_piece(0, [sent], 2))
+    assert rows_of(merge.take(0)) == [], "its partition is still being read"
+    merge.push(stored, a_piece(0, [10, 20]))
+    stored.state = State.ENDED
+    assert rows_of(merge.take(0)) == [(0, 0, 10, False), (0, 1, 20, False)]
+    assert rows_of(merge.take(0)) == [(0, 2, sent, True)]
 
 
 def test_one_lane_takes_the_path_without_the_heap() -> None:

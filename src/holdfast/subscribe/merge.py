@@ -134,12 +134,24 @@ class Merge:
         return all(lane.state is not State.BUSY and not lane.pieces for lane in self.lanes)
 
     def _limit(self, holding: list[MergeLane], now: float) -> Key:
-        busy = [lane.last_key(self._ranks) for lane in self.lanes if lane.state is State.BUSY]
-        idle = [lane.last_key(self._ranks) for lane in self.lanes if lane.state is State.IDLE]
+        busy = [self._passed(lane) for lane in self.lanes if lane.state is State.BUSY]
+        idle = [self._passed(lane) for lane in self.lanes if lane.state is State.IDLE]
         limit = min(busy, default=_HIGHEST)
         if idle:
             limit = min(limit, max([min(idle), *self._waited_for(holding, now)]))
         return limit
+
+    def _passed(self, lane: MergeLane) -> Key:
+        """Up to here an input has come.
+
+        Rows that a stream sends as late lie below what it has passed, and so does all that lies before them in their
+        partitions and is still held here.
+        """
+        key = lane.last_key(self._ranks)
+        if lane.owner < 0 and lane.pieces and (piece := lane.pieces[0]).late:
+            before = (other for other in self.lanes if other.pieces and _has_any(piece, [other.owner]))
+            key = max([key, *(other.last_key(self._ranks) for other in before)])
+        return key
 
     def _waited_for(self, holding: list[MergeLane], now: float) -> list[Key]:
         """The last keys of pieces that were held back for long enough."""
@@ -153,22 +165,22 @@ class Merge:
     def _take_late(self, holding: list[MergeLane]) -> Taken | None:
         """All that lies below the point, or was sent as late.
 
-        A stream of many partitions waits for those that are read from the store: they have the lower offsets.
+        Rows of a stream of many partitions wait for those of the same partition that are read from the store: these
+        have the lower offsets.
         """
         taken = _Taking()
-        storing = any(lane.owner >= 0 and (lane.pieces or lane.state is State.BUSY) for lane in self.lanes)
+        stored = [lane.owner for lane in self.lanes if lane.owner >= 0 and (lane.pieces or lane.state is State.BUSY)]
         for lane in holding:
-            if storing and lane.owner < 0:
-                continue
-            while lane.pieces and (piece := lane.pieces[0]).late:
+            before = stored if lane.owner < 0 else []
+            while lane.pieces and (piece := lane.pieces[0]).late and not _has_any(piece, before):
                 taken.begin_run()
                 taken.pick(lane, piece, len(piece))
-            if lane.pieces and self.point is not None:
+            if lane.pieces and self.point is not None and not lane.pieces[0].late:
                 taken.begin_run()
                 piece = lane.pieces[0]
                 point = self.point.time, _rank(self._ranks, self.point.lane), -1
                 count = self._count(piece, lane.taken, point, lane.number)
-                if count:
+                if count and not _has_any(piece, before):
                     taken.pick(lane, piece, count)
         return taken.finish(self._ranks, late=True) if taken.picks else None
 
@@ -205,6 +217,11 @@ class Merge:
             ends.append(self.point)
         if ends:
             self.point = max(ends, key=lambda each: (each.time, _rank(self._ranks, each.lane)))
+
+
+def _has_any(piece: Piece, owners: list[int]) -> bool:
+    """Whether a piece has rows of one of these partitions."""
+    return bool(owners) and bool(np.isin(piece.lanes, owners).any())
 
 
 def _rank(ranks: NDArray[np.int32], lane: int) -> int:
