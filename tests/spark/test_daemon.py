@@ -15,6 +15,17 @@ preload()
 print(*(open(f"/proc/self/task/{each}/comm").read().strip() for each in os.listdir("/proc/self/task")), sep="\\n")
 """
 
+_FORKED = """
+import os
+from holdfast.spark.daemon import preload
+preload()
+for _ in range(2):
+    if not os.fork():
+        import numpy
+        os.write(1, b"%r\\n" % numpy.random.random())
+        os._exit(0)
+    os.wait()
+"""
 _WITHOUT = """
 import sys
 sys.modules["numba"] = None
@@ -52,3 +63,10 @@ def test_no_thread_is_there_before_the_fork() -> None:
 def test_what_cannot_be_loaded_is_left_to_who_needs_it() -> None:
     """P1: where numba is missing workers start all the same: not every task of a session reads our segments."""
     subprocess.run([sys.executable, "-c", _WITHOUT], check=True)
+
+
+def test_workers_have_random_numbers_of_their_own() -> None:
+    """P1: a user's function that asks numpy for a random number gets another one in each worker."""
+    done = subprocess.run([sys.executable, "-c", _FORKED], capture_output=True, text=True, check=True)
+    first, second = done.stdout.split()
+    assert first != second

@@ -38,6 +38,8 @@ def preload() -> None:
             importlib.import_module(name)
     with contextlib.suppress(Exception):  # So does one that reads; others of the session need nothing of it.
         _load_loops()
+    with contextlib.suppress(ImportError):
+        _part_chances()
     gc.collect()
     gc.freeze()  # A worker collects after each task. What it need not look at stays shared with its siblings.
 
@@ -59,6 +61,13 @@ def _load_loops() -> None:
     from holdfast.record.records import Record
 
     decode([build([Record(b"key", b"value", 0, (("name", b"value"),))])])
+
+
+def _part_chances() -> None:
+    """Let every worker have random numbers of its own: numpy, loaded before the fork, would give all the same ones."""
+    from numpy import random
+
+    os.register_at_fork(after_in_child=random.seed)
 
 
 if __name__ == "__main__":
