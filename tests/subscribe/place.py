@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.broker.broker import Parts
 from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
+from holdfast.io.calls import Calls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import Objects
@@ -43,11 +44,14 @@ class Place:
 
 
 @asynccontextmanager
-async def a_place(data: Path, objects: Objects, **settings: Any) -> AsyncIterator[Place]:
+async def a_place(
+    data: Path, objects: Objects, calls: Calls | None = None, log: LogSettings | None = None, **settings: Any
+) -> AsyncIterator[Place]:
     """Everything real but the Kafka port, which these tests do not need."""
     around = Surroundings.real(RealDirectory(data / "wal"), objects)
+    around = around if calls is None else replace(around, calls=calls)
     everything = AllSettings(
-        broker=BrokerSettings(offsets_topic_num_partitions=1), log=LogSettings(), wal=WalSettings()
+        broker=BrokerSettings(offsets_topic_num_partitions=1), log=log or LogSettings(), wal=WalSettings()
     )
     async with opened(around, everything, "127.0.0.1", 1) as broker:
         parts = broker.parts

@@ -4,13 +4,21 @@ over."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pytest
 from tests.log.world import in_loop
-from tests.subscribe.place import MODES, OLD_MS, all_of, place_with, write
+from tests.subscribe.place import MODES, OLD_MS, a_place, all_of, place_with, write
 
+from holdfast.io.calls import ThreadCalls
+from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.log.settings import LogSettings
 from holdfast.subscribe import Event, subscribe
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 HOUR_MS = 3_600_000
 PATIENCE_S = 30
@@ -99,3 +107,41 @@ async def test_it_ends_when_all_partitions_have_passed_the_bound(tmp_path: Path)
         await write(logs[1], [now_ms + 1, now_ms + HOUR_MS])
         events = await asyncio.wait_for(following, PATIENCE_S)
         assert values(events) == [("a", 0), ("b", 0)]
+
+
+class Gated(ThreadCalls):
+    """Reads of the write-ahead log wait for the test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.asked = asyncio.Event()
+
+    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if getattr(call, "__name__", "") == "read_back":
+            self.asked.set()
+            await self.gate.wait()
+        return await super().run(call, *args, **kwargs)
+
+
+@in_loop
+async def test_what_is_being_read_when_its_time_is_over_still_comes(tmp_path: Path) -> None:
+    """S1: a record that was acknowledged before the bound is not left out because reading it takes long."""
+    calls = Gated()
+    objects = MemoryObjects(MemoryBucket())
+    async with a_place(tmp_path, objects, calls, LogSettings(tail_size_max=1)) as place:
+        (log,) = await place.topic("t")
+        await all_of(place, "t")  # Everything is loaded.
+        now_ms = place.site.clock.now_ms()
+        until = now_ms + 1000
+        subscription = subscribe(place.address, "t", since=0, until=until, segment_refs=False)
+        following = asyncio.ensure_future(_all(subscription))
+        while not subscription.stats.live and not following.done():
+            await asyncio.sleep(0.001)
+        await write(log, [now_ms])
+        await asyncio.wait_for(calls.asked.wait(), PATIENCE_S)
+        assert place.site.clock.now_ms() < until, "the machine is too slow for this test"
+        while place.site.clock.now_ms() < until + 100:
+            await asyncio.sleep(0.01)
+        calls.gate.set()
+        assert values(await asyncio.wait_for(following, PATIENCE_S)) == [("t", 0)]

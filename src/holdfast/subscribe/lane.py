@@ -85,8 +85,7 @@ class Reading:
                 at = await self._skip(lane, at)
                 continue
             if read.next_offset == at.offset:
-                self.pump.set_state(lane.merging, State.IDLE)
-                await watermark.reached(seen + 1)
+                await self._wait(lane, seen)
                 continue
             self.pump.set_state(lane.merging, State.BUSY)
             piece = await self._decode(lane, at, read)
@@ -94,9 +93,14 @@ class Reading:
             await self.pump.put(lane.merging, before(piece, self.until_ms))
             is_all = read.end_reached and at.offset == read.next_offset and watermark.value == seen
             if is_all and self.live.is_set() and not has_passed(at, self.until_ms):
-                self.pump.set_state(lane.merging, State.IDLE)  # Now, not after one more empty read.
-                await watermark.reached(seen + 1)
+                await self._wait(lane, seen)  # Now, not after one more empty read.
         self._end(lane)
+
+    async def _wait(self, lane: ServerLane, seen: int) -> None:
+        """Until the watermark has moved. From then on something is on its way, however long its read takes."""
+        self.pump.set_state(lane.merging, State.IDLE)
+        await lane.found.log.high_watermark.reached(seen + 1)
+        self.pump.set_state(lane.merging, State.BUSY)
 
     async def _read(self, lane: ServerLane, offset: int) -> Read | None:
         """None if retention has overtaken us."""
