@@ -95,3 +95,35 @@ def test_help_lists_every_setting() -> None:
     for name in config.known():
         assert f"{name} " in done.stdout
         assert config.variable_of(name) in done.stdout
+
+
+_STOPPING = """
+import asyncio, time
+from holdfast.cli.serve import stop_signal
+from holdfast.io.calls import ThreadCalls
+
+async def main():
+    stop = stop_signal()
+    print("ready", flush=True)
+    await stop.wait()
+    print("stopping", flush=True)
+    await ThreadCalls().run(time.sleep, 600)  # A store that hangs.
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_it_at_once(first: signal.Signals, second: signal.Signals) -> None:
+    """O4: whatever the stop still waits for, and whichever signal came first."""
+    with subprocess.Popen([sys.executable, "-c", _STOPPING], stdout=PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(first)
+            assert process.stdout.readline() == "stopping\n"
+            process.send_signal(second)
+            assert process.wait(60) == -second
+        finally:
+            process.kill()

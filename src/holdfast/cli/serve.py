@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("holdfast")
 
+_STOPS = signal.SIGTERM, signal.SIGINT
 _GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
 
 DataOption = Annotated[
@@ -204,14 +205,16 @@ async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:
 
 
 def stop_signal() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; a second one ends the process at once."""
+    """Set by the first SIGTERM or SIGINT; a second one, of either kind, ends the process at once."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 
-    def first(which: signal.Signals) -> None:
-        loop.remove_signal_handler(which)
+    def first() -> None:
+        for which in _STOPS:
+            loop.remove_signal_handler(which)
+            signal.signal(which, signal.SIG_DFL)  # Python's own answer to SIGINT waits for every call under way.
         stop.set()
 
-    for which in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(which, first, which)
+    for which in _STOPS:
+        loop.add_signal_handler(which, first)
     return stop
