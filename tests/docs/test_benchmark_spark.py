@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from benchmarks.ratios import all_ratios, first_ratios
 from benchmarks.results import Run, new_run, write_files
+from benchmarks.spark.jobs import Reader, checked
 from benchmarks.spark.places import JOBS
 from benchmarks.spark.tables import READERS, ratio_bars, tables
 from benchmarks.stored import read_results
@@ -46,3 +48,11 @@ def test_aims_and_bars() -> None:
     assert len(verdicts) == 7
     [bars] = ratio_bars(run).values()
     assert len(bars) == (len(READERS) - 1) * len(JOBS)
+
+
+def test_rows_that_are_missing_are_no_measurement() -> None:
+    """P1: a reader that loses rows gets no figure for it."""
+    reader = Reader(None, "holdfast", {"rows": "60000"})
+    assert checked(lambda _: 60_000, reader) == 60_000
+    with pytest.raises(ValueError, match="59999 rows of 60000"):
+        checked(lambda _: 59_999, reader)
