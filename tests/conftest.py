@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))  # So that `tests.support` can be imported from any test.
 
 from tests.support.s3_server import S3Server, missing
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would every process under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
