@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
+from crc32c import crc32c
 from tests.sync.conftest import Pair
 from tests.sync.process import Live, SyncProcess
 from tests.sync.sides import assert_equal, numbered, read_topic, write
@@ -12,6 +15,7 @@ from holdfast.client.errors import ProducerFenced, TopicNotFound
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build
+from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.records import Record
 from holdfast.sync.beginning import make_lanes
 from holdfast.sync.checkpoint import Point, read_all
@@ -190,3 +194,17 @@ def test_a_save_after_a_lost_answer_does_not_hide_what_was_written(pair: Pair, t
     flow.close()  # As a worker does whose connection is lost.
     saver.save([lane], pair.at_b)
     assert make_one_lane(pair, topic).applied == pair.at_a.list_offsets({lane.where: LATEST})[lane.where].offset
+
+
+def test_a_batch_that_compaction_has_emptied(pair: Pair, topic: str) -> None:
+    """S8: Apache Kafka keeps the header of a producer's last batch when none of its records is left: it is passed."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("first", 10))
+    lane = make_one_lane(pair, topic)
+    fetched = pair.at_a.fetch({lane.where: 0})[lane.where]
+    emptied = bytearray(fetched.records[:HEADER_SIZE])
+    struct.pack_into(">i", emptied, 8, HEADER_SIZE - LENGTH_END)
+    struct.pack_into(">i", emptied, HEADER_SIZE - 4, 0)
+    struct.pack_into(">I", emptied, 17, crc32c(emptied[21:]))
+    assert list(lane.pieces(fetched._replace(records=memoryview(emptied)), pair.at_a)) == []
+    assert lane.point.position == 10

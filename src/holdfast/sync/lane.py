@@ -147,8 +147,10 @@ class Lane:
             numbers = (self.where, self.writer.producer, self.writer.sequence(self.where))
             yield from cut(marked, rows, *numbers, size_max=self.batch_size_max, codec=codec)
         self.counts.echoes += int(np.count_nonzero(new & echoes))
-        self.last_timestamp = int(columns.timestamp[-1])
-        self._reached(columns.batches[-1].end_offset, echoed, seen(columns, len(columns) - 1))
+        last = len(columns) - 1
+        if last >= 0:  # Compaction may have emptied all batches.
+            self.last_timestamp = int(columns.timestamp[last])
+        self._reached(columns.batches[-1].end_offset, echoed, seen(columns, last) if last >= 0 else None)
 
     def _echoes(self, marks: Marks, new: Truths) -> tuple[Truths, int]:
         """Which records the target has sent itself, and the highest offset that they had there.
