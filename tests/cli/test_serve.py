@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import PIPE
 
 import pytest
+from confluent_kafka import Producer
 
 from holdfast import config
 
@@ -127,3 +128,37 @@ def test_a_second_signal_ends_it_at_once(first: signal.Signals, second: signal.S
             assert process.wait(60) == -second
         finally:
             process.kill()
+
+
+_HANGING = """
+import sys, threading
+from pathlib import Path
+from holdfast.io import open_objects as door
+from holdfast.io.faulty_objects import Delay, FaultyObjects
+
+sign, open_objects = Path(sys.argv.pop()), door.open_objects
+hang = Delay(threading.Event().wait)
+door.open_objects = lambda url: FaultyObjects(open_objects(url), lambda _: hang if sign.exists() else None)
+
+from holdfast.cli.main import main
+main()
+"""
+
+
+def test_a_store_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
+    """O4: what was acknowledged is in the log; nobody waits for a request that is never answered."""
+    sign, options = tmp_path / "hangs", ["--listen", "127.0.0.1:0", "--set", "log.close_timeout_ms=200"]
+    command = [sys.executable, "-c", _HANGING, "serve", "--data", tmp_path / "data", *options, sign]
+    with subprocess.Popen(command, env=environment(), stderr=PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            address = next(line for line in server.stderr if "Kafka clients at" in line).split()[-1]
+            producer = Producer({"bootstrap.servers": address})
+            producer.produce("t", b"one")
+            assert producer.flush(60) == 0
+            sign.touch()
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(60) == 0
+            assert "holdfast: stopped" in server.stderr.read()
+        finally:
+            server.kill()

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import signal
+import threading
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +29,7 @@ log = logging.getLogger("holdfast")
 
 _STOPS = signal.SIGTERM, signal.SIGINT
 _GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
+_LEAVE_S = 0.5  # For a thread without work to end.
 
 DataOption = Annotated[
     str | None,
@@ -109,6 +111,17 @@ def serve(
             raise  # Said in one sentence, as every command does.
         log.critical("%s", failure, extra={"facts": {"event": "failed"}})
         raise typer.Exit(1) from None
+    _leave_calls()
+
+
+def _leave_calls() -> None:
+    """All is closed and told. Python would wait for calls to a store that hangs, which nobody else does any more."""
+    for each in threading.enumerate():
+        if each is not threading.current_thread() and not each.daemon:
+            each.join(_LEAVE_S)
+            if each.is_alive():
+                logging.shutdown()
+                os._exit(0)
 
 
 async def run(settings: config.Settings) -> None:
