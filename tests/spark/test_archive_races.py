@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.spark.archived import (
     EXPECTED,
@@ -26,11 +29,16 @@ from tests.spark.archived import (
 from tests.spark.stored import Stored, records, transaction
 
 from holdfast.broker.topics import Topics
+from holdfast.cli.archive_target import catalog_properties
 from holdfast.record.marker import MarkerKind
+from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs import archive_delta
 from holdfast.spark.jobs.archive import archive
-from holdfast.spark.jobs.archive_parquet import ParquetTarget
+from holdfast.spark.jobs.archive_iceberg import IcebergTarget
+from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive_rows import record_schema
+from holdfast.spark.jobs.archive_state import NewFile
 from holdfast.spark.jobs.commit_log import CommitLog, Overtaken
 from holdfast.spark.jobs.merge import merge
 from holdfast.spark.jobs.run import JobFailed, run_units
@@ -169,6 +177,36 @@ def test_a_run_killed_while_it_makes_the_table(spark: Any, stored: Stored, tmp_p
     run(spark, stored, kind)
     check(kind.read(), EXPECTED)
     assert [each.name for each in kind.target(catalog)._table("records").spec().fields] == ["topic", "date"]
+
+
+def test_a_commit_that_landed_though_its_catalog_said_no(tmp_path: Path) -> None:
+    """P4: a catalog that is asked twice for the same commit, by what lies between, refuses it the second time."""
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.exceptions import CommitFailedException
+
+    place = str(tmp_path / "lake")
+    store = parquet_store(place)
+    target = IcebergTarget(store, catalog_properties(place, store.url, {}))
+    home = PartitionId(UUID(int=1), 0)
+    schemas = {"records": record_schema(target.placement("made"))}
+    target.commit("made", [], target.progress(), {home: 1}, schemas)
+    row: dict[str, Any] = {"topic": "t", "partition": 0, "offset": 1, "timestamp": 0, "timestamp_type": 0}
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([row], schemas["records"]), out)
+    name = target.placement("run").name("records", "1.parquet")
+    store.open().put(name, [bytes(out.getvalue())])
+    real = SqlCatalog.commit_table
+
+    def lost(*given: Any) -> None:
+        real(*given)
+        raise CommitFailedException("the table has changed")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqlCatalog, "commit_table", lost)
+        file = NewFile("records", name, "t", "1970-01-01", 1, out.getvalue().size)
+        target.commit("run", [file], target.progress(), {home: 2}, schemas)
+    assert target.progress().records == {home: 2}
+    assert target._table("records").scan().to_arrow().column("offset").to_pylist() == [1]
 
 
 def expired(stored: Stored) -> Any:
