@@ -8,26 +8,20 @@ from functools import partial
 from typing import Any
 
 from benchmarks.subscribe.data import SOURCES, Check
-from benchmarks.subscribe.place import a_broker, connector, fill
+from benchmarks.subscribe.place import a_broker, client, fill
 from benchmarks.subscribe.sends import SEND_S, charge
 
-from holdfast.io.calls import ThreadCalls
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import ObjectInfo, Objects
 from holdfast.segment.names import PartitionId
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
 from holdfast.subscribe.gather import gather
 from holdfast.subscribe.merge import Merge, State
-from holdfast.subscribe.opening import Start
 from holdfast.subscribe.packing import one_by_one
 from holdfast.subscribe.piece import Range
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.segments import SegmentSource
-from holdfast.subscribe.session import Means
 from holdfast.subscribe.site import Site
 from holdfast.subscribe.standing import Lane, Lanes
-from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
 
 FILES, EVENTS_PER_FILE, READ_S = 7, 300, 0.002
 EVENTS = len(SOURCES) * FILES * EVENTS_PER_FILE
@@ -118,20 +112,7 @@ async def direct(site: Site, store: Any, result: Result) -> None:
 
 async def parallel(site: Site, store: Any, result: Result) -> None:
     """The client as it is: references, several reads ahead for each source, the merge of what comes."""
-    calls = ThreadCalls(READS_MAX)
-    means = Means(
-        addresses={"": ""},
-        objects={"": store},
-        calls=calls,
-        clock=site.clock,
-        max_wait_ms=5,
-        read_ahead_size=READ_AHEAD_SIZE,
-        connect=connector(site),
-    )
-    sources = tuple(map(Source, SOURCES))
-    asked = Asked(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
-    subscription = Subscription(means, asked, None, owns_calls=True)  # type: ignore[arg-type]
-    async for batch in subscription.batches():
+    async for batch in client(site, store).batches():
         result.batch(batch.batch)
 
 

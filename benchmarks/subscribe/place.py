@@ -6,21 +6,26 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from benchmarks.subscribe.data import SOURCES, batch_of
 
 from holdfast.broker.broker import Parts
 from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
+from holdfast.io.calls import ThreadCalls
+from holdfast.io.chance import SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.log.settings import LogSettings
 from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.catalogue import Source
+from holdfast.subscribe.opening import Start
 from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.session import Means
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.subscribe.site import Site
 from holdfast.subscribe.stream import ServerStream
+from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
 from holdfast.wal import WalSettings
 
 
@@ -72,5 +77,17 @@ async def direct(site: Site, asked: Asked) -> AsyncGenerator[wire.Message, None]
             await server
 
 
-def connector(site: Site) -> Any:
-    return lambda _, asked: direct(site, asked)
+def client(site: Site, objects: Objects) -> Subscription:
+    """The client as it is: references to all events, several reads ahead for each source, the merge of what comes."""
+    means = Means(
+        addresses={"": ""},
+        objects={"": objects},
+        calls=ThreadCalls(READS_MAX),
+        clock=site.clock,
+        max_wait_ms=5,
+        read_ahead_size=READ_AHEAD_SIZE,
+        connect=lambda _, wanted: direct(site, wanted),
+    )
+    sources = tuple(map(Source, SOURCES))
+    asked = Asked(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
+    return Subscription(means, asked, SystemChance(), owns_calls=True)

@@ -13,18 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.subscribe.data import SOURCES, Check
-from benchmarks.subscribe.place import a_broker, connector, fill
+from benchmarks.subscribe.place import a_broker, client, fill
 
-from holdfast.io.calls import ThreadCalls
-from holdfast.io.chance import SystemChance
 from holdfast.io.objects import Objects
 from holdfast.io.open_objects import open_objects
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.session import Means
 from holdfast.subscribe.site import Site
-from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
 
 SAMPLE_S = 0.002
 SHOWN = 15
@@ -67,19 +60,8 @@ async def _read(directory: Path, events: int, profile: cProfile.Profile | None) 
 
 
 async def _read_all(site: Site, objects: Objects) -> None:
-    means = Means(
-        addresses={"": ""},
-        objects={"": objects},
-        calls=ThreadCalls(READS_MAX),
-        clock=site.clock,
-        max_wait_ms=5,
-        read_ahead_size=READ_AHEAD_SIZE,
-        connect=connector(site),
-    )
-    sources = tuple(map(Source, SOURCES))
-    asked = Asked(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
     check = Check()
-    async for batch in Subscription(means, asked, SystemChance(), owns_calls=True).batches():
+    async for batch in client(site, objects).batches():
         check.batch(batch.batch)
 
 

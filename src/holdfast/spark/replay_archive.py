@@ -137,7 +137,7 @@ def _choose(store: Store, there: Sequence[str], topic: str | None) -> str:
 def _published(store: Store) -> int | None:
     """The newest commit. One that was killed before all files were in their places is refused: some rows would lack."""
     log = CommitLog(store)
-    newest = log.newest() if layout_of(store.open()) else None
+    newest = log.newest()
     if newest is not None and log.unpublished(newest):
         raise NoArchive(store.url, "its last run was killed before all files were in their places: run archive again")
     return None if newest is None else newest.version
