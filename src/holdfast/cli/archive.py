@@ -12,6 +12,7 @@ from holdfast.cli.client_options import assignments
 from holdfast.cli.client_table import give_table
 from holdfast.cli.job_errors import in_one_sentence
 from holdfast.cli.job_options import (
+    CatalogOption,
     ConfOption,
     DebugOption,
     JsonOption,
@@ -55,12 +56,6 @@ ValueFormatOption = Annotated[
 ValueSchemaOption = Annotated[
     Path | None,
     typer.Option("--value-schema", metavar="FILE", exists=True, dir_okay=False, help="An Avro schema, for JSON too."),
-]
-CatalogOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--catalog", metavar="NAME=VALUE", help="A property of the Iceberg catalog, such as uri=… or type=rest."
-    ),
 ]
 TargetOption = Annotated[
     list[str] | None,

@@ -36,6 +36,12 @@ StoreOption = Annotated[
     list[str] | None,
     typer.Option("--store-option", metavar="NAME=VALUE", help="An option of the store, such as endpoint=…"),
 ]
+CatalogOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--catalog", metavar="NAME=VALUE", help="A property of the Iceberg catalog, such as uri=… or type=rest."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PlotOption = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw what was done, and how fast.", dir_okay=False)

@@ -10,7 +10,15 @@ import typer
 from holdfast.cli.client_options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
 from holdfast.cli.client_table import give_table
 from holdfast.cli.job_errors import in_one_sentence
-from holdfast.cli.job_options import ConfOption, DebugOption, JsonOption, MasterOption, PlotOption, settings_of
+from holdfast.cli.job_options import (
+    CatalogOption,
+    ConfOption,
+    DebugOption,
+    JsonOption,
+    MasterOption,
+    PlotOption,
+    settings_of,
+)
 from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
@@ -41,10 +49,6 @@ ArchiveStoreOption = Annotated[
 SizeOption = Annotated[
     int, typer.Option("--transaction-bytes", metavar="N", min=1, help="Bytes of one transaction, before compression.")
 ]
-CatalogOption = Annotated[
-    list[str] | None,
-    typer.Option("--catalog", metavar="NAME=VALUE", help="A property of an Iceberg archive's catalog, such as uri=…"),
-]
 CodecOption = Annotated[str, typer.Option("--codec", metavar="NAME", help="none, gzip, snappy, lz4 or zstd.")]
 
 
@@ -74,7 +78,7 @@ def replay(
     Examples:
       holdfast replay ./archive --topic orders-again
       holdfast replay s3://lake/raw --from orders --topic orders --bootstrap broker:9092
-      holdfast replay ./iceberg --topic orders --catalog uri=sqlite:////lake/catalog.db
+      holdfast replay ./ice --topic orders --catalog uri=sqlite:////c.db
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
     from holdfast.cli.archive_target import catalog_properties, delta_options
