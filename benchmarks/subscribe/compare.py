@@ -32,7 +32,8 @@ event, all of them flushed to segments, and a client process that reads them to 
 same way. The Kafka consumer reads the same topics without merging them; slow ways read a part of the events. Loading
 and compiling is done before the clock starts; connecting is not. The broker and its client share the cores.
 
-The third is the time from handing a record to a Kafka producer, which waits for the fsync, to having it as an event.
+The third is the time from handing a record to a Kafka producer, which waits for the fsync, to having it as an event. It
+is taken first, with a broker of its own, on a disk that has nothing left to write; a plain Kafka consumer takes turns.
 
 The last is a profile of a client that reads references from the local disk, in the broker's own process: which function
 every thread was in, looked at every 2 ms; threads that only wait are left out. Machine code counts for its caller."""

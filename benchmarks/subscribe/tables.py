@@ -31,7 +31,11 @@ LIVE_FIGURES = {
     "ack_p50_ms": "of it the ack, p50",
     "ack_p99_ms": "of it the ack, p99",
 }
-LIVE = {"live.one": "one source", "live.three": "three sources, two of them idle"}
+LIVE = {
+    "live.kafka": "Kafka consumer (librdkafka), one topic",
+    "live.one": "subscription, one source",
+    "live.three": "subscription, three sources, two of them idle",
+}
 
 
 def all_tables(figures: Figures) -> list[Table]:
@@ -80,11 +84,14 @@ def _real(figures: Figures) -> Table:
 
 def _live(figures: Figures) -> Table:
     rows = []
+    peers = figures.series("live.kafka", 0, lambda m: m["p99_ms"])
     for label, told in LIVE.items():
         found = [spread(figures.series(label, 0, lambda m, k=key: m[k])) for key in LIVE_FIGURES]
         if found[0]:
-            rows.append([told, *map(spread_text, found)])
-    return Table("From produce to event at 500 events/s, ms", ["", *LIVE_FIGURES.values()], rows)
+            over = spread(ratio(figures.series(label, 0, lambda m: m["p99_ms"]), peers))
+            rows.append([told, *map(spread_text, found), spread_text(over)])
+    columns = ["", *LIVE_FIGURES.values(), "p99 ÷ Kafka consumer's"]
+    return Table("From produce to event at 500 events/s, ms", columns, rows)
 
 
 def _profile(figures: Figures) -> Table:
