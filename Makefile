@@ -36,7 +36,7 @@ test: install $(if $(JVM),$(STAMP)-spark)
 	@.ci/install-java-clients
 	@.ci/install-go-clients
 	@.ci/install-node-clients
-	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
+	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
 
 # check: style, types, import layers, and no registry host in the repository
 check: install $(STAMP)-spark

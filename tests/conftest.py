@@ -1,4 +1,4 @@
-"""What tests of all parts share: the S3 server."""
+"""What tests of all parts share: the S3 server, and the order of files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from tests.support.s3_server import S3Server, missing
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would every process under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A file is one worker's from its first test to its last: one with long tests that begins late is waited for alone.
+LONG_PARTS = {"spark", "torture", "demo", "sync", "kill", "sim", "java", "bugs"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests first; what is in a file keeps its order."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, not LONG_PARTS.intersection(item.path.parts)))
 
 
 @pytest.fixture(scope="session")
