@@ -48,6 +48,11 @@ def busy_percent(seconds: float = 0.1) -> float:
     return round(100 * (1 - idle / total), 1) if total else 0.0
 
 
+def around() -> dict[str, float]:
+    """How busy the machine is before a measurement, to be kept with it."""
+    return {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
+
+
 def _cpu_times() -> tuple[int, int]:
     """Ticks of all cores since the machine started: all, and idle ones."""
     ticks = [int(number) for number in _first_line("/proc/stat").split()[1:]]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.machine import CHECKOUT, busy_percent
+from benchmarks.machine import CHECKOUT, around
 
 CHILD_SECONDS_MAX = 180  # A child that hangs must not hold up the rest.
 
@@ -101,14 +101,14 @@ class Runner:
             if not step.directory:
                 shutil.rmtree(self._place(step), ignore_errors=True)
         os.sync()  # What was written before must not slow these steps down.
-        around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
+        now = around()
         children = [Child(self._command(step, self._place(step), group.turns)) for step in group.steps]
         for child in children:
             child.run_until_ready()
         while waiting := [child for child in children if child.ready]:
             for child in waiting:
                 child.take_turn()
-        reports = [around | child.report() for child in children]
+        reports = [now | child.report() for child in children]
         for step in group.steps:
             if not step.directory and not step.keep:
                 shutil.rmtree(self._place(step), ignore_errors=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+from collections.abc import Callable
 
 from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
@@ -51,9 +51,9 @@ def main() -> int:
     figures: list[measure.Figures] = []
     with fresh(arguments.dir / "operate") as directory:
         if arguments.part != "recovery":
-            figures += _noted(measure.many_partitions(directory, scale, talk.print))
+            figures += _noted(lambda: measure.many_partitions(directory, scale, talk.print))
         if arguments.part != "partitions":
-            figures += _noted(measure.recovery(directory, scale, talk.print))
+            figures += _noted(lambda: measure.recovery(directory, scale, talk.print))
     facts = dataclasses.asdict(scale) | {"quick": arguments.quick}
     run = new_run(facts, arguments.dir, machine.versions("confluent-kafka"), figures)
     stem = stored_as(arguments, "operate", part=arguments.part is not None)
@@ -61,9 +61,9 @@ def main() -> int:
     return 0
 
 
-def _noted(figures: list[measure.Figures]) -> list[measure.Figures]:
-    around = {"load": round(os.getloadavg()[0], 2), "busy_percent": machine.busy_percent()}
-    return [each | around for each in figures]
+def _noted(measured: Callable[[], list[measure.Figures]]) -> list[measure.Figures]:
+    before = machine.around()
+    return [each | before for each in measured()]
 
 
 def _tables(figures: list[measure.Figures], scale: measure.Scale) -> list[Table]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from benchmarks.machine import busy_percent
+from benchmarks.machine import around
 from benchmarks.spark.cpu import tree_seconds
 
 _SECONDS_MAX = 900  # Of one job.
@@ -50,7 +49,7 @@ class Driver:
         """
         for _ in range(_WARM_COUNT):
             self._ask(job, place.given | place.warm)
-        around: dict[str, object] = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
+        now: dict[str, object] = {**around()}
         roots = [self._process.pid, *([place.broker] if place.broker else [])]
         before = tree_seconds(*roots)
         answers = [self._ask(job, place.given)]
@@ -58,7 +57,7 @@ class Driver:
             answers.append(self._ask(job, place.given))
         cpu, count = tree_seconds(*roots) - before, len(answers)
         means = {"seconds": round(_seconds(answers) / count, 4), "cpu_seconds": round(cpu / count, 3)}
-        return around | answers[-1] | means | {"repeats": count}
+        return now | answers[-1] | means | {"repeats": count}
 
     def _ask(self, job: str, given: dict[str, str]) -> dict[str, object]:
         assert self._process.stdin is not None

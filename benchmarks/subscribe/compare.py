@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
 from benchmarks.figures import Figures, ratio, spread
-from benchmarks.machine import busy_percent
+from benchmarks.machine import around
 from benchmarks.results import Run, new_run, publish
 from benchmarks.subscribe import files, real, sends, where
 from benchmarks.subscribe.tables import REAL, SIMULATED, all_tables
@@ -65,12 +64,12 @@ def measure(arguments: argparse.Namespace, directory: Path) -> Run:
     with talk.status("measuring") as status:
         for name, part in (("sends", sends), ("files", files)):
             status.update(f"simulated: {name}")
-            around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
-            measurements += [{**around, **row} for row in asyncio.run(part.measure(directory / name, max(rounds, 3)))]
+            now = around()
+            measurements += [{**now, **row} for row in asyncio.run(part.measure(directory / name, max(rounds, 3)))]
         measurements += real.measure(directory, events, rounds, status.update, s3=not arguments.no_s3)
         status.update("profile")
-        around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
-        measurements += [{**around, **row} for row in where.measure(directory / "profile", min(events, PROFILED_MAX))]
+        now = around()
+        measurements += [{**now, **row} for row in where.measure(directory / "profile", min(events, PROFILED_MAX))]
     versions = machine.versions("grpcio", "protobuf", "pyarrow", "numba", "numpy", "confluent-kafka")
     scale = {"events": events, "rounds": rounds, "quick": arguments.quick}
     return new_run(scale, arguments.dir, versions, measurements)

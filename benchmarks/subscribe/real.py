@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import CHECKOUT, busy_percent
+from benchmarks.machine import CHECKOUT, around
 from benchmarks.subscribe.data import SOURCES
 from benchmarks.subscribe.place import a_broker, fill
 
@@ -104,9 +104,8 @@ def _measure(
             for way in WAYS[:: -1 if number % 2 else 1]:
                 tell(f"{store}, round {number + 1} of {rounds}: {way}")
                 count = min(events // len(SOURCES) * len(SOURCES), MOST.get(way, events))
-                around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
                 rows.append(
-                    {"round": number, "label": f"{store}.{way}", "size": 100, **around,
+                    {"round": number, "label": f"{store}.{way}", "size": 100, **around(),
                      **_child("reading", way, f"events={count}", *given)}
                 )  # fmt: skip
     return rows
@@ -123,7 +122,6 @@ def _latency(data: Path, rounds: int, tell: Callable[[str], None]) -> list[dict[
             os.sync()
             for label, (way, topics) in LIVE.items():
                 tell(f"latency, round {number + 1}: {label}")
-                around = {"load": round(os.getloadavg()[0], 2), "busy_percent": busy_percent()}
-                found = _child("latency", way, *given, f"topics={topics}")
-                rows.append({"round": number, "label": label, "size": 0, **around, **found})
+                row = {"round": number, "label": label, "size": 0, **around()}
+                rows.append(row | _child("latency", way, *given, f"topics={topics}"))
     return rows

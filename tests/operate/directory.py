@@ -24,6 +24,8 @@ from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 
 CHUNK = 64 << 10
+SIZE = 1000  # Of each record, where nothing else is said.
+ENDS = {0: 100, 1: 100, 2: 80}  # Of what `write` writes, by partition.
 SETTINGS = AllSettings(
     broker=BrokerSettings(offsets_topic_num_partitions=1),
     log=LogSettings(close_timeout_ms=8000),
@@ -78,7 +80,7 @@ def read_orders(data: Path, store: str | None = None) -> Records:
     return found
 
 
-def write(data: Path, target: Path, *, flush: tuple[int, ...] = (1, 2), size: int = 1000) -> None:
+def write(data: Path, target: Path, *, flush: tuple[int, ...] = (1, 2), size: int = SIZE) -> None:
     """A killed broker's directory: partition 0 is all tail, 1 has two segments and a tail, 2 is all segments."""
 
     async def fill(broker: Opened) -> None:

@@ -8,9 +8,10 @@ import shutil
 import threading
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.operate.directory import (
+    ENDS,
+    SIZE,
     append,
     content,
     expected,
@@ -20,7 +21,6 @@ from tests.operate.directory import (
     read_orders,
     repair,
     run,
-    write,
 )
 
 from holdfast.broker.running import Opened
@@ -31,8 +31,6 @@ from holdfast.io.local_objects import LocalObjects
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 from holdfast.wal import LogId, Wal, WalSettings
-
-SIZE = 1000
 
 
 def read_all(broker: RunningBroker, topic: str, partitions: int) -> list[bytes]:
@@ -109,12 +107,6 @@ def test_a_backup_under_load_has_everything_that_was_acknowledged_before(tmp_pat
     assert run("log", "verify", tmp_path / "again")[0] == 0
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    write(tmp_path / "live", tmp_path / "data", size=SIZE)
-    return tmp_path / "data"
-
-
 def test_a_store_elsewhere_is_backed_up_and_restored(data: Path, tmp_path: Path) -> None:
     """O4: the segments are in a store of their own, and go to another one."""
     shutil.move(data / "objects", tmp_path / "bucket")
@@ -125,7 +117,7 @@ def test_a_store_elsewhere_is_backed_up_and_restored(data: Path, tmp_path: Path)
     stores = ["--store", tmp_path / "new-bucket", "--backup-store", tmp_path / "bucket-copy"]
     assert run("restore", tmp_path / "copy", data, *stores)[0] == 0
     found = read_orders(data, str(tmp_path / "new-bucket"))
-    assert found == {str(n): expected(n, 0, end, SIZE) for n, end in {0: 100, 1: 100, 2: 80}.items()}
+    assert found == {str(n): expected(n, 0, end, SIZE) for n, end in ENDS.items()}
 
 
 def test_records_that_are_set_aside_are_in_the_backup(data: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.operate.directory import in_broker, run, serve, write
+from tests.operate.directory import in_broker, run, serve
 
 from holdfast.cluster import metadata_log
 from holdfast.errors import Rejected
@@ -26,13 +26,6 @@ from holdfast.segment.reader import verify
 from holdfast.wal import NewerFormat as NewerLog
 from holdfast.wal import Wal, record
 from holdfast.wal.inspect import verify as verify_log
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("formats")
-    write(place / "live", place / "killed", size=10)
-    return place / "killed"
 
 
 def newer_envelope(data: bytes, kind: str) -> bytes:
@@ -72,9 +65,9 @@ def test_the_write_ahead_log_s_entries() -> None:
         entry.decode(bytes(prefix))
 
 
-def test_segments(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segments(killed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """O5: the version is in the header and in the footer."""
-    data = bytearray(first(written, "segments/*/*/*.seg").read_bytes())
+    data = bytearray(first(killed, "segments/*/*/*.seg").read_bytes())
     footer = segment_format.decode_footer("x", data)
     with monkeypatch.context() as patch:
         patch.setattr(segment_format, "VERSION", 99)
@@ -86,9 +79,8 @@ def test_segments(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("pattern", "kind"), [("manifests/*/*/0*.json", manifest_json.KIND), ("meta/0*.json", metadata_log.KIND)]
 )
-def test_a_broker_refuses_newer_versions_in_its_store(written: Path, tmp_path: Path, pattern: str, kind: str) -> None:
+def test_a_broker_refuses_newer_versions_in_its_store(data: Path, pattern: str, kind: str) -> None:
     """O5: manifests and metadata: one sentence, and nothing is changed."""
-    data = Path(shutil.copytree(written, tmp_path / "data"))
     for path in (data / "objects").glob(pattern):
         path.write_bytes(newer_envelope(path.read_bytes(), kind))
     before = {path: path.read_bytes() for path in (data / "objects").rglob("*.json")}
@@ -98,9 +90,9 @@ def test_a_broker_refuses_newer_versions_in_its_store(written: Path, tmp_path: P
     assert {path: path.read_bytes() for path in (data / "objects").rglob("*.json")} == before
 
 
-def test_the_store_s_cluster(written: Path, tmp_path: Path) -> None:
+def test_the_store_s_cluster(killed: Path, tmp_path: Path) -> None:
     """O5, O1: which cluster a store belongs to."""
-    objects = LocalObjects(shutil.copytree(written / "objects", tmp_path / "objects"))
+    objects = LocalObjects(shutil.copytree(killed / "objects", tmp_path / "objects"))
     assert len(identify.decode_cluster(objects.get(CLUSTER))) == 32
     with pytest.raises(NewerFormat, match="version 99"):
         identify.decode_cluster(b'{"version": 99, "cluster": "x"}')

@@ -12,7 +12,9 @@ from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, fetch, produce
 from tests.log.world import read_all
 from tests.operate.directory import (
+    ENDS,
     SETTINGS,
+    SIZE,
     append,
     content,
     expected,
@@ -23,7 +25,6 @@ from tests.operate.directory import (
     repair,
     run,
     serve,
-    write,
 )
 
 from holdfast.broker.running import Opened
@@ -32,21 +33,6 @@ from holdfast.io.local_objects import LocalObjects
 from holdfast.protocol.api import Key
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.names import PartitionId
-
-SIZE = 1000
-ENDS = {0: 100, 1: 100, 2: 80}
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("repair")
-    write(place / "live", place / "killed", size=SIZE)
-    return place / "killed"
-
-
-@pytest.fixture
-def data(written: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(written, tmp_path / "data"))
 
 
 def chunks(data: Path) -> list[Path]:
@@ -302,7 +288,7 @@ def test_a_quarantine_file_that_is_gone_is_a_loss(data: Path) -> None:
     assert read_orders(data)["1"] == expected(1, 0, 80, SIZE)
 
 
-def test_another_cluster_s_store_is_nothing_to_repair(data: Path, written: Path) -> None:
+def test_another_cluster_s_store_is_nothing_to_repair(data: Path) -> None:
     """O1: one clear sentence, from the broker and from the repair; both ways round."""
     other = data.parent / "other"
     in_broker(other, _nothing)

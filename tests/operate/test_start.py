@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.operate.directory import expected, read_orders, serve, write
+from tests.operate.directory import ENDS, SIZE, expected, read_orders, serve
 
 from holdfast.io.disk import RealDirectory
 from holdfast.io.local_objects import LocalObjects
@@ -22,20 +21,6 @@ from holdfast.log.identify import CLUSTER, encode_cluster
 from holdfast.log.logs import Logs
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
-
-SIZE = 100
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("start")
-    write(place / "live", place / "killed", size=SIZE)
-    return place / "killed"
-
-
-@pytest.fixture
-def data(killed: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(killed, tmp_path / "data"))
 
 
 def test_a_wrong_address_for_subscribers_ends_the_start(tmp_path: Path) -> None:
@@ -52,7 +37,7 @@ def test_a_repair_that_ended_before_its_last_rename_is_finished(data: Path) -> N
         assert broker.stop() == 0
         assert any("the repaired log is in place now" in line for line in broker.said)
     assert not (data / "wal.repaired").exists()
-    assert read_orders(data) == {str(n): expected(n, 0, end, SIZE) for n, end in {0: 100, 1: 100, 2: 80}.items()}
+    assert read_orders(data) == {str(n): expected(n, 0, end, SIZE) for n, end in ENDS.items()}
 
 
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])

@@ -98,7 +98,7 @@ def test_the_tail_of_a_killed_broker(spark: Any, tmp_path: Path) -> None:
 
     cluster.run(work)
     killed = Stored(tmp_path / "copy")
-    evidence = evidence_of(killed.path, find_store(killed.path), [], None, None)
+    evidence = evidence_of(killed.path, find_store(killed.path), None, None)
     report = run(spark, killed, evidence)[0]
     assert (report.is_sound, report.flushed, report.end, report.tail) == (True, 10, 20, 10)
 
@@ -167,7 +167,7 @@ def test_marks_of_the_broker(spark: Any, stored: Stored) -> None:
 
     def ask(marks: BrokerMarks) -> Evidence:
         everywhere = {TopicPartition("orders", number): marks for number in range(2)}
-        return Evidence(read_tails=dict, ask_broker=lambda: everywhere)
+        return Evidence(read_tails=dict, ask_broker=lambda _: everywhere)
 
     assert run(spark, stored, ask(BrokerMarks(0, 600)))[0].is_sound
     behind = run(spark, stored, ask(BrokerMarks(0, 700)))[0]

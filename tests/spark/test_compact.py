@@ -153,7 +153,7 @@ def test_beside_a_broker_under_load(spark: Any, tmp_path: Path) -> None:
             consuming.join()
         for place in (data, data / "objects"):  # With the write-ahead log, and with the broker's tail instead.
             store = find_store(str(place))
-            live = audit(spark, store, ["orders"], evidence_of(str(place), store, ["orders"], broker.address, None))
+            live = audit(spark, store, ["orders"], evidence_of(str(place), store, broker.address, None))
             assert all(each.is_sound for each in live), [each.problems for each in live]
             assert sum(each.counts.records for each in live) == len(acked)
             assert sum(each.tail for each in live) > 0

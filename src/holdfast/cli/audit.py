@@ -95,7 +95,7 @@ def audit(
     from holdfast.spark.store import find_store
 
     opened = find_store(path, store_options(store))
-    evidence = evidence_of(path, opened, topics or [], bootstrap, expect)
+    evidence = evidence_of(path, opened, bootstrap, expect)
     with (
         in_one_sentence(),
         JobProgress("audit") as progress,

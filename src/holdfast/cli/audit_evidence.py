@@ -23,12 +23,12 @@ from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch
 from holdfast.spark.store import Store
 
 
-def evidence_of(path: str, store: Store, topics: Sequence[str], bootstrap: str | None, expect: Path | None) -> Evidence:
+def evidence_of(path: str, store: Store, bootstrap: str | None, expect: Path | None) -> Evidence:
     """Everything that was given, or lies beside the store."""
     wal = _wal_beside(path, store)
     return Evidence(
         read_tails=None if wal is None else lambda: _tails(wal),
-        ask_broker=None if bootstrap is None else lambda: asyncio.run(_marks(bootstrap, topics)),
+        ask_broker=None if bootstrap is None else lambda topics: asyncio.run(_marks(bootstrap, topics)),
         fetch_tail=None if bootstrap is None else partial(_fetch_tail, bootstrap),
         acked={} if expect is None else read_expected(expect),
     )

@@ -23,7 +23,7 @@ from holdfast.io.versions import Patience
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition, is_internal
 from holdfast.spark.jobs.audit_expect import Acked, compare
-from holdfast.spark.jobs.audit_look import Look, look_again, look_at
+from holdfast.spark.jobs.audit_look import DELETED, Look, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit_segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, Tails, sum_up
@@ -33,7 +33,7 @@ from holdfast.spark.store import Store, cluster_of
 
 TASK_SIZE = 64 * 1024 * 1024
 
-AskBroker = Callable[[], Mapping[TopicPartition, BrokerMarks]]
+AskBroker = Callable[[Sequence[str]], Mapping[TopicPartition, BrokerMarks]]  # Of these topics; of all, for none.
 FetchTail = Callable[[TopicPartition, int, int], Sequence[TailBatch]]  # The batches of the offsets `[start, end)`.
 
 
@@ -58,22 +58,24 @@ def audit(
 ) -> list[PartitionReport]:
     """Reports of all partitions of these topics, or of all topics."""
     known = evidence or Evidence()
-    before = known.ask_broker() if known.ask_broker else {}
+    names = sorted(set(topics))
+    before = known.ask_broker(names) if known.ask_broker else {}
     tails = known.read_tails() if known.read_tails else None
-    looks = look_at(store.open(), _partitions(_metadata(store), topics), cluster_of(store))
+    looks = look_at(store.open(), _partitions(_metadata(store), names), cluster_of(store))
     units = list(_units(store, looks, decode=decode, parallelism=session.sparkContext.defaultParallelism))
     found: dict[PartitionId, list[SegmentReport]] = {look.home: [] for look in looks}
     for result in run_units(session, units, audit_task, on_done):
         for home, report in result:
             found[home].append(report)
     there = {home for _, home in _partitions(_metadata(store))}
-    looks = [look for look in looks if look.home in there]  # Topics that are deleted by now take their segments along.
-    look_again(store.open(), looks, SystemClock())
+    left = [look for look in looks if look.home in there]  # Topics that are deleted by now take their segments along.
+    look_again(store.open(), left, SystemClock())
     if tails is None and known.fetch_tail is not None:
-        tails = _fetched(looks, before, known.fetch_tail)
-    after = known.ask_broker() if known.ask_broker else {}
-    reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in looks]
-    return _compared(reports, known.acked, set(topics))
+        tails = _fetched(left, before, known.fetch_tail)
+    after = known.ask_broker(sorted({look.where.topic for look in left})) if known.ask_broker and left else {}
+    reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in left]
+    reports += [PartitionReport(*look.where, problems=[DELETED]) for look in looks if look.home not in there]
+    return _compared(reports, known.acked, set(names))
 
 
 def _fetched(looks: Sequence[Look], marks: Mapping[TopicPartition, BrokerMarks], fetch: FetchTail) -> Tails:

@@ -27,6 +27,7 @@ MAKING_S = 3.0  # Between a topic's metadata and its partitions' manifests a bro
 _POLL_S = 0.2
 
 NO_MANIFEST = "it has no manifest in the store: the whole partition is gone, or its broker stopped while it made it"
+DELETED = "its topic was deleted while the audit ran: nothing of it could be accounted for"
 
 _SEGMENT = re.compile(r".*/(\d{20})-(\d{20})-\d+-[0-9a-f]+\.seg")
 
