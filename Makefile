@@ -5,6 +5,7 @@
 BIN := .venv/bin
 STAMP := .venv/.holdfast
 DATA ?= ./data
+LISTEN ?=
 SEEDS ?= 1000
 ROUNDS ?= 100
 MINUTES ?= 1
@@ -25,9 +26,9 @@ help:
 # install: make .venv and put everything pinned into it; nothing outside the checkout, and no work twice
 install: $(STAMP)-run $(STAMP)-dev
 
-# run: start a broker on ./data, or on another directory with DATA=
+# run: start a broker on ./data at 127.0.0.1:9092, or elsewhere with DATA= and LISTEN=HOST:PORT
 run: $(STAMP)-run
-	$(BIN)/holdfast serve --data $(DATA)
+	$(BIN)/holdfast serve --data $(DATA)$(if $(LISTEN), --listen $(LISTEN))
 
 # test: run all tests, or some of them with TESTS=
 test: install $(if $(JVM),$(STAMP)-spark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -66,6 +67,18 @@ def test_a_second_server_on_the_directory_is_told_who_holds_it(tmp_path: Path) -
     assert second.returncode == 1
     assert len(second.stderr.splitlines()) == 1
     assert f"is in use by process {first.pid}" in second.stderr
+
+
+@pytest.mark.parametrize("option", ["--listen", "--metrics"])
+def test_whoever_finds_a_port_taken_is_told_how_to_choose_another(tmp_path: Path, option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = f"127.0.0.1:{other.getsockname()[1]}"
+        options = ["--data", tmp_path / "data", "--listen", "127.0.0.1:0", option, taken]
+        done = subprocess.run([COMMAND, "serve", *options], env=environment(), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"holdfast: cannot listen on {taken}: Address already in use")
+    assert f"choose another with {option} HOST:PORT" in done.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_killed_server_leaves_no_lock_behind(tmp_path: Path) -> None:

@@ -8,8 +8,11 @@ from typing import NamedTuple
 from holdfast.errors import Rejected
 
 
-def bind(address: Address) -> socket.socket:
-    """Take the address; port 0 takes any free one. Nobody can connect before somebody listens."""
+def bind(address: Address, otherwise: str = "") -> socket.socket:
+    """Take the address; port 0 takes any free one. Nobody can connect before somebody listens.
+
+    `otherwise` says what to do when it is taken.
+    """
     bound = socket.socket(socket.AF_INET6 if ":" in address.host else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -17,7 +20,8 @@ def bind(address: Address) -> socket.socket:
         return bound
     except OSError as failure:
         bound.close()
-        raise Rejected(f"cannot listen on {address}: {failure.strerror or failure}") from None
+        todo = f"; {otherwise}" if otherwise else ""
+        raise Rejected(f"cannot listen on {address}: {failure.strerror or failure}{todo}") from None
 
 
 class Address(NamedTuple):

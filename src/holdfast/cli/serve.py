@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast.cli.serve_end import end, is_call_left, say
 from holdfast.cli.serve_lines import begin_lines
 from holdfast.cli.serve_memory import give_large_buffers_back
 from holdfast.errors import HoldfastError
@@ -29,7 +30,6 @@ log = logging.getLogger("holdfast")
 
 _STOPS = signal.SIGTERM, signal.SIGINT
 _GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
-_LEAVE_S = 0.5  # For a thread without work to end.
 
 DataOption = Annotated[
     str | None,
@@ -74,6 +74,7 @@ SetOption = Annotated[
 
 
 def serve(
+    context: typer.Context,
     data: DataOption = None,
     listen: ListenOption = None,
     advertise: AdvertiseOption = None,
@@ -104,24 +105,22 @@ def serve(
     settings = config.load(config_file, os.environ, given)
     begin_lines(settings.serve.log_level, settings.serve.log_format)
     give_large_buffers_back()
+    before = set(threading.enumerate())
     try:
         asyncio.run(run(settings))
-    except (HoldfastError, OSError) as failure:
-        if settings.serve.log_format != "json":
+    except Exception as failure:
+        is_left = is_call_left(before)
+        if settings.serve.log_format == "json" and isinstance(failure, HoldfastError | OSError):
+            log.critical("%s", failure, extra={"facts": {"event": "failed"}})
+        elif is_left:
+            say(failure, is_debug=bool(context.find_root().params.get("debug")))
+        else:
             raise  # Said in one sentence, as every command does.
-        log.critical("%s", failure, extra={"facts": {"event": "failed"}})
+        if is_left:
+            end(1)
         raise typer.Exit(1) from None
-    _leave_calls()
-
-
-def _leave_calls() -> None:
-    """All is closed and told. Python would wait for calls to a store that hangs, which nobody else does any more."""
-    for each in threading.enumerate():
-        if each is not threading.current_thread() and not each.daemon:
-            each.join(_LEAVE_S)
-            if each.is_alive():
-                logging.shutdown()
-                os._exit(0)
+    if is_call_left(before):
+        end(0)
 
 
 async def run(settings: config.Settings) -> None:
@@ -137,45 +136,35 @@ async def run(settings: config.Settings) -> None:
 
 
 async def _give_up(life: asyncio.Future[None]) -> None:
-    """End the process in the middle of its start.
-
-    What is open is closed, within a limit. A call to disk or store that is under way cannot be called back, and may
-    take as long as the log is large: it is cut off, as a crash would, which every start can deal with.
-    """
+    """End the process in the middle of its start. What is open is closed, within a limit."""
     life.cancel()
     await asyncio.wait([life], timeout=_GIVE_UP_S)
     log.info("stopped before anybody was served", extra={"facts": {"event": "stopped"}})
-    logging.shutdown()
-    os._exit(0)
+    end(0)
 
 
 async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
-    from holdfast.broker.running import AllSettings, Surroundings, listening, opened
+    from holdfast.broker.running import AllSettings, listening, opened
     from holdfast.cli.address import Address, bind, parse_address
+    from holdfast.cli.data_lock import held
     from holdfast.cli.repair_finish import finish_interrupted
     from holdfast.cli.serve_garbage import freeze_survivors
     from holdfast.cli.subscribe_port import subscriptions
-    from holdfast.io.disk import RealDirectory
-    from holdfast.io.open_objects import open_objects
 
     data = Path(settings.serve.data_path)
-    finish_interrupted(data)
-    bound = bind(parse_address(settings.serve.listen))
+    bound = bind(parse_address(settings.serve.listen), "choose another with --listen HOST:PORT (serve.listen)")
     here = Address(*bound.getsockname()[:2])
     told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
     metrics = _metrics(settings.serve.metrics_listen)
-    objects = open_objects(settings.serve.store or str(data / "objects"))
-    around = Surroundings.real(
-        metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
-        metrics.objects(objects) if metrics else objects,
-        lambda: RealDirectory(data / "quarantine"),
-        settings.serve.disk_reserve_size,
-    )
     everything = AllSettings(
         broker=settings.broker, log=settings.log, wal=settings.wal, take_over=settings.serve.take_over
     )
     async with AsyncExitStack() as stack:
+        stack.enter_context(held(data, "serve"))
+        finish_interrupted(data)
+        around = _surroundings(data, settings.serve, metrics)
+        stack.callback(around.calls.close)
         broker = await stack.enter_async_context(opened(around, everything, *told))
         counted = listening(broker, bound, around.clock, metrics.traffic if metrics else None)
         server = await stack.enter_async_context(counted)
@@ -183,9 +172,9 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
             log.info("metrics at http://%s/metrics", metrics.address, extra={"facts": {"event": "metrics"}})
-        facts = {"event": "serving", "data": str(data), "store": objects.url, "listen": str(here)}
+        facts = {"event": "serving", "data": str(data), "store": around.objects.url, "listen": str(here)}
         facts |= {"cluster": broker.parts.cluster_id}
-        log.info("serving %s with segments in %s, Kafka clients at %s", data, objects.url, here, extra={"facts": facts})
+        log.info("serving %s with segments in %s, Kafka clients at %s", data, around.objects.url, here, extra={"facts": facts})
         asked = Address(here.host, parse_address(settings.serve.listen).port)
         counts = metrics.subscriptions if metrics else None
         await stack.enter_async_context(subscriptions(settings.subscribe, broker.parts, around, asked, counts))
@@ -195,6 +184,20 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     if failure is not None:
         raise failure  # It had stopped by itself: not a clean stop.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
+
+
+def _surroundings(data: Path, settings: ServeSettings, metrics: Metrics | None) -> Surroundings:
+    from holdfast.broker.running import Surroundings
+    from holdfast.io.disk import RealDirectory
+    from holdfast.io.open_objects import open_objects
+
+    objects = open_objects(settings.store or str(data / "objects"))
+    return Surroundings.real(
+        metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
+        metrics.objects(objects) if metrics else objects,
+        lambda: RealDirectory(data / "quarantine"),
+        settings.disk_reserve_size,
+    )
 
 
 def _metrics(listen: str) -> Metrics | None:

@@ -23,7 +23,7 @@ class Metrics:
     """Takes its address at once, so that a wrong one is known before anything is opened."""
 
     def __init__(self, listen: str) -> None:
-        self._bound = bind(parse_address(listen))
+        self._bound = bind(parse_address(listen), "choose another with --metrics HOST:PORT (serve.metrics_listen)")
         self._clock = SystemClock()
         self._syncs = Histogram()
         self._store = StoreTimes()

@@ -72,7 +72,8 @@ def scraped(show: Show, listen: str | None) -> Iterator[None]:
     try:
         server, thread = start_http_server(address.port, address.host, registry)
     except OSError as failure:
-        raise Rejected(f"cannot listen on {address}: {failure.strerror or failure}") from None
+        why = failure.strerror or failure
+        raise Rejected(f"cannot listen on {address}: {why}; choose another with --metrics HOST:PORT") from None
     tell(f"metrics at http://{address.host}:{server.server_port}/metrics")
     try:
         yield
