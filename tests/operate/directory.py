@@ -16,8 +16,11 @@ from typer.testing import CliRunner
 
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
+from holdfast.cli.log_place import topic_names
 from holdfast.cli.main import app
 from holdfast.io.disk import RealDirectory
+from holdfast.io.envelope import seal, unseal
+from holdfast.io.local_objects import LocalObjects
 from holdfast.io.open_objects import open_objects
 from holdfast.log.partition import PartitionLog
 from holdfast.log.settings import LogSettings
@@ -128,6 +131,18 @@ def flip(path: Path, position: int) -> None:
         byte = file.read(1)[0]
         file.seek(position)
         file.write(bytes([byte ^ 0xFF]))
+
+
+def topic_folder(data: Path, number: int, kind: str) -> Path:
+    """Where the objects of a partition of `orders` are."""
+    names = topic_names(LocalObjects(data / "objects"))
+    [topic_id] = [topic_id for topic_id, name in names.items() if name == "orders"]
+    return data / "objects" / kind / topic_id.hex / str(number)
+
+
+def newer_envelope(data: bytes, kind: str) -> bytes:
+    """The same object, sealed by a release of the future."""
+    return seal(kind, 99, unseal("x", kind, 98, data))
 
 
 def content(directory: Path) -> dict[str, bytes]:

@@ -9,12 +9,11 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.operate.directory import in_broker, run, serve
+from tests.operate.directory import in_broker, newer_envelope, run, serve
 
 from holdfast.cluster import metadata_log
 from holdfast.errors import Rejected
 from holdfast.io.disk import RealDirectory
-from holdfast.io.envelope import seal, unseal
 from holdfast.io.local_objects import LocalObjects
 from holdfast.io.store_errors import NewerFormat
 from holdfast.log import entry, identify, kept, quarantine
@@ -26,11 +25,6 @@ from holdfast.segment.reader import verify
 from holdfast.wal import NewerFormat as NewerLog
 from holdfast.wal import Wal, record
 from holdfast.wal.inspect import verify as verify_log
-
-
-def newer_envelope(data: bytes, kind: str) -> bytes:
-    """The same object, sealed by a release of the future."""
-    return seal(kind, 99, unseal("x", kind, 98, data))
 
 
 def first(data: Path, pattern: str) -> Path:

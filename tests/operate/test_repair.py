@@ -25,6 +25,7 @@ from tests.operate.directory import (
     repair,
     run,
     serve,
+    topic_folder,
 )
 
 from holdfast.broker.running import Opened
@@ -46,13 +47,6 @@ def home_of(data: Path, number: int) -> PartitionId:
 
 async def _home(broker: Opened, number: int) -> PartitionId:
     return partition(broker, number).home
-
-
-def topic_folder(data: Path, number: int, kind: str) -> Path:
-    """Where the objects of a partition of `orders` are."""
-    names = topic_names(LocalObjects(data / "objects"))
-    [topic_id] = [topic_id for topic_id, name in names.items() if name == "orders"]
-    return data / "objects" / kind / topic_id.hex / str(number)
 
 
 def segments(data: Path, number: int) -> list[Path]:

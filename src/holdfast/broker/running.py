@@ -34,6 +34,7 @@ from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
 
 _STOP_S = 5.0  # For requests that were taken to be answered.
+_FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,11 @@ class Opened:
 
 @asynccontextmanager
 async def opened(around: Surroundings, settings: AllSettings, host: str, port: int) -> AsyncIterator[Opened]:
-    """Everything but the sockets; `host` and `port` are what clients are told. Closed on the way out."""
+    """Everything but the sockets; `host` and `port` are what clients are told. Closed on the way out.
+
+    Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
+    """
+    close_ms: int | None = _FAILED_CLOSE_MS
     logs = await Logs.open(
         around.wal_directory,
         around.objects,
@@ -131,12 +136,13 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
             )
             try:
                 yield Opened(parts, Broker(parts))
+                close_ms = None
             finally:
                 await transactions.close()
         finally:
             await groups.close()
     finally:
-        await logs.close()
+        await logs.close(close_ms)
 
 
 async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroundings) -> GroupCoordinator:

@@ -32,7 +32,7 @@ from holdfast.cli import (
     wal,
 )
 from holdfast.cli.serve_help import ServeCommand
-from holdfast.cli.talk import tell
+from holdfast.cli.talk import sentence_of, tell
 from holdfast.errors import HoldfastError
 
 
@@ -49,14 +49,6 @@ class OneSentence(TyperGroup):
                 raise
             tell(sentence_of(failure))
             raise typer.Exit(1) from None
-
-
-def sentence_of(failure: Exception) -> str:
-    """What went wrong, for people."""
-    if isinstance(failure, OSError) and failure.strerror:
-        where = f"{failure.filename}: " if failure.filename else ""
-        return f"holdfast: {where}{failure.strerror}"
-    return f"holdfast: {failure}"
 
 
 def show_version(wanted: bool) -> None:

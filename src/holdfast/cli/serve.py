@@ -23,6 +23,7 @@ from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import config
+    from holdfast.broker.running import Surroundings
     from holdfast.cli.serve_metrics import Metrics
     from holdfast.log.logs import Logs
 
@@ -172,9 +173,10 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
             log.info("metrics at http://%s/metrics", metrics.address, extra={"facts": {"event": "metrics"}})
-        facts = {"event": "serving", "data": str(data), "store": around.objects.url, "listen": str(here)}
+        url = around.objects.url
+        facts = {"event": "serving", "data": str(data), "store": url, "listen": str(here)}
         facts |= {"cluster": broker.parts.cluster_id}
-        log.info("serving %s with segments in %s, Kafka clients at %s", data, around.objects.url, here, extra={"facts": facts})
+        log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
         asked = Address(here.host, parse_address(settings.serve.listen).port)
         counts = metrics.subscriptions if metrics else None
         await stack.enter_async_context(subscriptions(settings.subscribe, broker.parts, around, asked, counts))
@@ -186,7 +188,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
-def _surroundings(data: Path, settings: ServeSettings, metrics: Metrics | None) -> Surroundings:
+def _surroundings(data: Path, settings: config.ServeSettings, metrics: Metrics | None) -> Surroundings:
     from holdfast.broker.running import Surroundings
     from holdfast.io.disk import RealDirectory
     from holdfast.io.open_objects import open_objects

@@ -15,6 +15,14 @@ def tell(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
+def sentence_of(failure: Exception) -> str:
+    """What went wrong, for people."""
+    if isinstance(failure, OSError) and failure.strerror:
+        where = f"{failure.filename}: " if failure.filename else ""
+        return f"holdfast: {where}{failure.strerror}"
+    return f"holdfast: {failure}"
+
+
 def give_json(value: object) -> None:
     """One JSON object on one line of stdout."""
     print(json.dumps(value, separators=(",", ":")))

@@ -233,11 +233,12 @@ class Logs:
         """Flush everything that is durable."""
         await self._flusher.flush_all()
 
-    async def close(self) -> None:
-        """Make everything durable, flush within the time limit, and let the directory go."""
+    async def close(self, timeout_ms: int | None = None) -> None:
+        """Make everything durable, flush within the time limit (of the settings, if no other), let the directory go."""
+        limit_ms = self._ground.settings.close_timeout_ms if timeout_ms is None else timeout_ms
         await self._upkeep.stop()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._finish(), self._ground.settings.close_timeout_ms / 1000)
+            await asyncio.wait_for(self._finish(), limit_ms / 1000)
         if self._failure is None:
             self.purge()
         await self._deletions.close()

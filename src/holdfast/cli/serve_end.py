@@ -1,0 +1,46 @@
+"""How the server's process ends while a call to disk or store is under way.
+
+Such a call cannot be called back, and Python would wait for it, for as long as a store hangs or a log is large. All is
+closed and told by then, or given up as in a crash, which every start can deal with.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Collection
+from typing import NoReturn
+
+from holdfast.cli.talk import sentence_of, tell
+from holdfast.errors import HoldfastError
+
+_LEAVE_S = 0.5  # For a thread without work to end.
+
+
+def is_call_left(before: Collection[threading.Thread]) -> bool:
+    """Whether a thread that was not there before is still at work, which nobody waits for any more."""
+    for each in threading.enumerate():
+        if each not in before and not each.daemon:
+            each.join(_LEAVE_S)
+            if each.is_alive():
+                return True
+    return False
+
+
+def end(code: int) -> NoReturn:
+    """End the process now, threads and all."""
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def say(failure: Exception, *, is_debug: bool) -> None:
+    """What the command line would say, were it still to come."""
+    if is_debug or not isinstance(failure, HoldfastError | OSError):
+        traceback.print_exception(failure)
+    else:
+        tell(sentence_of(failure))
