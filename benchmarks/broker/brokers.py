@@ -16,6 +16,8 @@ from pathlib import Path
 
 from benchmarks.machine import CHECKOUT
 
+from holdfast.testing import free_port
+
 JARS = CHECKOUT / ".tools" / "java" / "jars"
 _START_SECONDS_MAX = 60
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -54,7 +56,7 @@ def kafka_is_there() -> bool:
 @contextmanager
 def ours(folder: Path) -> Iterator[Running]:
     """`holdfast serve` with its defaults: an fsync before every ack."""
-    port = _free_port()
+    port = free_port()
     command = [str(Path(sys.executable).parent / "holdfast"), "serve", "--data", str(folder)]
     yield from _run("holdfast", [*command, "--listen", f"127.0.0.1:{port}"], port, folder)
 
@@ -62,7 +64,7 @@ def ours(folder: Path) -> Iterator[Running]:
 @contextmanager
 def profiled(folder: Path) -> Iterator[Running]:
     """Ours under Python's profiler; what it found is in `folder / "said"` after the end, if `folder` is kept."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, str(Path(__file__).with_name("profiled_serve.py")), str(folder)]
     yield from _run("holdfast", [*command, f"127.0.0.1:{port}"], port, folder, keep=True)
 
@@ -70,7 +72,7 @@ def profiled(folder: Path) -> Iterator[Running]:
 @contextmanager
 def kafka(folder: Path, *, fsync: bool) -> Iterator[Running]:
     """Apache Kafka as one node with its default settings; with `fsync`, a flush of the log after every append."""
-    port, controller = _free_port(), _free_port()
+    port, controller = free_port(), free_port()
     folder.mkdir(parents=True, exist_ok=True)
     properties = folder / "server.properties"
     lines = [
@@ -122,9 +124,3 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], said: Path) -> None:
         except OSError:
             time.sleep(0.1)
     raise RuntimeError(f"the broker did not start: {said.read_text()[-500:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -12,6 +12,8 @@ from benchmarks.broker import brokers
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from holdfast.testing import free_port
+
 PARTITIONS = 4
 T0 = 1_700_000_000_000
 STEP_MS = 10  # Between two records.
@@ -22,7 +24,7 @@ _STRIDE = 10_007  # From one value to the next: they share nothing that lies nea
 @contextmanager
 def ours(folder: Path, *settings: str) -> Iterator[brokers.Running]:
     """`holdfast serve`; its data stays when it ends."""
-    port = brokers._free_port()
+    port = free_port()
     command = [str(Path(sys.executable).parent / "holdfast"), "serve", "--data", str(folder)]
     command += ["--listen", f"127.0.0.1:{port}", *(part for each in settings for part in ("--set", each))]
     yield from brokers._run("holdfast", command, port, folder, keep=True)

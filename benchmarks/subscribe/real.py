@@ -17,7 +17,7 @@ from benchmarks.subscribe.data import SOURCES
 from benchmarks.subscribe.place import a_broker, fill
 
 from holdfast.io.open_objects import open_objects
-from holdfast.testing import RunningBroker
+from holdfast.testing import RunningBroker, free_port
 
 sys.path.insert(0, str(CHECKOUT))
 from tests.support.s3_server import S3Server, missing
@@ -32,14 +32,6 @@ LIVE = {
 }
 LIVE_S, LIVE_ROUNDS = 5, 7  # Short and many: a round in which the machine stands still for a moment is no median.
 CHILD_S = 600
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _child(module: str, *words: str) -> dict[str, Any]:

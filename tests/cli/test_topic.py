@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 from tests.cli.conftest import Commands
-from tests.support.broker_process import free_port
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
+from holdfast.testing import free_port
 
 
 def test_a_topic_is_made_listed_and_described(holdfast: Commands, topic: str) -> None:

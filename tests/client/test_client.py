@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition as KafkaPartition
-from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.broker_process import BrokerProcess
 
 from holdfast.client import EARLIEST, LATEST, Client, Committed, TopicPartition
 from holdfast.client.errors import BadAddress, BrokerUnreachable, NotKafka, Refused, TooOld, TopicNotFound
@@ -18,6 +18,7 @@ from holdfast.protocol.api import Key
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
+from holdfast.testing import free_port
 
 NOW_MS = time.time_ns() // 1_000_000
 

@@ -27,8 +27,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs fro
 
 from tests.kill import copying, numbers, transfers
 from tests.kill.transactors import CLIENTS
-from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.broker_process import BrokerProcess
 from tests.support.reading import Found, read_whole, wait_until_ended
+
+from holdfast.testing import free_port
 
 SETTINGS = (
     "group.initial.rebalance.delay.ms=0",

@@ -15,7 +15,7 @@ from tests.spark.archived import catalog_of
 from tests.spark.sink_parts import read_committed
 from tests.spark.stored import Stored, fill, records
 from tests.support.broker_process import BrokerProcess
-from tests.support.s3_server import S3Server, free_port, missing
+from tests.support.s3_server import S3Server, missing
 from typer.testing import CliRunner
 
 from holdfast.broker.topics import Topics
@@ -24,6 +24,7 @@ from holdfast.cli.main import app
 from holdfast.client import Client
 from holdfast.spark.jobs.archive import archive
 from holdfast.spark.jobs.commit_log import Overtaken
+from holdfast.testing import free_port
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.spark.sink_parts import read_committed
 from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
-from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.broker_process import BrokerProcess
 
 from holdfast.cli.archive_target import catalog_properties, open_target
 from holdfast.client import Client
@@ -30,6 +30,7 @@ from holdfast.spark.replay_archive import Access, NoArchive, archive_store, row_
 from holdfast.spark.replay_tables import iceberg_files
 from holdfast.spark.sink_options import SinkOptions
 from holdfast.spark.store import Store
+from holdfast.testing import free_port
 
 ROOT = Path(__file__).parents[2]
 PARTITIONS, ROWS = 2, 120

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.spark.sink_parts import commit, read_committed, rows, stage
 from tests.spark.sink_proxy import KafkaProxy, Passing
-from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.broker_process import BrokerProcess
 
 from holdfast.client import Client
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
@@ -17,6 +17,7 @@ from holdfast.io.open_objects import open_objects
 from holdfast.protocol.api import Key
 from holdfast.spark.commit_record import BatchKey, BatchMemory
 from holdfast.spark.staging import Job
+from holdfast.testing import free_port
 
 MOMENTS = [
     Passing(Key.ADD_PARTITIONS_TO_TXN, is_answer=True),

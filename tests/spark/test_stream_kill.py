@@ -14,13 +14,14 @@ from typing import NamedTuple
 import pytest
 from tests.spark.sink_parts import read_committed
 from tests.spark.sink_proxy import ANY, KafkaProxy, Passing, kill_session
-from tests.support.broker_process import BrokerProcess, free_port
+from tests.support.broker_process import BrokerProcess
 from tests.support.spark_session import no_spark
 from tests.support.spark_store import StoredCluster
 
 from holdfast.client import Client
 from holdfast.io.local_objects import LocalObjects
 from holdfast.protocol.api import Key
+from holdfast.testing import free_port
 
 ROOT = Path(__file__).parents[2]
 PARTITIONS, PER_TRIGGER = 2, 40

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.broker_process import COMMAND, BrokerProcess, free_port
+from tests.support.broker_process import COMMAND, BrokerProcess
+
+from holdfast.testing import free_port
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +9,6 @@ from pathlib import Path
 from holdfast.testing import RunningBroker
 
 COMMAND = Path(sys.executable).parent / "holdfast"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class BrokerProcess(RunningBroker):

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 
+from holdfast.testing import free_port
+
 BINARY = Path(__file__).parents[2] / ".tools" / "bin" / "versitygw"
 _START_ATTEMPTS = 3  # Another process may take the free port before the server does.
 _READY_CHECKS_MAX = 500
@@ -107,11 +109,3 @@ class S3Server:
             self._process.kill()
             _, said = self._process.communicate()
         self._said = said.decode(errors="replace").strip()
-
-
-def free_port() -> int:
-    """A port of the loopback interface that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

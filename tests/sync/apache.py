@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from tests.support.broker_process import free_port
+from holdfast.testing import free_port
 
 JARS = Path(__file__).parents[2] / ".tools" / "java" / "jars"
 _START_S = 120.0

@@ -9,7 +9,6 @@ import threading
 import urllib.request
 
 from rich.console import Console
-from tests.support.broker_process import free_port
 from tests.sync.conftest import Pair
 from tests.sync.sides import numbered, write
 
@@ -19,6 +18,7 @@ from holdfast.io.clock import ManualClock
 from holdfast.sync.progress import Counts, Look, TopicLook
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
+from holdfast.testing import free_port
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,9 +12,10 @@ import sys
 import time
 import urllib.request
 
-from tests.support.broker_process import free_port
 from tests.sync.conftest import Pair
 from tests.sync.sides import numbered, write
+
+from holdfast.testing import free_port
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _WAIT_S = 120.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from confluent_kafka import Producer
 from tests.broker.wire import Wire, batch, create_topic, fetch, produce, values
 
 from holdfast.errors import Rejected
-from holdfast.testing import BrokerDidNotStart, RunningBroker, running_broker
+from holdfast.testing import BrokerDidNotStart, RunningBroker, free_port, running_broker
 
 
 def is_there(pid: int) -> bool:
@@ -53,6 +54,16 @@ def test_after_a_kill_and_a_restart_the_port_and_the_records_are_the_same(tmp_pa
         with Wire(broker.port) as wire:
             assert values(fetch(wire, "kept").records) == [b"acked"]
     assert (tmp_path / "wal").is_dir(), "a directory that was given is kept"
+
+
+def test_a_client_that_calls_a_broker_which_is_away_is_never_given_its_port(tmp_path: Path) -> None:
+    """A8: a killed broker can be started again at once, also while clients call it."""
+    lowest, highest = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    assert all(not lowest <= free_port() <= highest for _ in range(50))
+    with socket.socket() as kernels:
+        kernels.bind(("127.0.0.1", 0))
+        assert lowest <= kernels.getsockname()[1] <= highest, "what it chooses it also gives to clients"
+    assert not lowest <= RunningBroker(tmp_path).port <= highest
 
 
 def test_settings_are_given_by_their_names(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.broker_process import free_port
 from tests.torture.cast import GROUPS, KEPT_NAMES, OPTIONS, Mirror, Options, mirrors, readers, writers
 from tests.torture.clients.administering import Administrator, create
 from tests.torture.clients.following import read_whole
@@ -28,7 +27,7 @@ from tests.torture.sampling import Sampler
 from tests.torture.schedule import schedule
 from tests.torture.store import store
 
-from holdfast.testing import RunningBroker
+from holdfast.testing import RunningBroker, free_port
 
 MIB = 1 << 20
 # Python with all that it loads has about 200 MiB. What may come on top is bounded by the settings below: log and tails

@@ -6,7 +6,8 @@
 `plugin` has the same as fixtures of pytest: `holdfast_broker` and `holdfast_own_broker`.
 """
 
+from holdfast.testing.ports import free_port
 from holdfast.testing.process import BrokerDidNotStart, RunningBroker
 from holdfast.testing.running import running_broker
 
-__all__ = ["BrokerDidNotStart", "RunningBroker", "running_broker"]
+__all__ = ["BrokerDidNotStart", "RunningBroker", "free_port", "running_broker"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,8 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.errors import Unavailable
+from holdfast.testing.ports import free_port
 
-_READY = re.compile(r"Kafka clients at [^\s\"]*:(\d+)")  # In lines of either form.
+_READY = "Kafka clients at "  # In lines of either form.
 _START_S = 60.0  # A start takes half a second; a machine may be very busy.
 _STOP_S = 20.0
 _SAID_MAX = 1000  # Lines that are kept.
@@ -43,7 +43,7 @@ class RunningBroker:
         entry: Sequence[str] = ("-m", "holdfast.cli"),
     ) -> None:
         self.data = data
-        self.port = port  # 0 until the first start: then a free one.
+        self.port = port or free_port()
         self.said: list[str] = []
         self._python = str(python)  # Of the environment that Holdfast is installed in.
         self._environment = dict(environment or {})
@@ -96,8 +96,7 @@ class RunningBroker:
             for line in lines:
                 self.said.append(line.rstrip())
                 del self.said[:-_SAID_MAX]
-                if not self._listens and (found := _READY.search(line)):
-                    self.port = int(found[1])
+                if not self._listens and _READY in line:
                     self._listens = True
                     self._said_enough.set()
         self._said_enough.set()

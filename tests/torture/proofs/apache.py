@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.broker_process import free_port
+from holdfast.testing import free_port
 
 JARS = Path(__file__).parents[3] / ".tools" / "java" / "jars"
 _START_S = 90.0

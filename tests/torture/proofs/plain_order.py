@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # The checkout: this is a co
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaProducer
-from tests.support.broker_process import free_port
 from tests.torture.proofs.apache import ApacheKafka
+
+from holdfast.testing import free_port
 
 COUNT = 3000
 _EVERY = 4
