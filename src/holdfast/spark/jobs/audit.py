@@ -3,7 +3,8 @@
     1. ask       the broker's marks, when there is a broker; then the tails in its write-ahead log, when they are here
     2. look      metadata, manifests, versions, stray segments: on the driver
     3. check     every segment, byte by byte and offset by offset: on executors
-    4. sum up    segments, tail and marks of each partition; then a producer's own list, when there is one
+    4. fetch     what is in no segment yet, from the broker, when there is no write-ahead log
+    5. sum up    segments, tail and marks of each partition; then a producer's own list, when there is one
 
 Marks are asked for before and after the manifests are read, because everything moves: what was acknowledged before must
 be there, and what is there must have been acknowledged after.
@@ -23,10 +24,11 @@ from holdfast.io.versions import Patience
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition, is_internal
 from holdfast.spark.jobs.audit_expect import Acked, compare
-from holdfast.spark.jobs.audit_look import DELETED, Look, look_again, look_at
+from holdfast.spark.jobs.audit_fetch import FetchTail, fetch_tails, flushed_since
+from holdfast.spark.jobs.audit_look import DELETED, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit_segment import AuditTask, Suspect, audit_task
-from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, Tails, sum_up
+from holdfast.spark.jobs.audit_sum import BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import OPEN_SIZE
 from holdfast.spark.store import Store, cluster_of
@@ -34,7 +36,6 @@ from holdfast.spark.store import Store, cluster_of
 TASK_SIZE = 64 * 1024 * 1024
 
 AskBroker = Callable[[Sequence[str]], Mapping[TopicPartition, BrokerMarks]]  # Of these topics; of all, for none.
-FetchTail = Callable[[TopicPartition, int, int], Sequence[TailBatch]]  # The batches of the offsets `[start, end)`.
 
 
 @dataclass(frozen=True)
@@ -62,30 +63,25 @@ def audit(
     before = known.ask_broker(names) if known.ask_broker else {}
     tails = known.read_tails() if known.read_tails else None
     looks = look_at(store.open(), _partitions(_metadata(store), names), cluster_of(store))
-    units = list(_units(store, looks, decode=decode, parallelism=session.sparkContext.defaultParallelism))
     found: dict[PartitionId, list[SegmentReport]] = {look.home: [] for look in looks}
-    for result in run_units(session, units, audit_task, on_done):
-        for home, report in result:
-            found[home].append(report)
+
+    def check(suspects: Sequence[Suspect]) -> None:
+        units = list(_units(store, suspects, decode=decode, parallelism=session.sparkContext.defaultParallelism))
+        for result in run_units(session, units, audit_task, on_done):
+            for home, report in result:
+                found[home].append(report)
+
+    check([Suspect.of(look.manifest, info) for look in looks if look.manifest for info in look.manifest.segments])
     there = {home for _, home in _partitions(_metadata(store))}
     left = [look for look in looks if look.home in there]  # Topics that are deleted by now take their segments along.
     look_again(store.open(), left, SystemClock())
     if tails is None and known.fetch_tail is not None:
-        tails = _fetched(left, before, known.fetch_tail)
+        tails = fetch_tails(store.open(), left, before, known.fetch_tail)
+        check([suspect for look in left for suspect in flushed_since(look)])
     after = known.ask_broker(sorted({look.where.topic for look in left})) if known.ask_broker and left else {}
     reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in left]
     reports += [PartitionReport(*look.where, problems=[DELETED]) for look in looks if look.home not in there]
     return _compared(reports, known.acked, set(names))
-
-
-def _fetched(looks: Sequence[Look], marks: Mapping[TopicPartition, BrokerMarks], fetch: FetchTail) -> Tails:
-    """What brokers have above the manifests; not where segments are unlisted: they may know a manifest that is gone."""
-    return {
-        look.home: fetch(look.where, look.manifest.flushed, marks[look.where].high_watermark)
-        for look in looks
-        if look.manifest is not None and not look.beyond and look.where in marks
-        if look.manifest.flushed < marks[look.where].high_watermark
-    }
 
 
 def _metadata(store: Store) -> Metadata:
@@ -105,9 +101,8 @@ def _partitions(metadata: Metadata, topics: Iterable[str] | None = None) -> list
     ]
 
 
-def _units(store: Store, looks: Sequence[Look], *, decode: bool, parallelism: int) -> Iterator[Unit[AuditTask]]:
+def _units(store: Store, suspects: Sequence[Suspect], *, decode: bool, parallelism: int) -> Iterator[Unit[AuditTask]]:
     """Whole segments, in tasks of about equal size: enough of them to keep every executor busy."""
-    suspects = [Suspect.of(look.manifest, info) for look in looks if look.manifest for info in look.manifest.segments]
     cost_max = max(1, min(TASK_SIZE, sum(map(_cost, suspects)) // (2 * parallelism)))
     run: list[Suspect] = []
     cost = 0

@@ -39,6 +39,7 @@ class Look:
     where: TopicPartition
     home: PartitionId
     manifest: Manifest | None = None
+    later: Manifest | None = None  # One whose segments above the first's end were looked at, too.
     problems: list[str] = field(default_factory=list)
     beyond: list[str] = field(default_factory=list)  # Unlisted segments with offsets at or above `flushed`.
     leftovers: int = 0  # Unlisted segments below.
@@ -56,7 +57,7 @@ def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: s
     stored = [each.name for each in objects.list(home.segments)]
     versions = Versions(objects, home.manifests)
     named = [each.name for each in objects.list(home.manifests)]
-    numbers = [number for each in named if (number := versions.number(each)) is not None]
+    hinted = versions._hint()  # Before the manifest: it speaks of a version that was there already.
     try:
         loaded = load_newest(versions)
     except Corrupt as damage:
@@ -68,22 +69,25 @@ def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: s
             look.problems.append(NO_MANIFEST)
         return look
     look.manifest = loaded[0]
-    look.problems += _version_problems(versions, numbers, loaded[0], cluster)
+    if versions.name(loaded[0].version) not in named:  # It came in between, and it may not be the only one.
+        named += [each.name for each in objects.list(home.manifests)]
+    look.problems += _version_problems(versions, named, loaded[0], cluster)
+    if hinted > loaded[0].version:
+        look.problems.append(
+            f"manifest version {hinted} was once the newest; now it is {loaded[0].version}: the newest ones are gone"
+        )
     _sort_out(look, stored, loaded[0])
     return look
 
 
-def _version_problems(versions: Versions, numbers: list[int], manifest: Manifest, cluster: str) -> Iterable[str]:
+def _version_problems(versions: Versions, named: list[str], manifest: Manifest, cluster: str) -> Iterable[str]:
     if manifest.cluster_id != cluster:
         yield f"its manifest belongs to cluster {manifest.cluster_id}, the store to cluster {cluster}"
-    there = set(numbers)
-    oldest = min(numbers, default=manifest.version)
+    there = {number for each in named if (number := versions.number(each)) is not None}
+    oldest = min(there, default=manifest.version)
     for number in range(max(oldest, full_before(manifest.version)), manifest.version):
         if number not in there:
             yield f"manifest version {number} is missing, though newer ones are there: {versions.name(number)}"
-    hinted = versions._hint()
-    if hinted > manifest.version:
-        yield f"manifest version {hinted} was once the newest; now it is {manifest.version}: the newest ones are gone"
 
 
 def _sort_out(look: Look, stored: list[str], manifest: Manifest) -> None:

@@ -47,8 +47,10 @@ def sum_up(
             report.notes.append("it was made while the audit ran: what is in it by now was not looked at")
         return report
     if manifest is not None:
-        report.log_start, report.flushed = manifest.log_start, manifest.flushed
+        later = look.later or manifest
+        report.log_start, report.flushed = manifest.log_start, later.flushed
         report.take(found)
+        report.counts.expired += Span(manifest.flushed, later.log_start).width
         report.segments = len({each.name for each in found})
         _check_producers(report, found)
     accounted = report.flushed
@@ -82,7 +84,8 @@ def _add_tail(report: PartitionReport, look: Look, batches: Sequence[TailBatch])
         return report.flushed
     end = max(each.header.end_offset for each in above)
     tail = SegmentReport(Span(report.flushed, end), f"the tail of {look.where}")
-    walk = Walk(tail, None, report.flushed, (), look.manifest.open_transactions if look.manifest else ())
+    manifest = look.later or look.manifest
+    walk = Walk(tail, None, report.flushed, (), manifest.open_transactions if manifest else ())
     for each in above:
         if each.is_right:
             walk.batch(each.header)
