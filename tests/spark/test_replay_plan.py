@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.spark.replay_archive import RowGroup
+from holdfast.cli.archive_target import catalog_properties
+from holdfast.spark.replay_archive import Access, NoArchive, RowGroup, archive_store, row_groups
 from holdfast.spark.replay_plan import ranges_of, rounds_of
 
 
@@ -59,3 +62,19 @@ def test_a_row_group_with_several_partitions() -> None:
     """P4: it is read for each of them."""
     both = group(0, 5, 9, partition_max=2)
     assert [ranges_of([both], partition, 0)[0].groups for partition in range(3)] == [(both,)] * 3
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_an_iceberg_folder_without_its_catalog(tmp_path: Path, made: bool) -> None:
+    """P4: a catalog that is not there, or has no tables, is told as that, and none is made."""
+    pytest.importorskip("pyiceberg", reason="the packages of the Spark part are missing")
+    (tmp_path / "holdfast/records/metadata").mkdir(parents=True)
+    (tmp_path / "holdfast/records/metadata/v1.metadata.json").write_text("{}")
+    if made:
+        (tmp_path / "catalog.db").touch()
+    place = archive_store(str(tmp_path))
+    before = sorted((each, each.stat().st_size) for each in tmp_path.rglob("*"))
+    with pytest.raises(NoArchive, match="no such table: iceberg_tables" if made else "catalog.db is not there") as told:
+        row_groups(place, None, Access(catalog=catalog_properties(str(tmp_path), place.url, {})))
+    assert "say with --catalog uri=" in str(told.value) or made
+    assert sorted((each, each.stat().st_size) for each in tmp_path.rglob("*")) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from holdfast.errors import Rejected
@@ -37,11 +38,19 @@ def iceberg_files(store: Store, properties: Mapping[str, str]) -> dict[str, list
     """The files of each topic in an Iceberg table, below the warehouse. The properties are those of its catalog."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NoSuchTableError
+    from sqlalchemy.exc import DatabaseError
 
+    _check_catalog(store, properties.get("uri", ""))
     try:
-        table = load_catalog("holdfast", **properties).load_table(f"{NAMESPACE}.{RECORDS}")
+        # A SQL catalog makes its own tables where there are none, unless it is told not to.
+        catalog = load_catalog("holdfast", **{**properties, "init_catalog_tables": "false"})
+        table = catalog.load_table(f"{NAMESPACE}.{RECORDS}")
     except NoSuchTableError:
         raise NoArchive(store.url, f"its catalog has no {NAMESPACE}.{RECORDS}: say which with --catalog") from None
+    except DatabaseError as failure:
+        raise NoArchive(
+            store.url, f"its catalog cannot be read ({failure.orig}): say which with --catalog"
+        ) from failure
     place = [field.name for field in table.spec().fields].index("topic")
     found = []
     for each in table.scan().plan_files():
@@ -49,6 +58,16 @@ def iceberg_files(store: Store, properties: Mapping[str, str]) -> dict[str, list
             raise NoArchive(store.url, "somebody else has deleted rows of its table, or changed its partitions")
         found.append((each.file.partition[place], _below(store, each.file.file_path)))
     return _by_topic(found)
+
+
+def _check_catalog(store: Store, uri: str) -> None:
+    """SQLite makes a file that is not there, and whoever looks next would find an empty catalog."""
+    from sqlalchemy.engine import make_url
+
+    if uri.startswith("sqlite"):
+        file = make_url(uri).database or ""
+        if not Path(file).is_file():
+            raise NoArchive(store.url, f"its catalog {file} is not there: say with --catalog uri=… where it is")
 
 
 def _below(store: Store, uri: str) -> str:
