@@ -14,7 +14,8 @@ from pathlib import Path
 
 from holdfast.cli.backup_quarantine import copy_asides, prune_asides
 from holdfast.cli.backup_store import StoreCopy, is_empty
-from holdfast.cli.backup_wal import copy_log
+from holdfast.cli.backup_wal import copy_log, is_used
+from holdfast.cli.data_lock import held
 from holdfast.cli.log_place import cluster_of, topic_names
 from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
@@ -73,17 +74,18 @@ def _write_note(target: Path, cluster: str) -> None:
 def restore(source: Path, source_objects: Objects, data: Path, objects: Objects) -> Made:
     """Put a backup where nothing is yet."""
     _check_whole(source)
-    if (data / "wal").exists():
-        raise Rejected(f"{data / 'wal'} is there already: restore into an empty directory")
-    if not is_empty(objects):
-        raise Rejected(f"{objects.url} holds a cluster already: restore into an empty store")
-    copy = StoreCopy(source_objects, objects)
-    copy.run()
-    RealDirectory(data)
-    aside_size = copy_asides(source, data)
-    wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
-    (data / "wal.new").rename(data / "wal")
-    RealDirectory(data).sync_names()
+    with held(data, "restore"):
+        if is_used(data / "wal"):
+            raise Rejected(f"{data / 'wal'} is there already: restore into an empty directory")
+        if not is_empty(objects):
+            raise Rejected(f"{objects.url} holds a cluster already: restore into an empty store")
+        copy = StoreCopy(source_objects, objects)
+        copy.run()
+        aside_size = copy_asides(source, data)
+        wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
+        shutil.rmtree(data / "wal", ignore_errors=True)
+        (data / "wal.new").rename(data / "wal")
+        RealDirectory(data).sync_names()
     return Made(wal_size + aside_size, copy.copied, copy.size)
 
 

@@ -10,15 +10,18 @@ import os
 import shutil
 from pathlib import Path
 
-from holdfast.errors import Corrupt, Unavailable
+from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
+from holdfast.io.reserve import NAME as RESERVE
 from holdfast.wal.chain import read_chain
-from holdfast.wal.chunk import ChunkName
+from holdfast.wal.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.inspect import verify
 from holdfast.wal.replay import read_tail
+from holdfast.wal.state import State
 
 _LOOKS = 10  # Purges and roll-overs come one by one; each may spoil one look.
 _PIECE_SIZE = 4 << 20
+_BESIDE = {"LOCK", RESERVE}  # In a log's directory, and no part of it.
 
 
 def copy_log(source: Directory, target: Path) -> int:
@@ -62,3 +65,24 @@ def _copy_chunk(source: Directory, target: RealDirectory, name: ChunkName, end: 
             os.fsync(copy.fileno())
     finally:
         original.close()
+
+
+def is_used(log: Path) -> bool:
+    """Whether there is a log, or anything else, in its place.
+
+    A start that was refused leaves a log that nothing was ever written into: neither an entry, nor whose log it is.
+    """
+    if not log.exists():
+        return False
+    names = {path.name for path in log.iterdir()} - _BESIDE if log.is_dir() else {log.name}
+    if not all(parse_chunk_name(name) for name in names):
+        return True
+    return bool(names) and not _is_new(RealDirectory(log, create=False))
+
+
+def _is_new(log: Directory) -> bool:
+    try:
+        found = verify(log)
+    except Rejected:  # A later release has written it.
+        return False
+    return found.sound and found.state == State()

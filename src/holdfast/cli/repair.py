@@ -6,6 +6,7 @@ The parts are imported where they are used: `--help`, `--version` and completion
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,17 +40,19 @@ def repair(
       holdfast repair ./data --store s3://bucket/prefix --json
       holdfast repair ./data --accept-loss 0123456789ab
     """
+    from holdfast.cli.data_lock import held
     from holdfast.cli.repair_apply import apply
     from holdfast.cli.repair_plan import look, open_data
 
-    path, objects, wal = open_data(data, store)
-    lock = wal.lock("repair")
-    try:
-        plan = look(path, objects, wal)
-        accepted = bool(plan.items) and accept == plan.token
-        kept = str(apply(plan)) if accepted else None
-    finally:
-        lock.release()
+    with held(Path(data), "repair", create=False):
+        path, objects, wal = open_data(data, store)
+        lock = wal.lock("repair")
+        try:
+            plan = look(path, objects, wal)
+            accepted = bool(plan.items) and accept == plan.token
+            kept = str(apply(plan)) if accepted else None
+        finally:
+            lock.release()
     _give(plan, kept, as_json=as_json)
     if plan.items and not accepted:
         sys.stdout.flush()

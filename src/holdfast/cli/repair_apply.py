@@ -25,7 +25,7 @@ _SYNC_EVERY = 16 << 20
 
 
 def apply(plan: Plan, chance: Chance | None = None) -> Path:
-    """Do it. The caller holds the log's lock, which moves away with the old log. Where the originals are."""
+    """Do it. The caller holds the directory, and the log's lock, which moves away with it. Where the originals are."""
     chance = chance or SystemChance()
     place = plan.data / "quarantine" / f"repair-{plan.token}"
     RealDirectory(place)
