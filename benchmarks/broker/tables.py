@@ -110,5 +110,5 @@ def ratio_bars(rows: Rows) -> dict[str, Bars]:
     for what, key in (("records/s", "records_per_second"), ("transactions/s", "transactions_per_second")):
         for peer in BROKERS[1:]:
             found = [(each, _against(rows, each, key, peer)) for each in _workloads(rows, key)]
-            panels[f"{what} ÷ {peer}"] = [(name, value) for name, value in found if value is not None]
+            panels[f"{peer}, {what}"] = [(name, value) for name, value in found if value is not None]
     return {name: bars for name, bars in panels.items() if bars}

@@ -95,4 +95,4 @@ def write_plot(figures: Figures, path: Path) -> None:
             found = spread(ratio(figures.series(f"{store}.{way}", 100), kafka)) if way != "kafka" else None
             if found:
                 real_.append((f"{store}: {told}", found))
-    write_bars({"x the plain way, simulated costs": simulated, "x a Kafka consumer": real_}, path)
+    write_bars({"the plain way, simulated costs": simulated, "a Kafka consumer": real_}, path)
