@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.protocol.header import RequestHeader
@@ -27,5 +27,4 @@ class Request(NamedTuple):
         return self.header.api_version
 
 
-Handler: TypeAlias = Callable[[Request], Awaitable[Body]]
 Done: TypeAlias = Callable[[Sequence[Buffer]], None]  # With the framed answer; empty: none is sent.

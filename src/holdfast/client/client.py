@@ -14,7 +14,7 @@ from holdfast.client.offsets import FoundOffset
 from holdfast.client.partition import Pair, TopicPartition
 from holdfast.client.patience import Patience
 from holdfast.client.producing import Batches
-from holdfast.client.topics import BROKER, TOPIC, ClusterInfo, TopicInfo
+from holdfast.client.topics import ClusterInfo, TopicInfo
 from holdfast.client.transactions import Producer
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
@@ -77,18 +77,13 @@ class Client:
         self._try(lambda: topics.create_partitions(self._nodes, topic, count))
 
     def own_configs(self, topic: str) -> dict[str, str]:
-        """The settings that a topic itself was given."""
+        """The configs that a topic itself was given."""
         return self._try(lambda: topics.own_configs(self._nodes, topic))
 
     def describe_configs(self, topic: str, keys: Iterable[str] | None = None) -> dict[str, str | None]:
-        """The settings of a topic: these, or all."""
+        """The configs of a topic: these, or all."""
         wanted = None if keys is None else list(keys)
-        return self._try(lambda: topics.describe_configs(self._nodes, TOPIC, topic, wanted))
-
-    def describe_broker(self, number: int, keys: Iterable[str] | None = None) -> dict[str, str | None]:
-        """The settings of a broker."""
-        wanted = None if keys is None else list(keys)
-        return self._try(lambda: topics.describe_configs(self._nodes, BROKER, str(number), wanted))
+        return self._try(lambda: topics.describe_configs(self._nodes, topic, wanted))
 
     # Records
 

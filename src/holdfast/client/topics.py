@@ -15,11 +15,9 @@ from holdfast.protocol.messages import Message, request_class
 if TYPE_CHECKING:
     from holdfast.client.nodes import Nodes
 
-TOPIC = 2  # Kinds of what has configs.
-BROKER = 4
-
 _TIMEOUT_MS = 30_000
-_OF_TOPIC = 1  # Where a setting comes from: the topic itself.
+_TOPIC = 2  # Of all that has configs.
+_OF_TOPIC = 1  # Where a config comes from: the topic itself.
 
 
 class PartitionInfo(NamedTuple):
@@ -118,25 +116,24 @@ def create_partitions(nodes: Nodes, name: str, count: int) -> None:
 
 
 def own_configs(nodes: Nodes, name: str) -> dict[str, str]:
-    """The settings that a topic itself was given; the others are its broker's."""
-    found = _described(nodes, TOPIC, name, None)
+    """The configs that a topic itself was given; the others are its broker's."""
+    found = _described(nodes, name, None)
     return {
         each.name: each.value for each in found.configs if each.value is not None and each.config_source == _OF_TOPIC
     }
 
 
-def describe_configs(nodes: Nodes, kind: int, name: str, keys: Iterable[str] | None) -> dict[str, str | None]:
-    """The settings of a topic or of one broker."""
-    return {each.name: each.value for each in _described(nodes, kind, name, keys).configs}
+def describe_configs(nodes: Nodes, name: str, keys: Iterable[str] | None) -> dict[str, str | None]:
+    """The configs of a topic: these, or all."""
+    return {each.name: each.value for each in _described(nodes, name, keys).configs}
 
 
-def _described(nodes: Nodes, kind: int, name: str, keys: Iterable[str] | None) -> Message:
+def _described(nodes: Nodes, name: str, keys: Iterable[str] | None) -> Message:
     request = request_class(Key.DESCRIBE_CONFIGS)
     resource = request.DescribeConfigsResource(
-        resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys)
+        resource_type=_TOPIC, resource_name=name, configuration_keys=None if keys is None else list(keys)
     )
-    connection = nodes.node(int(name)) if kind == BROKER and name else nodes.any()
     fields = {"resources": [resource], "include_synonyms": False, "include_documentation": False}
-    [found] = connection.ask(Key.DESCRIBE_CONFIGS, request(**fields)).results
-    check(f"the settings of {name}", found.error_code, found.error_message)
+    [found] = nodes.any().ask(Key.DESCRIBE_CONFIGS, request(**fields)).results
+    check(f"the configs of topic {name}", found.error_code, found.error_message)
     return found

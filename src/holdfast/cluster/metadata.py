@@ -39,7 +39,7 @@ class Metadata:
     version: int = -1  # Nothing was written yet.
     topics: Mapping[str, Topic] = field(default_factory=dict)  # By name.
     producer_ids_end: int = 0  # Ids below this may have been handed out.
-    broker_configs: Configs = field(default_factory=dict)
+    broker_configs: Configs = field(default_factory=dict)  # Part of the format; nothing sets them yet.
     quotas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # By entity, in its JSON form.
 
     def topic(self, name: str) -> Topic:
@@ -97,10 +97,6 @@ def set_configs(topic_id: UUID, configs: Configs) -> Step:
 
 def take_producer_ids(end: int) -> Step:
     return ["producer_ids", end]
-
-
-def set_broker_configs(configs: Configs) -> Step:
-    return ["broker_configs", dict(configs)]
 
 
 def set_quota(entity: str, values: Mapping[str, float]) -> Step:

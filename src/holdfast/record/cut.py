@@ -21,11 +21,10 @@ _HEADER_SIZE = 10  # The same for one header.
 
 
 class Piece(NamedTuple):
-    """One batch, for the place that its rows named; its largest row, for whoever has to say what is too large."""
+    """One batch, for the place that its rows named."""
 
     place: int
     record_count: int
-    row_size_max: int
     batch: bytearray
 
 
@@ -50,7 +49,7 @@ def cut(
             end = min(max(int(np.searchsorted(ends, limit, "right")), start + 1), start + count_max, int(last))
             envelope = Envelope(base_offset=start, attributes=attributes_of(codec))
             batch = encode(ranked, order[start:end], envelope)
-            yield Piece(int(places[order[start]]), end - start, int(sizes[start:end].max()), batch)
+            yield Piece(int(places[order[start]]), end - start, batch)
             start = end
 
 
