@@ -31,13 +31,18 @@ SaveOption = Annotated[float, typer.Option("--save-interval", metavar="SECONDS",
 WorkersOption = Annotated[int, typer.Option("--workers", metavar="COUNT", help="Threads for each direction.")]
 GiveUpOption = Annotated[
     float | None,
-    typer.Option("--give-up", metavar="SECONDS", help="Fail after so long without progress. With --once: 60."),
+    typer.Option(
+        "--give-up",
+        metavar="SECONDS",
+        help="Fail after so long without progress, also at the start. With --once: 60, and 5 at the start.",
+    ),
 ]
 MetricsOption = Annotated[
     str | None, typer.Option("--metrics", metavar="HOST:PORT", help="Metrics for Prometheus at this address.")
 ]
 
 _GIVE_UP_ONCE_S = 60.0
+_START_S = 5.0  # For commands that end by themselves: whoever waits for them wants to know.
 
 
 def sync(
@@ -79,16 +84,18 @@ def sync(
         groups=groups,
         workers=workers,
         save_interval_s=save_interval,
+        start_s=_START_S if give_up is None and (once or dry_run) else give_up,
         give_up_s=_GIVE_UP_ONCE_S if give_up is None and once else give_up,
     )
-    running = Sync(first, second, settings)
-    if dry_run:
-        from holdfast.cli.sync_dry import show_plan
+    with showing(json=json, metrics=None if dry_run else metrics) as show:
+        running = Sync(first, second, settings)  # A signal meanwhile ends it at once: nothing is under way.
+        if dry_run:
+            from holdfast.cli.sync_dry import show_plan
 
-        show_plan(running, json=json)
-        return
-    _stop_on_signals(running)
-    with showing(json=json, metrics=metrics) as show:
+            show_plan(running, json=json)
+            return
+        _stop_on_signals(running)
+        show.begin()
         running.run(show, show.every_s)
 
 

@@ -113,7 +113,6 @@ def showing(*, json: bool, metrics: str | None) -> Iterator[Show]:
     from holdfast.cli.sync_metrics import scraped
 
     with scraped(show, metrics):
-        show.begin()
         try:
             yield show
         finally:

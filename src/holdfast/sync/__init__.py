@@ -2,6 +2,7 @@
 
     mark, mark_loops, marking   where a record comes from, in one header: the format, and columns of it
     committed                   what readers of committed records see of a fetch
+    sides, waiting              the two clusters, and waiting for one that is away at the start
     topics                      which topics, and making them at the target
     fence                       one writer for each topic and direction
     checkpoint                  how far a direction has come, stored in the target

@@ -12,10 +12,11 @@ from holdfast.sync.progress import Look
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side, meet_both
 from holdfast.sync.topics import check_choice, check_matches, list_topics
+from holdfast.sync.waiting import wait_for
 
 
 class Sync:
-    """Keeps the topics of two clusters equal. The constructor asks both; `run` copies."""
+    """Keeps the topics of two clusters equal. The constructor asks both, and waits for them; `run` copies."""
 
     def __init__(
         self,
@@ -27,8 +28,14 @@ class Sync:
         chance: Chance | None = None,
     ) -> None:
         self.settings = settings
-        self.sides = meet_both(first, second, clock or SystemClock(), chance or SystemChance())
-        check_topics(self.sides, settings)
+        clock, chance = clock or SystemClock(), chance or SystemChance()
+
+        def ask(patience_s: float) -> tuple[Side, Side]:
+            sides = meet_both(first, second, clock, chance, patience_s)
+            check_topics(sides, settings, patience_s)
+            return sides
+
+        self.sides = wait_for(ask, settings.start_s, clock)
         self._stop = threading.Event()
         ways = [self.sides, self.sides[::-1]] if settings.both else [self.sides]
         self._directions = [Direction(source, target, settings, self._stop) for source, target in ways]
@@ -66,9 +73,9 @@ class Sync:
         return [each.look() for each in self._directions]
 
 
-def check_topics(sides: tuple[Side, Side], settings: SyncSettings) -> None:
+def check_topics(sides: tuple[Side, Side], settings: SyncSettings, patience_s: float) -> None:
     """Whether there is something to copy, and nothing that needs a choice nobody has made."""
-    with sides[0].client() as first, sides[1].client() as second:
+    with sides[0].client(patience_s) as first, sides[1].client(patience_s) as second:
         names = set(list_topics(first))
         address = sides[0].address
         if settings.both:

@@ -21,6 +21,7 @@ class SyncSettings:
     save_interval_s: float = 5.0
     refresh_s: float = 5.0  # How often to look for new topics and partitions.
     renew_s: float = 43_200.0  # How often a writer is fenced anew: brokers forget silent producers after a day.
+    start_s: float | None = None  # How long to wait at the start for a broker that is away; None: for ever.
     give_up_s: float | None = None  # How long to try without any progress; None: for ever.
 
     def __post_init__(self) -> None:

@@ -10,7 +10,9 @@ from holdfast.io.clock import Clock
 from holdfast.sync.errors import ClusterReplaced, NoClusterId, SameCluster
 from holdfast.sync.mark import CLUSTER_SIZE_MAX
 
+CLIENT_ID = "holdfast-sync"
 PATIENCE_S = 5.0  # For one call; whoever waits for a broker that is away waits outside, where a stop is heard.
+_ANSWER_S = 5.0  # For a cluster to say who it is: an address that swallows everything is one that is away.
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Side:
 
     def client(self, patience_s: float = PATIENCE_S) -> Client:
         """A client of its own for each thread."""
-        return Client(self.address, "holdfast-sync", patience_s=patience_s, clock=self.clock, chance=self.chance)
+        return Client(self.address, CLIENT_ID, patience_s=patience_s, clock=self.clock, chance=self.chance)
 
     def check(self, client: Client) -> None:
         """Raise if another cluster listens at the address by now: the marks of this one would be wrong there."""
@@ -33,18 +35,21 @@ class Side:
             raise ClusterReplaced(self.address, self.cluster_id, found)
 
 
-def meet(address: str, clock: Clock, chance: Chance) -> Side:
+def meet(address: str, clock: Clock, chance: Chance, patience_s: float = PATIENCE_S) -> Side:
     """Ask a cluster who it is."""
-    with Client(address, "holdfast-sync", patience_s=PATIENCE_S, clock=clock, chance=chance) as client:
+    client = Client(address, CLIENT_ID, timeout_s=_ANSWER_S, patience_s=patience_s, clock=clock, chance=chance)
+    with client:
         cluster_id = client.metadata([]).cluster_id
     if not cluster_id or len(cluster_id.encode()) > CLUSTER_SIZE_MAX:
         raise NoClusterId(address)
     return Side(address, cluster_id, clock, chance)
 
 
-def meet_both(first: str, second: str, clock: Clock, chance: Chance) -> tuple[Side, Side]:
+def meet_both(
+    first: str, second: str, clock: Clock, chance: Chance, patience_s: float = PATIENCE_S
+) -> tuple[Side, Side]:
     """Two clusters, which must not be one."""
-    sides = meet(first, clock, chance), meet(second, clock, chance)
+    sides = meet(first, clock, chance, patience_s), meet(second, clock, chance, patience_s)
     if sides[0].cluster_id == sides[1].cluster_id:
         raise SameCluster(sides[0].cluster_id)
     return sides
