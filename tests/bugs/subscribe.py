@@ -34,8 +34,18 @@ BUGS = [
     ),
     Bug(
         "subscribe: tries of a server that is away count against damage",
-        (Edit("subscribe/subscription.py", "self._defects >= TRIES_MAX", "self._failures >= TRIES_MAX"),),
+        (Edit("subscribe/defects.py", "not isinstance(failure, Corrupt | ServerFailed)", "False"),),
         (RESUME + "test_damage_is_tried_again_also_after_other_failures",),
+    ),
+    Bug(
+        "subscribe: damage that stays is forgotten whenever another partition moves",
+        (Edit("subscribe/defects.py", "or (seen.tries >= TRIES_MAX and lasting)", ""),),
+        (GONE + "test_damage_that_stays_is_raised_though_others_move",),
+    ),
+    Bug(
+        "subscribe: what is wrong with a long request is more than the end of a call can carry",
+        (Edit("subscribe/faults.py", "if len(data) <= _TEXT_SIZE_MAX:", "if data:"),),
+        (UNEXPECTED + "test_long_words_reach_the_client_cut",),
     ),
     Bug(
         "subscribe: skipped offsets keep the epoch before them",

@@ -21,6 +21,7 @@ from holdfast.io.objects import Objects
 from holdfast.log.partition import PartitionLog
 from holdfast.segment.info import SegmentInfo
 from holdfast.subscribe import NOW, Event, Subscription, subscribe
+from holdfast.subscribe.defects import TRIES_MAX
 
 
 async def segments_of(place: Place, count: int, size: int = 10) -> tuple[PartitionLog, list[SegmentInfo]]:
@@ -208,6 +209,39 @@ async def test_damage_that_stays_is_raised(tmp_path: Path) -> None:
         await segments_of(place, 2)
         with pytest.raises(Corrupt, match="segments/"):
             await asyncio.wait_for(all_from(following(place, ReadOnly(place.objects, wrong))), 60)
+
+
+@in_loop
+async def test_damage_that_stays_is_raised_though_others_move(tmp_path: Path) -> None:
+    """S7: what is damaged at every try is raised, also where another partition has news between any two of them."""
+    told = -1  # Nothing is handed out before the first failure.
+
+    def wrong(name: str, _: int, data: bytes) -> bytes:
+        nonlocal told
+        if not name.startswith("segments/") or int(name.split("/")[3][:20]) != 10:
+            return data
+        while subscription.stats.events <= told and not subscription._closed.is_set():
+            time.sleep(0.001)  # In a thread: something is handed out between two failures.
+        told = subscription.stats.events
+        return data[:90] + bytes([data[90] ^ 1]) + data[91:]
+
+    async with place_with(tmp_path) as place:
+        await segments_of(place, 2)
+        (other,) = await place.topic("u")
+        await write(other, [OLD_MS])
+        options: Any = {"since": 0, "objects": ReadOnly(place.objects, wrong), "calls": QuickCalls()}
+        subscription = subscribe(place.address, ["t", "u"], **options)
+
+        async def follow() -> None:
+            async with subscription:
+                async for _ in subscription.batches():
+                    assert subscription.stats.errors < 3 * TRIES_MAX, "it is tried for ever"
+                    await write(other, [OLD_MS])
+
+        with pytest.raises(Corrupt, match="segments/"):
+            await asyncio.wait_for(follow(), 60)
+        assert subscription.stats.errors >= TRIES_MAX - 1
+        assert subscription.cursor.places, "whoever repairs it can go on"
 
 
 @in_loop

@@ -14,14 +14,16 @@ from tests.subscribe.stores import QuickCalls
 from tests.subscribe.test_resume import failing
 
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.io.clock import ManualClock
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.subscribe import subscribe
+from holdfast.subscribe import Filter, Source, subscribe
 from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.errors import BadRequest, ServerFailed, ServerGone
+from holdfast.subscribe.defects import LASTING_S, TRIES_MAX, Defects
+from holdfast.subscribe.errors import BadFilter, BadRequest, NoSuchSource, ServerFailed, ServerGone
 from holdfast.subscribe.feed import messages
+from holdfast.subscribe.opening import Start
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.stats import Stats
-from holdfast.subscribe.subscription import TRIES_MAX
 
 
 class Broken(MemoryObjects):
@@ -114,6 +116,42 @@ async def test_a_server_that_is_away_takes_no_tries() -> None:
     with pytest.raises(ServerFailed, match="the last"):
         await asyncio.wait_for(anext(aiter(subscription)), 60)
     assert subscription.stats.errors == TRIES_MAX - 1 + 50
+
+
+def test_the_same_failure_between_events_has_to_last() -> None:
+    """S7: what the server did not expect, and comes back between events, is raised after minutes; a pause ends it."""
+    clock = ManualClock()
+    defects, failure = Defects(clock), ServerFailed("a", "x")
+
+    def lasts(seconds: float) -> bool:
+        clock.advance(seconds)
+        defects.moved()
+        return defects.lasts(failure)
+
+    assert not any(lasts(10) for _ in range(int(LASTING_S) // 10))
+    assert not lasts(1000)
+    assert not any(lasts(10) for _ in range(int(LASTING_S) // 10 - 1))
+    assert lasts(10)
+    assert not any(defects.lasts(ServerGone("a", "away")) for _ in range(3 * TRIES_MAX))
+
+
+@in_loop
+@pytest.mark.parametrize("letter", ["x", "\u6f22", "\U0001f30a", "\x01"])
+async def test_long_words_reach_the_client_cut(tmp_path: Path, letter: str) -> None:
+    """S7: gRPC carries about 8 KiB with the end of a call: what is wrong is said shorter, and stays the same error."""
+    store = Broken(Corrupt("damage " + letter * 20_000))
+    async with a_place(tmp_path, store) as place:
+        await _stored(place)
+        filtered = replace(Asked(sources=(Source("t"),)), filter=Filter.of("/k"))
+        object.__setattr__(filtered.filter, "paths", ("no slash " + letter * 20_000,))
+        with pytest.raises(BadFilter, match="no slash"):
+            await asyncio.wait_for(anext(messages(place.address, filtered)), 60)
+        with pytest.raises(NoSuchSource, match="names no topic"):
+            await asyncio.wait_for(anext(messages(place.address, Asked(sources=(Source(letter * 20_000),)))), 60)
+        store.left = 1000
+        with pytest.raises(Corrupt, match="damage"):
+            async for _ in messages(place.address, Asked(sources=(Source("t"),), start=Start(0))):
+                pass
 
 
 @in_loop

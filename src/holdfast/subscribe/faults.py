@@ -21,7 +21,9 @@ from holdfast.subscribe.errors import (
 
 FACTS = "holdfast-error"  # The name of the trailing metadata.
 UNEXPECTED = "unexpected"  # The kind of whatever is not one of our errors.
-_CAUSE_MAX = 500  # Characters: what travels with the end of a call must be short.
+# Bytes of one text. What ends a call may have 8 KiB: more, and the client is told of that instead. A byte becomes three
+# at most in the status, six in the facts, and an error has at most two texts.
+_TEXT_SIZE_MAX = 400
 _KINDS: dict[str, type[HoldfastError]] = {
     kind.__name__: kind for kind in (BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone)
 }
@@ -33,14 +35,22 @@ def facts_of(failure: HoldfastError) -> tuple[tuple[str, str], ...]:
     kind = type(failure)
     if kind.__name__ not in _KINDS:
         return ()
-    fields = {name: getattr(failure, name) for name in inspect.signature(kind).parameters}
+    found = {name: getattr(failure, name) for name in inspect.signature(kind).parameters}
+    fields = {name: cut(value) if isinstance(value, str) else value for name, value in found.items()}
     return ((FACTS, json.dumps([kind.__name__, fields])),)
+
+
+def cut(text: str) -> str:
+    """The beginning of a text: what a client sent, or a store said, may be of any size."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= _TEXT_SIZE_MAX:
+        return text
+    return data[:_TEXT_SIZE_MAX].decode("utf-8", "ignore") + "…"
 
 
 def cause_of(failure: Exception) -> tuple[str, tuple[tuple[str, str], ...]]:
     """What nobody expected, as a sentence and as trailing metadata."""
-    cause = f"{type(failure).__name__}: {failure}"[:_CAUSE_MAX]
-    return cause, ((FACTS, json.dumps([UNEXPECTED, {}])),)
+    return cut(f"{type(failure).__name__}: {failure}"), ((FACTS, json.dumps([UNEXPECTED, {}])),)
 
 
 def error_from(address: str, code: str, details: str, trailing: Iterable[tuple[str, Any]]) -> HoldfastError:

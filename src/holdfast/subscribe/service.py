@@ -14,7 +14,7 @@ from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.subscribe import messages
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.errors import BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone
-from holdfast.subscribe.faults import cause_of, facts_of
+from holdfast.subscribe.faults import cause_of, cut, facts_of
 from holdfast.subscribe.patience import with_signs
 from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.site import Site
@@ -66,7 +66,7 @@ class Service:
         except HoldfastError as failure:
             code = next(code for kind, code in CODES if isinstance(failure, kind))
             log.info("a subscription ends: %s", failure)
-            await context.abort(code, str(failure), facts_of(failure))
+            await context.abort(code, cut(str(failure)), facts_of(failure))
         except Exception as failure:
             if context.done():  # The client is gone: whatever a write to it failed with, nobody is there to be told.
                 return

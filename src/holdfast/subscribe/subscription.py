@@ -26,7 +26,8 @@ from holdfast.io.objects import Objects
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.catalogue import Source
 from holdfast.subscribe.cursor import Cursor
-from holdfast.subscribe.errors import BadRequest, ServerFailed, StoreOutOfReach, SubscriptionClosed
+from holdfast.subscribe.defects import Defects
+from holdfast.subscribe.errors import BadRequest, StoreOutOfReach, SubscriptionClosed
 from holdfast.subscribe.events import Event, EventBatch
 from holdfast.subscribe.feed import messages
 from holdfast.subscribe.filter import Filter
@@ -45,7 +46,6 @@ READ_AHEAD_SIZE = 64 << 20  # Bytes that wait, read and decoded, for the applica
 READS_MAX = 32  # At once, over all lanes.
 BACKOFF_S, BACKOFF_S_MAX = 0.05, 5.0
 DOUBLINGS_MAX = 10  # Of the pause; a power of hours of tries would be no float.
-TRIES_MAX = 5  # At one place: what looks damaged may have been torn on the way; so often it is not.
 
 
 def subscribe(
@@ -127,7 +127,7 @@ class Subscription:
         self._closed = asyncio.Event()
         self._closing = asyncio.Lock()
         self._failures = 0  # In a row, at one place.
-        self._defects = 0  # Of these, what looked damaged, or was not expected by the server itself.
+        self._defects = Defects(means.clock)
         self.stats = Stats()
 
     @property
@@ -222,7 +222,8 @@ class Subscription:
         if rows is not None:
             self._standing.deliver(rows)
         if self._standing.move(delivery.after) or rows is not None:
-            self._failures = self._defects = 0
+            self._failures = 0
+            self._defects.moved()
         if rows is None:
             return None
         self.stats.events += len(rows)
@@ -237,8 +238,7 @@ class Subscription:
             self._asked = replace(self._asked, segment_refs=False)
             return
         self._failures += 1
-        self._defects += isinstance(failure, Corrupt | ServerFailed)
-        if not isinstance(failure, Unavailable | Corrupt) or self._defects >= TRIES_MAX:
+        if not isinstance(failure, Unavailable | Corrupt) or self._defects.lasts(failure):
             raise failure
         self.stats.errors += 1
         self.stats.last_error = str(failure)
