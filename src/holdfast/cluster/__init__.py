@@ -1,1 +1,1 @@
-"""The metadata log on the object store: which topics there are, their settings, and whatever a cluster shares."""
+"""The metadata log on the object store: which topics there are, their configs, and whatever a cluster shares."""

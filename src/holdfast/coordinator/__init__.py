@@ -1,4 +1,5 @@
-"""Groups, committed offsets and producer ids: state machines over internal topics.
+"""Groups, committed offsets, transactions and producer ids: state machines over internal topics.
 
-`groups.GroupCoordinator` is the face; `group` is the rules of one group without any I/O; `records` is what is stored.
+The faces are `groups.GroupCoordinator` and `transactions.TransactionCoordinator`. `group`, `consumer_group` and
+`transaction_rules` are the rules without any I/O; the files named `…records` are what is stored.
 """

@@ -1,8 +1,9 @@
-"""The data pipeline on Spark: reads topics straight from the stored segments, without loading a broker.
+"""The data pipeline on Spark: reads topics straight from stored segments, without loading a broker, and writes them.
 
 `register` makes `format("holdfast")` known to a session. `store` and `catalog` say where a cluster's segments are,
 `plan` cuts ranges of offsets into even tasks on the driver, and `read` turns a task into Arrow batches on an executor.
-`source` and `stream` are what Spark calls. The guide is `docs/guides/spark.md`.
+`source` and `stream` are what Spark calls; `sink`, `staging` and `commit` write. `jobs` are the pipelines. The guides:
+`docs/guides/spark.md`, `docs/guides/spark-sink.md`, `docs/guides/pipelines.md`.
 """
 
 from __future__ import annotations
