@@ -8,7 +8,6 @@ not name it works the same, and starts later.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import os
@@ -23,14 +22,14 @@ PRELOADED = (
     "holdfast.spark.jobs.archive_write",
     "holdfast.spark.jobs.audit_segment",
 )
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # As in malloc.h.
 _KEPT_SIZE = 256 * 1024 * 1024  # A worker may hold on to so much memory that it does not use.
 _LARGEST_KEPT_SIZE = 128 * 1024 * 1024
 
 
 def preload() -> None:
     """Load the modules, and the machine code of the loops that read."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # It would start its threads at once.
+    # Loaded, it would start a thread for each core at once, which no worker has after the fork. See docs/guides/spark.md.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # One allocator, which keeps what it has.
     _keep_memory()
     for name in PRELOADED:
@@ -46,12 +45,9 @@ def preload() -> None:
 
 def _keep_memory() -> None:
     """Use memory again instead of giving it back: a page that the kernel has to clear costs more than decoding it."""
-    try:
-        set_option = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # Another C library than glibc.
-        return
-    set_option(_TRIM_THRESHOLD, _KEPT_SIZE)
-    set_option(_MMAP_THRESHOLD, _LARGEST_KEPT_SIZE)
+    from holdfast.io.allocator import set_limits
+
+    set_limits(_LARGEST_KEPT_SIZE, _KEPT_SIZE)
 
 
 def _load_loops() -> None:
