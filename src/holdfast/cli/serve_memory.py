@@ -8,23 +8,15 @@ own, which go back to the system with it; the processor time stayed the same.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Mapping
+
+from holdfast.io.allocator import set_limits
 
 OWN_PAGES_SIZE = 128 * 1024  # From here on a buffer has pages of its own. It is what the allocator begins with.
 TOP_SIZE = 1024 * 1024  # So much may be left over at the end of the small ones.
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # As glibc numbers them.
-_VARIABLES = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")
-
 
 def give_large_buffers_back(environment: Mapping[str, str] = os.environ) -> bool:
     """From now on. False where the allocator is another one, or where somebody has told it what to do."""
-    if any(name in environment for name in _VARIABLES):
-        return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return False
-    limits = {_MMAP_THRESHOLD: OWN_PAGES_SIZE, _TRIM_THRESHOLD: TOP_SIZE}
-    return all(mallopt(which, size) for which, size in limits.items())
+    return set_limits(OWN_PAGES_SIZE, TOP_SIZE, environment)
