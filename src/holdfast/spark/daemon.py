@@ -28,7 +28,7 @@ _LARGEST_KEPT_SIZE = 128 * 1024 * 1024
 
 def preload() -> None:
     """Load the modules, and the machine code of the loops that read."""
-    # Loaded, it would start a thread for each core at once, which no worker has after the fork. See docs/guides/spark.md.
+    # Loaded, it would start a thread for each core at once, and no worker has them after a fork: docs/guides/spark.md.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # One allocator, which keeps what it has.
     _keep_memory()
