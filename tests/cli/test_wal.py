@@ -101,11 +101,11 @@ def test_verify_says_that_a_sound_log_is_sound(closed: Path) -> None:
 def test_verify_says_where_acknowledged_bytes_are_damaged(closed: Path) -> None:
     """W7: with file, byte, expected and found; exit code 1."""
     appended = json.loads(holdfast("wal", "dump", closed, "--json").stdout.splitlines()[2])
-    name = damage(closed, appended["offset"] + 60)
+    name = damage(closed, appended["byte"] + 60)
     done = holdfast("wal", "verify", closed, "--json")
     verdict = json.loads(done.stdout)
     assert (done.exit_code, verdict["sound"]) == (1, False)
-    assert (verdict["file"], verdict["position"]) == (name, appended["offset"])
+    assert (verdict["file"], verdict["byte"]) == (name, appended["byte"])
     assert verdict["expected"].startswith("crc32c 0x")
     assert verdict["found"].startswith("crc32c 0x")
     done = holdfast("wal", "verify", closed)
@@ -115,14 +115,14 @@ def test_verify_says_where_acknowledged_bytes_are_damaged(closed: Path) -> None:
 def test_dump_shows_where_a_chunk_is_damaged(closed: Path) -> None:
     """W9: the listing goes on to the damage and says what is there."""
     appended = json.loads(holdfast("wal", "dump", closed, "--json").stdout.splitlines()[2])
-    damage(closed, appended["offset"] + 60)
+    damage(closed, appended["byte"] + 60)
     records = [json.loads(line) for line in holdfast("wal", "dump", closed, "--json").stdout.splitlines()]
     assert [(record["kind"], record["crc_ok"]) for record in records[:3]] == [
         ("head", True),
         ("vote", True),
         ("damaged", False),
     ]
-    assert records[2]["offset"] == appended["offset"]
+    assert records[2]["byte"] == appended["byte"]
 
 
 def test_stat_of_a_damaged_log_is_a_failure_in_one_sentence(closed: Path) -> None:

@@ -43,7 +43,7 @@ def record_facts(line: RecordLine) -> dict[str, object]:
         "crc_ok": line.crc_ok,
         "round": line.round,
         "chunk": line.chunk,
-        "offset": line.offset,
+        "byte": line.offset,  # In the chunk's file; offsets count records.
         "detail": line.detail,
     }
 
@@ -69,7 +69,7 @@ def damage_facts(verdict: Verdict) -> dict[str, object]:
     return {
         "damage": verdict.damage,
         "file": verdict.file,
-        "position": verdict.position,
+        "byte": verdict.position,  # In the file, as the sentence says it; positions are the whole log's.
         "expected": verdict.expected,
         "found": verdict.found,
     }
