@@ -12,6 +12,7 @@ import pytest
 from typer.main import get_command
 
 from holdfast import config
+from holdfast.cli.doctor_machine import WARM
 from holdfast.cli.main import app
 from holdfast.cli.subscribe_port import PORT_ABOVE
 from holdfast.subscribe.settings import SubscribeSettings
@@ -65,6 +66,6 @@ def test_the_ports_that_are_open_are_those_that_are_listened_on() -> None:
 
 
 def test_the_container_brings_what_compiles_at_installation_everywhere() -> None:
-    """The same modules as `make install`."""
+    """The same modules as `make install`, and as the doctor advises."""
     warm = r"-m (holdfast\.\w+\.warm)"
-    assert re.findall(warm, CONTAINER) == re.findall(warm, (ROOT / "Makefile").read_text())
+    assert re.findall(warm, CONTAINER) == re.findall(warm, (ROOT / "Makefile").read_text()) == list(WARM)

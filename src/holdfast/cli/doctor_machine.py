@@ -17,6 +17,7 @@ from holdfast.cli.doctor_finding import Finding, advice, missing, ok
 from holdfast.errors import Rejected
 
 PYTHON_MIN = (3, 11)
+WARM = tuple(f"holdfast.{each}.warm" for each in ("record", "segment", "subscribe", "sync"))  # They compile all loops.
 JAVA_MIN = 17  # What Spark 4 asks for.
 FILES_MIN = 1024
 FILES_WELL = 16_384
@@ -71,7 +72,7 @@ def port(check: str, address: str) -> Finding:
 
 
 def compiled_code() -> Finding:
-    """Whether loops were compiled at installation: otherwise the first compaction does it, which takes seconds."""
+    """Whether loops were compiled at installation: otherwise whoever needs them first does it, which takes seconds."""
     import holdfast
 
     folder = Path(holdfast.__file__).parent
@@ -79,7 +80,7 @@ def compiled_code() -> Finding:
     kept = [each for place in places for each in place.rglob("read_loops.*.nbi")]
     if kept:
         return ok("compiled code", f"kept in {kept[0].parent}")
-    todo = "python -m holdfast.record.warm && python -m holdfast.segment.warm"
+    todo = " && ".join(f"python -m {each}" for each in WARM)
     return advice("compiled code", "not there yet: whoever needs it first waits some seconds", todo)
 
 
