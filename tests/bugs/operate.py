@@ -9,6 +9,7 @@ FULL = "tests/operate/test_disk_full.py"
 REPAIR = "tests/operate/test_repair.py"
 BACKUP = "tests/operate/test_backup.py"
 START = "tests/operate/test_start.py"
+ALONE = "tests/operate/test_one_at_a_time.py"
 
 BUGS = [
     Bug(
@@ -88,5 +89,15 @@ BUGS = [
         "a start that is told to stop goes on",
         (Edit("cli/serve.py", "    if not life.done() and not served.is_set():\n", "    if False:\n"),),
         (f"{START}::test_a_start_that_is_told_to_stop_does",),
+    ),
+    Bug(
+        "a repair lets others in between its last two steps",
+        (Edit("cli/repair.py", '    with held(Path(data), "repair", create=False):', "    if True:"),),
+        (f"{ALONE}::test_nobody_comes_between_the_last_two_steps_of_a_repair",),
+    ),
+    Bug(
+        "a restore takes the place of any log that is sound",
+        (Edit("cli/backup_wal.py", "found.sound and found.state == State()", "found.sound"),),
+        (f"{ALONE}::test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore",),
     ),
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.operate.directory import SIZE, expected, flip, read_orders, repair, run, serve, topic_folder
+from tests.operate.directory import SIZE, expected, flip, in_broker, read_orders, repair, run, serve, topic_folder
 
 _PAUSING = """
 import sys
@@ -40,11 +41,11 @@ def test_nobody_comes_between_the_last_two_steps_of_a_repair(data: Path, tmp_pat
             assert repairing.stdout.readline() == "paused\n"
             assert not (data / "wal").exists()
             holder = f"{data} is in use by process {repairing.pid} (repair)"
-            code, output = serve("--data", data)
-            assert (code, holder in output) == (1, True)
             for others in (["repair", data], ["restore", tmp_path / "copy", data, "--store", tmp_path / "bucket"]):
                 code, output = run(*others)
                 assert (code, holder in output) == (1, True)
+            code, output = serve("--data", data)
+            assert (code, holder in output) == (1, True)
             assert not (data / "wal").exists()
             out, _ = repairing.communicate("\n", timeout=60)
         finally:
@@ -69,7 +70,8 @@ def test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore(data
         assert read_orders(target, str(store))["0"] == expected(0, 0, 100, SIZE)
     (tmp_path / "foreign" / "wal").mkdir(parents=True)
     (tmp_path / "foreign" / "wal" / "notes.txt").touch()
-    for target in (new, tmp_path / "foreign"):
+    in_broker(tmp_path / "other", lambda _: asyncio.sleep(0))
+    for target in (new, tmp_path / "other", tmp_path / "foreign"):
         code, output = run("restore", tmp_path / "copy", target, "--store", tmp_path / "bucket-3")
         assert (code, "is there already" in output) == (1, True)
     assert (tmp_path / "foreign" / "wal" / "notes.txt").exists()
