@@ -8,7 +8,7 @@
     checkpoint                  how far a direction has come, stored in the target
     scan, proof                 what the target holds already, and whether both sides are what they were
     lane, piece, worker         one partition, batches on their way, and the threads that carry them
-    direction, run              one way, and both
+    direction, goals, run       one way, when it is done, and both
     groups, place               offsets of consumer groups, translated
     winners, winner_loops       the last writer wins, on compacted topics
     progress                    what a run says of itself

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
 
-from holdfast.client import LATEST, Client, TopicInfo
+from holdfast.client import Client, TopicInfo
 from holdfast.client.codes import Code
 from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.sync.beginning import make_lanes
 from holdfast.sync.checkpoint import Saved
+from holdfast.sync.goals import Goals
 from holdfast.sync.groups import Groups
 from holdfast.sync.lane import Lane
 from holdfast.sync.mark import Home
@@ -81,7 +82,7 @@ class Direction:
         self._groups = Groups(both=settings.both)
         self._known: dict[Home, Saved] = {}  # Where lanes stood when the last attempt ended.
         self._counts: dict[Home, Counts] = {}
-        self._goals: dict[Home, int] | None = None
+        self._goals = Goals() if settings.once else None
         self._lanes: list[Lane] = []
         self._state = "starting"
         self._well_at = 0.0  # When it last copied something, or had nothing to copy.
@@ -147,9 +148,8 @@ class Direction:
         compacted = compacted_topics([source, target], self._settings.patterns) if decides else ()
         lanes = make_lanes(planned, sides, target, self._settings, compacted, self._known, self._counts)
         self._lanes = lanes
-        if self._settings.once and self._goals is None:
-            ends = source.list_offsets({each.where: LATEST for each in lanes}, committed=True)
-            self._goals = {each.home: ends[each.where].offset for each in lanes}
+        if self._goals is not None:
+            self._goals.set(lanes, source)
         ids = {each.where.topic: each.target_id for each in lanes}
         attempt = Attempt(lanes, {each.name: _face(each.source, ids[each.name]) for each in planned})
         count = min(self._settings.workers, len(lanes))
@@ -168,8 +168,8 @@ class Direction:
                 self._well_at = self._clock.monotonic()  # Though there may be nothing to copy for hours.
             if self._saver.is_due():
                 self._save(attempt.lanes, source, target)
-            if self._goals is not None and self._caught_up(attempt):
-                return True
+            if self._goals is not None and self._goals.are_reached(attempt.lanes):
+                return self._faces(source, target) == attempt.faces  # Of what was copied to, and not made again since.
             if self._clock.monotonic() >= renew_at:
                 return False
             if self._clock.monotonic() >= refresh_at:
@@ -177,10 +177,6 @@ class Direction:
                 if self._faces(source, target) != attempt.faces:
                     return False
         return True
-
-    def _caught_up(self, attempt: Attempt) -> bool:
-        goals = self._goals or {}
-        return all(each.settled and each.point.position >= goals.get(each.home, 0) for each in attempt.lanes)
 
     def _faces(self, source: Client, target: Client) -> Faces:
         topics, copies = list_topics(source), list_topics(target)

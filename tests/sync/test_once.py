@@ -1,0 +1,46 @@
+"""`--once` while topics are deleted and made again: nothing is left out silently."""
+
+from __future__ import annotations
+
+import pytest
+from tests.sync.conftest import Pair
+from tests.sync.sides import assert_equal, delete_topic, numbered, read_topic, write
+
+from holdfast.sync.checkpoint import Point
+from holdfast.sync.run import Sync
+from holdfast.sync.settings import SyncSettings
+
+
+def test_a_topic_that_is_made_again_under_once(pair: Pair, topic: str, caplog: pytest.LogCaptureFixture) -> None:
+    """S8: --once copies what came in the place of a topic at the source, and says so; deleted for good is said, too."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("old", 100))
+    sync = Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True, give_up_s=60))
+    [direction] = sync._directions
+    direction._begin(pair.at_a, pair.at_b)  # An attempt that was cut short before it could copy.
+    delete_topic(pair.at_a, topic)
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("new", 30))
+    sync.run()
+    assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
+    assert f"topic {topic} at the source was made again" in caplog.text
+    delete_topic(pair.at_a, topic)
+    sync.run()
+    assert f"topic {topic} at the source was deleted" in caplog.text
+
+
+def test_once_is_not_done_when_the_target_was_made_again(pair: Pair, topic: str) -> None:
+    """S8: a topic that is made again at the target in the last moment of --once is filled, and not left empty."""
+    pair.at_a.create_topics({topic: 1})
+    write(pair.at_a, topic, 0, numbered("x", 40))
+    sync = Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True, give_up_s=60))
+    [direction] = sync._directions
+    attempt = direction._begin(pair.at_a, pair.at_b)
+    [lane] = attempt.lanes
+    lane.resume(pair.at_a, pair.at_b)
+    lane.point = Point(position=40)
+    delete_topic(pair.at_b, topic)
+    pair.at_b.create_topics({topic: 1})
+    assert not direction._watch(attempt, pair.at_a, pair.at_b)
+    sync.run()
+    assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
