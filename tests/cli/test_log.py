@@ -140,7 +140,7 @@ def test_stat_tells_the_marks_of_a_live_log(tmp_path: Path) -> None:
             "partition": 0,
             "log_start": 0,
             "flushed": 400,
-            "tail_end": 450,
+            "log_end": 450,
             "segments": 0,
             "bytes": 0,
             "records": 400,
@@ -192,7 +192,7 @@ def test_an_unclean_stop_shows_as_an_epoch_in_the_tail(killed: Path) -> None:
         await (await logs.partition(HOMES[0])).append(batch(45))
         (facts,) = json_lines("stat", killed, "--topic", TOPIC, "--partition", 0)
         assert facts["epochs"] == [{"epoch": 1, "start": 0}, {"epoch": 2, "start": 450}]
-        assert facts["tail_end"] == 460
+        assert facts["log_end"] == 460
         await logs.close()
 
     asyncio.run(go_on())
@@ -213,12 +213,12 @@ def test_a_store_alone_shows_all_but_the_tail(tmp_path: Path) -> None:
     def look(logs: Logs) -> None:
         for place in (store.url, f"memory://{tmp_path.name}"):
             facts = json_lines("stat", place)
-            assert [(each["flushed"], each["tail_end"], each["tail_records"]) for each in facts] == [
+            assert [(each["flushed"], each["log_end"], each["tail_records"]) for each in facts] == [
                 (400, None, None)
             ] * 3
             assert {each["kind"] for each in json_lines("dump", place)} == {"segment"}
             assert problems(place) == []
-        assert json_lines("stat", tmp_path, "--store", store.url)[0]["tail_end"] == 450
+        assert json_lines("stat", tmp_path, "--store", store.url)[0]["log_end"] == 450
 
     live(tmp_path, look, store)
 
@@ -267,7 +267,7 @@ def test_dump_of_batches_shows_every_batch_with_its_place(tmp_path: Path) -> Non
 def test_dump_for_people_names_the_partition_and_says_how_many(closed: Path) -> None:
     """L2: one line each, however wide the terminal is."""
     first, heading, *lines, summary = holdfast("dump", closed, "--topic", OTHER, "--batches").stdout.splitlines()
-    assert first == f"topic {OTHER} partition 0: log start 0, flushed 450, tail end 450, epochs 1@0"
+    assert first == f"topic {OTHER} partition 0: log start 0, flushed 450, log end 450, epochs 1@0"
     assert heading.split()[:3] == ["kind", "base", "end"]
     count = len(segments(closed, HOMES[2]))
     assert summary == f"{count} segments, 1 tails, 45 batches"
@@ -396,7 +396,7 @@ def test_a_gap_between_store_and_write_ahead_log_is_found(killed: Path) -> None:
     asyncio.run(go_on())
     later = killed.parent / "later"
     assert problems(later) == []
-    assert json_lines("stat", later, "--topic", TOPIC)[0]["tail_end"] == 460
+    assert json_lines("stat", later, "--topic", TOPIC)[0]["log_end"] == 460
     manifests(later)[-1].unlink()
     (found,) = problems(later)
     assert found["name"] == "the write-ahead log"

@@ -65,7 +65,7 @@ def partition_facts(manifest: Manifest, tail: TailSums | None) -> Facts:
     return {
         "log_start": manifest.log_start,
         "flushed": manifest.flushed,
-        "tail_end": tail and tail.end,
+        "log_end": tail and tail.end,
         "segments": len(manifest.segments),
         "bytes": sum(each.size for each in manifest.segments),
         "records": sum(each.record_count for each in manifest.segments),

@@ -11,7 +11,7 @@ STAT_COLUMNS = {
     "partition": "partition",
     "log_start": "log start",
     "flushed": "flushed",
-    "tail_end": "tail end",
+    "log_end": "log end",
     "segments": "segments",
     "bytes": "bytes",
     "records": "records",
@@ -55,7 +55,7 @@ def time_text(timestamp: int | None) -> str:
 
 def partition_line(facts: dict[str, Any]) -> str:
     """What stands above the lines of one partition."""
-    tail = "" if facts["tail_end"] is None else f", tail end {facts['tail_end']}"
+    tail = "" if facts["log_end"] is None else f", log end {facts['log_end']}"
     return (
         f"topic {facts['topic'] or facts['topic_id']} partition {facts['partition']}: log start {facts['log_start']}, "
         f"flushed {facts['flushed']}{tail}, epochs {epochs_text(facts['epochs'])}"
