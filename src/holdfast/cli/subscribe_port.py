@@ -1,4 +1,4 @@
-"""The gRPC port of subscriptions, beside the Kafka port in `holdfast serve`."""
+"""The subscribers' port, which speaks gRPC, beside the Kafka port in `holdfast serve`."""
 
 from __future__ import annotations
 

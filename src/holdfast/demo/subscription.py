@@ -70,13 +70,13 @@ async def _heard(batches: AsyncIterator[Any]) -> AsyncIterator[Any]:
 
 
 async def _address(broker: RunningBroker) -> str:
-    """The port of subscriptions, which opens a little later than Kafka's. The broker says it."""
+    """The subscribers' port, which opens a little later than Kafka's. The broker says it."""
     for _ in range(int(_SILENT_S_MAX / _LOOK_S)):
         since_start = takewhile(lambda line: _SERVES not in line, reversed(broker.said))
         for found in filter(None, map(_TOLD.search, since_start)):
             return found[1]
         await asyncio.sleep(_LOOK_S)
-    raise Unavailable(f"the broker did not open its port of subscriptions within {_SILENT_S_MAX:.0f} s")
+    raise Unavailable(f"the broker did not open its subscribers' port within {_SILENT_S_MAX:.0f} s")
 
 
 def _add(account: Account, rows: Any) -> None:
