@@ -19,6 +19,8 @@ from benchmarks.machine import CHECKOUT
 from holdfast.testing import free_port
 
 JARS = CHECKOUT / ".tools" / "java" / "jars"
+KAFKA_VERSION = "4.3.1"
+NO_KAFKA = "Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven"
 _START_SECONDS_MAX = 60
 _TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -48,14 +48,14 @@ def main() -> int:
             ("kafka + fsync", partial(brokers.kafka, fsync=True)),
         ]
     else:
-        notes.append("Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven")
+        notes.append(brokers.NO_KAFKA)
     plan = list(workloads(tool if isinstance(tool, Path) else None, 0.25 if asked.quick else 1.0))
     plan = [each for each in plan if asked.only in each.name]
     with fresh(asked.dir / "broker") as directory:
         measurements = list(_measure(peers, plan, asked.rounds, directory))
     scale = {"rounds": asked.rounds, "quick": asked.quick}
     run = new_run(scale, asked.dir, versions("confluent-kafka"), measurements)
-    run["versions"]["kafka"] = "4.3.1"
+    run["versions"]["kafka"] = brokers.KAFKA_VERSION
     run["notes"] += notes + sorted(
         {f"{m['broker']}: {m['workload']}: {m['error']}" for m in measurements if "error" in m}
     )

@@ -1,4 +1,4 @@
-"""One run: the same records in Kafka, in Holdfast and in Parquet; every job by every reader; then how it grows."""
+"""One run from start to end: arguments, every job by every reader, how ours grow, the tables, the files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import argparse
 import signal
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
 from benchmarks.broker import brokers
 from benchmarks.figures import Figures
-from benchmarks.machine import versions
 from benchmarks.results import Run, new_run, publish
 from benchmarks.spark.growth import growth
 from benchmarks.spark.places import Asked, compared
@@ -37,43 +36,36 @@ their own every 10 ms, and lie in batches of lz4, in four partitions."""
 
 ROWS = 5_000_000
 SIZES = (100, 1024)
-talk = Console(stderr=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = parser_of("Measure Spark on stored topics beside its Kafka connector.", less="values of 100 bytes only")
+    parser.add_argument("--rows", type=int, default=ROWS, help="with another number no results are written")
+    parser.add_argument("--rounds", type=int, help="how many rounds (default 2; quick 1)")
+    return parser.parse_args()
 
 
 def main() -> int:
-    arguments = _arguments()
+    arguments = parse_arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # So that brokers and files go, too.
-    started = time.monotonic()
-    with fresh(arguments.dir / "spark") as place:
+    with fresh(arguments.dir / "spark") as directory:
         # A name that nobody has used: a broker that an earlier run left behind may still write into that run's folder.
-        folder = Path(tempfile.mkdtemp(dir=place))
-        asked = Asked(arguments.rows, arguments.rounds, SIZES[:1] if arguments.quick else SIZES, folder, _tell)
-        run = _measured(arguments, asked)
-    run["scale"] = {**run["scale"], "minutes": round((time.monotonic() - started) / 60, 1)}
-    stem = stored_as(arguments, "spark", part=asked.rows != ROWS)
-    publish(run, TITLE, METHOD, tables(run), stem, lambda path: write_bars(ratio_bars(run), path))
-    _tell(f"took {run['scale']['minutes']} minutes")
-    return 1 if Figures(run["measurements"]).errors() else 0
+        run = measure(arguments, Path(tempfile.mkdtemp(dir=directory)))
+    return show(run, stored_as(arguments, "spark", part=arguments.rows != ROWS))
 
 
-def _measured(arguments: argparse.Namespace, asked: Asked) -> Run:
+def measure(arguments: argparse.Namespace, directory: Path) -> Run:
+    rounds = arguments.rounds or (1 if arguments.quick else 2)
+    sizes = SIZES[:1] if arguments.quick else SIZES
+    asked = Asked(arguments.rows, rounds, sizes, directory, Console(stderr=True).print)
     measurements = [*compared(asked), *growth(asked)]
-    scale = {"rounds": asked.rounds, "quick": arguments.quick, "rows": asked.rows}
-    run = new_run(scale, arguments.dir, versions("pyspark", "pyarrow") | {"kafka": "4.3.1"}, measurements)
-    if not brokers.kafka_is_there():
-        run["notes"].append("Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven")
-    run["notes"] += Figures(measurements).errors()
-    return run
+    versions = machine.versions("pyspark", "pyarrow") | {"kafka": brokers.KAFKA_VERSION}
+    scale = {"rows": asked.rows, "rounds": rounds, "quick": arguments.quick}
+    return new_run(scale, arguments.dir, versions, measurements)
 
 
-def _arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = parser_of("Measure Spark on stored topics beside its Kafka connector.", less="values of 100 bytes only")
-    parser.add_argument("--rows", type=int, default=ROWS, help="with another number no results are written")
-    parser.add_argument("--rounds", type=int, default=0, help="how many rounds (default 2; quick 1)")
-    asked = parser.parse_args(given)
-    asked.rounds = asked.rounds or (1 if asked.quick else 2)
-    return asked
-
-
-def _tell(sentence: str) -> None:
-    talk.print(sentence, markup=False)
+def show(run: Run, stem: Path | None) -> int:
+    errors = Figures(run["measurements"]).errors()
+    run["notes"] += errors + ([] if brokers.kafka_is_there() else [brokers.NO_KAFKA])
+    publish(run, TITLE, METHOD, tables(run), stem, partial(write_bars, ratio_bars(run)))
+    return 1 if errors else 0

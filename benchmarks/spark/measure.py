@@ -40,7 +40,11 @@ class Driver:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self._answer()
+        try:
+            self._answer()
+        except BaseException:  # Whoever ends us here has no block yet that would end the driver.
+            self._end()
+            raise
 
     def measure(self, job: str, place: Place) -> dict[str, object]:
         """Do a job on a small topic first: that loads classes and starts workers, and reads nothing of the other.
@@ -70,8 +74,10 @@ class Driver:
         assert self._process.stdout is not None
         watchdog = threading.Timer(_SECONDS_MAX, self._process.kill)
         watchdog.start()
-        line = self._process.stdout.readline()
-        watchdog.cancel()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            watchdog.cancel()
         if not line:
             raise RuntimeError("the Spark driver has ended: is Java there, and are the jars in .tools/spark-jars?")
         return line
@@ -82,6 +88,9 @@ class Driver:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         try:
             self._process.communicate(timeout=30)
         except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """Measures Spark on stored topics beside Spark's Kafka connector, on Apache Kafka and on Holdfast, and beside Parquet.
 
-.venv/bin/python benchmarks/spark/run.py                            5 million rows of each size
+.venv/bin/python benchmarks/spark/run.py                            5 million rows of each size, about half an hour
 .venv/bin/python benchmarks/spark/run.py --quick --rows 300000      one round, for a first look
 """
 
