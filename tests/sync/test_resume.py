@@ -12,15 +12,16 @@ from tests.sync.sides import assert_equal, numbered, read_topic, write
 
 from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced, TopicNotFound
+from holdfast.coordinator.transaction import EPOCH_MAX
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.records import Record
 from holdfast.sync.beginning import make_lanes
-from holdfast.sync.checkpoint import Point, read_all
+from holdfast.sync.checkpoint import Point, make_topic, read_all
 from holdfast.sync.errors import TakenOver
-from holdfast.sync.fence import begin_writing, writer_id
+from holdfast.sync.fence import UNUSED_EPOCHS, begin_writing, writer_id
 from holdfast.sync.lane import Lane
 from holdfast.sync.mark import Home
 from holdfast.sync.run import Sync
@@ -145,6 +146,21 @@ def test_what_a_dead_sync_had_on_its_way_is_refused(pair: Pair, topic: str) -> N
         numbers = {"producer_id": dead.producer.id, "producer_epoch": dead.producer.epoch, "base_sequence": 0}
         with pytest.raises(ProducerFenced):
             pair.at_b.produce({where: build([Record(b"late", b"late", 1)], **numbers)})  # type: ignore[arg-type]
+
+
+def test_the_last_epochs_only_shut_out(pair: Pair, topic: str) -> None:
+    """S8: before a producer id runs out of epochs its writers are shut out: the markers of the next id would not."""
+    pair.at_b.create_topics({topic: 1})
+    make_topic(pair.at_b)
+    old = begin_writing(pair.at_b, topic, topic, [0])
+    last = range(old.producer.epoch + 1, old.producer.epoch + 4)
+    new = begin_writing(pair.at_b, topic, topic, [0], last)
+    assert new.producer == (old.producer.id, last.stop), "where the ids go on, the next one"
+    assert pair.at_b.producers([(topic, 0)])[topic, 0][old.producer.id] == last.stop
+    numbers = {"producer_id": old.producer.id, "producer_epoch": old.producer.epoch, "base_sequence": 0}
+    with pytest.raises(ProducerFenced):
+        pair.at_b.produce({(topic, 0): build([Record(b"late", b"late", 1)], **numbers)})  # type: ignore[arg-type]
+    assert UNUSED_EPOCHS.stop == EPOCH_MAX + 1
 
 
 def test_lanes_that_only_meet_echoes_are_saved_behind_the_target(pair: Pair, topic: str) -> None:

@@ -11,7 +11,7 @@ reader, whatever happens to the writer, and nothing that was written has to be t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -23,6 +23,10 @@ from holdfast.sync.errors import NotFenced
 
 CHECKPOINTS = "__holdfast_sync"  # The topic of the target that holds checkpoints.
 CHECKPOINT_PARTITION = TopicPartition(CHECKPOINTS, 0)
+
+# Behind the last epoch comes another producer id, whose markers would not shut out who writes with the old one. So
+# nobody writes with the last ones: they only shut out those before. Several, since a sync may be killed before it has.
+UNUSED_EPOCHS = range(32_767 - 16, 32_768)
 
 # Only brokers may write markers; or one is there of a coordinator, whose epoch clients do not know.
 _NOT_OURS = (Code.CLUSTER_AUTHORIZATION_FAILED, Code.TRANSACTION_COORDINATOR_FENCED)
@@ -50,18 +54,26 @@ def writer_id(source_cluster: str, topic_id: UUID) -> str:
     return f"holdfast-sync-{source_cluster}-{topic_id}"
 
 
-def begin_writing(target: Client, name: str, topic: str, partitions: Iterable[int]) -> Writer:
+def begin_writing(
+    target: Client, name: str, topic: str, partitions: Iterable[int], unused: Container[int] = UNUSED_EPOCHS
+) -> Writer:
     """Become the writer."""
     pairs = [*(TopicPartition(topic, number) for number in partitions), CHECKPOINT_PARTITION]
+    producer = _fence(target, name, pairs)
+    while producer.epoch in unused:
+        producer = _fence(target, name, pairs)
+    return Writer(topic, producer)
+
+
+def _fence(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
     try:
-        producer = fence_by_markers(target, name, pairs)
+        return fence_by_markers(target, name, pairs)
     except (Refused, ProducerFenced) as failure:
         if failure.code not in _NOT_OURS:
             raise
-        producer = fence_by_transaction(target, name, pairs)
     except TooOld:
-        producer = fence_by_transaction(target, name, pairs)
-    return Writer(topic, producer)
+        pass
+    return fence_by_transaction(target, name, pairs)
 
 
 def fence_by_markers(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
