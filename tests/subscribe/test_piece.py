@@ -1,9 +1,14 @@
-"""Pieces: what lies outside the wanted offsets counts for nothing."""
+"""Pieces: what lies outside the wanted offsets counts for nothing; the record batches made of many are bounded."""
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from holdfast.record.build import build
 from holdfast.record.records import Record
+from holdfast.subscribe import gather as gathering
+from holdfast.subscribe.merge import Pick, Taken
 from holdfast.subscribe.piece import Range, decode_piece
 
 
@@ -34,3 +39,16 @@ def test_the_epoch_is_left_open_where_the_last_batch_does_not_reach_the_end() ->
     """S1, A2: behind a hole another epoch may have begun: to name the old one would make a cursor look diverged."""
     assert decode_piece(batches(1, 2), Range(0, 0, 2)).after[0].epoch == 3
     assert decode_piece(batches(1, 2), Range(0, 0, 9)).after[0].epoch == -1
+
+
+def test_headers_of_a_record_batch_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3: Arrow's ends have 32 bits: rows whose headers are too large together come in several record batches."""
+    monkeypatch.setattr(gathering, "SIZE_MAX", 1000)
+    for header in (("n" * 300, b"v"), ("n", b"v" * 300)):
+        records = [Record(b"/k", b"v", number, (header,), number) for number in range(12)]
+        piece = decode_piece([build(records, base_offset=0)], Range(0, 0, 12))
+        rows = [Pick(piece, number, number + 1) for number in range(12)]
+        batches = gathering.gather(Taken(rows, np.arange(12), {}))
+        assert [batch.num_rows for batch in batches] == [3, 3, 3, 3]
+        found = [each for batch in batches for each in batch.column("headers").to_pylist()]
+        assert found == [[{"key": header[0], "value": header[1]}]] * 12

@@ -93,6 +93,12 @@ class _Sources:
         self._picks = picks
         self.keys = _Strings([(pick.piece.columns.key, _rows(pick)) for pick in picks])
         self.values = _Strings([(pick.piece.columns.value, _rows(pick)) for pick in picks])
+        self._header_sizes = np.concatenate([_header_sizes(_headers_of(pick.piece), _rows(pick)) for pick in picks])
+
+    def size(self, turns: NDArray[np.int64]) -> int:
+        """Of the largest column of these rows."""
+        columns = self.keys.sizes, self.values.sizes, self._header_sizes
+        return max(int(sizes[turns].sum()) for sizes in columns)
 
     def numbers(self, name: str) -> NDArray[Any]:
         return np.concatenate([getattr(pick.piece, name)[pick.start : pick.end] for pick in self._picks])
@@ -159,6 +165,15 @@ def _headers_of(piece: Piece) -> Headers:
     return piece.columns.headers
 
 
+def _header_sizes(headers: Headers, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bytes of the names or of the values of each row's headers, whichever are more; most records have none."""
+    if not len(headers.keys):
+        return np.zeros(len(rows), np.int64)
+    first, end = headers.ends[rows], headers.ends[rows + 1]
+    sizes = (binary.ends[end].astype(np.int64) - binary.ends[first] for binary in (headers.keys, headers.values))
+    return np.maximum(*sizes)
+
+
 def _valid(binary: Binary, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     if binary.validity is None:
         return np.ones(len(rows), np.bool_)
@@ -167,7 +182,7 @@ def _valid(binary: Binary, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _gathered(sources: _Sources, turns: NDArray[np.int64], *, late: bool) -> list[Any]:
-    if len(turns) > 1 and max(sources.keys.sizes[turns].sum(), sources.values.sizes[turns].sum()) > SIZE_MAX:
+    if len(turns) > 1 and sources.size(turns) > SIZE_MAX:
         half = len(turns) // 2
         return [
             *_gathered(sources, turns[:half], late=late),

@@ -29,7 +29,7 @@ from holdfast.subscribe.sizes import SMALL_SIZE, rows_size
 from holdfast.subscribe.standing import Lanes, Standing
 from holdfast.subscribe.stats import Stats
 
-_SMALL_COUNT, _SMALL_SIZE = 8192, 2 << 20  # Rows and bytes that are not worth the way to a thread and back.
+_SMALL_COUNT = 8192  # Rows that are not worth the way to a thread and back.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +108,10 @@ class Session:
         return found
 
     async def _rows(self, taken: Taken) -> list[Rows]:
-        size = rows_size(taken)
-        if are_few(taken) and size <= SMALL_SIZE:
+        is_small = len(taken) <= _SMALL_COUNT and rows_size(taken) <= SMALL_SIZE
+        if is_small and are_few(taken):
             return [FewRows(taken)] if len(taken) else []
-        small = len(taken) <= _SMALL_COUNT and size <= _SMALL_SIZE
-        batches = gather(taken) if small else await self.means.calls.run(gather, taken)
+        batches = gather(taken) if is_small else await self.means.calls.run(gather, taken)
         return [ManyRows(batch) for batch in batches]
 
     def _settlement(self) -> list[Delivery]:
