@@ -1,6 +1,8 @@
 """A small Kafka client for the commands: one connection, one request at a time.
 
-The broker that is asked is the one that was named; what it advertises to other clients is not looked at.
+The broker that is asked is the one that was named; what it advertises to other clients is not looked at. That, and
+waiting for several things at once in one event loop, is why the commands do not use `holdfast.client`, which finds
+leaders and blocks its thread.
 """
 
 from __future__ import annotations
