@@ -82,7 +82,7 @@ BUGS = [
     ),
     Bug(
         "a start begins an empty log beside a repaired one",
-        (Edit("cli/serve.py", "    finish_interrupted(data)\n", ""),),
+        (Edit("cli/serve.py", "        finish_interrupted(data)\n", ""),),
         (f"{START}::test_a_repair_that_ended_before_its_last_rename_is_finished",),
     ),
     Bug(
