@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+from tests.spark.shipped import BARE, link_modules
 
-from holdfast.spark.session_ship import ROOTS, installed_files, pack_modules
+from holdfast.spark.session_ship import pack_modules
 
 PROGRAM = """
 import sys
@@ -30,14 +30,12 @@ def test_modules_for_executors(tmp_path: Path) -> None:
     with tarfile.open(pack_modules(tmp_path, ["crc32c"])) as archive:
         archive.extractall(tmp_path / "modules", filter="data")
     assert (tmp_path / "modules" / "crc32c" / "__init__.py").exists()
-    for source, name in installed_files(ROOTS):
-        place = tmp_path / "modules" / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if not place.exists():
-            place.symlink_to(source)
-    environment = {"PYTHONPATH": str(tmp_path / "modules"), "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    bare = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
+    environment = {
+        "PYTHONPATH": str(link_modules(tmp_path / "modules")),
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+    }
     done = subprocess.run(
-        [bare, "-s", "-c", PROGRAM, str(tmp_path)], env=environment, capture_output=True, text=True, timeout=120
+        [BARE, "-s", "-c", PROGRAM, str(tmp_path)], env=environment, capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
