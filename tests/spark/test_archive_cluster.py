@@ -37,7 +37,7 @@ def linked_spark(place: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # Two JVMs start, and the machine may be busy.
 def test_on_executors_of_their_own(tmp_path: Path) -> None:
-    """P4: every record comes once, though nothing but the shipped modules is where the tasks run."""
+    """P4: every record comes once, though tasks have nothing but the modules that are shipped; here they are linked."""
     reason = no_spark()
     if reason:
         pytest.skip(reason)
