@@ -170,8 +170,9 @@ def _header_sizes(headers: Headers, rows: NDArray[np.int64]) -> NDArray[np.int64
     if not len(headers.keys):
         return np.zeros(len(rows), np.int64)
     first, end = headers.ends[rows], headers.ends[rows + 1]
-    sizes = (binary.ends[end].astype(np.int64) - binary.ends[first] for binary in (headers.keys, headers.values))
-    return np.maximum(*sizes)
+    names, values = (each.ends[end].astype(np.int64) - each.ends[first] for each in (headers.keys, headers.values))
+    sizes: NDArray[np.int64] = np.maximum(names, values)
+    return sizes
 
 
 def _valid(binary: Binary, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
