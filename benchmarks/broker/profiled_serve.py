@@ -14,7 +14,7 @@ import pstats
 import sys
 
 from holdfast import config
-from holdfast.cli import serve
+from holdfast.cli.serve import command as serve
 
 _LINES = 25
 

@@ -56,19 +56,19 @@ BUGS = [
     ),
     Bug(
         "a repair drops what lies behind the damage",
-        (Edit("cli/repair_wal.py", "            at = following\n", "            return\n"),),
+        (Edit("cli/repair/wal.py", "            at = following\n", "            return\n"),),
         (f"{REPAIR}::test_a_damaged_frame_in_a_closed_chunk", f"{REPAIR}::test_a_missing_chunk"),
     ),
     Bug(
         "a repair accepts any token",
-        (Edit("cli/repair.py", "accept == plan.token", "accept is not None"),),
+        (Edit("cli/repair/command.py", "accept == plan.token", "accept is not None"),),
         (f"{REPAIR}::test_only_exactly_this_loss_is_accepted",),
     ),
     Bug(
         "a backup copies the open chunk as it is",
         (
             Edit(
-                "cli/backup_wal.py",
+                "cli/backup/wal.py",
                 "read_tail(source, link).end if newest else",
                 "read_tail(source, link).end // 2 if newest else",
             ),
@@ -82,22 +82,22 @@ BUGS = [
     ),
     Bug(
         "a start begins an empty log beside a repaired one",
-        (Edit("cli/serve.py", "        finish_interrupted(data)\n", ""),),
+        (Edit("cli/serve/command.py", "        finish_interrupted(data)\n", ""),),
         (f"{START}::test_a_repair_that_ended_before_its_last_rename_is_finished",),
     ),
     Bug(
         "a start that is told to stop goes on",
-        (Edit("cli/serve.py", "    if not life.done() and not served.is_set():\n", "    if False:\n"),),
+        (Edit("cli/serve/command.py", "    if not life.done() and not served.is_set():\n", "    if False:\n"),),
         (f"{START}::test_a_start_that_is_told_to_stop_does",),
     ),
     Bug(
         "a repair lets others in between its last two steps",
-        (Edit("cli/repair.py", '    with held(Path(data), "repair", create=False):', "    if True:"),),
+        (Edit("cli/repair/command.py", '    with held(Path(data), "repair", create=False):', "    if True:"),),
         (f"{ALONE}::test_nobody_comes_between_the_last_two_steps_of_a_repair",),
     ),
     Bug(
         "a restore takes the place of any log that is sound",
-        (Edit("cli/backup_wal.py", "found.sound and found.state == State()", "found.sound"),),
+        (Edit("cli/backup/wal.py", "found.sound and found.state == State()", "found.sound"),),
         (f"{ALONE}::test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore",),
     ),
 ]

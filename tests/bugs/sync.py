@@ -39,7 +39,7 @@ BUGS = [
     ),
     Bug(
         "sync: the table is drawn only at the end",
-        (Edit("cli/sync_show.py", ", refresh=True", ""),),
+        (Edit("cli/sync/show.py", ", refresh=True", ""),),
         ("tests/sync/test_terminal.py",),
     ),
     Bug(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli.consume_records import Aborted, find_records
+from holdfast.cli.consume.records import Aborted, find_records
 from holdfast.record.build import build
 from holdfast.record.errors import WrongCrc
 from holdfast.record.marker import Marker, MarkerKind, build_marker

@@ -12,9 +12,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from holdfast.cli import doctor_machine as machine
-from holdfast.cli import doctor_storage as storage
-from holdfast.cli.doctor_finding import Finding, State
+from holdfast.cli.doctor import machine, storage
+from holdfast.cli.doctor.finding import Finding, State
 from holdfast.cli.main import app
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.cli.conftest import Commands
 from typer.testing import CliRunner
 
-from holdfast.cli.group_assignment import partitions_of
+from holdfast.cli.group.assignment import partitions_of
 from holdfast.cli.main import app
 
 

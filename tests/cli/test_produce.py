@@ -19,8 +19,8 @@ from tests.support.broker_process import BrokerProcess
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
-from holdfast.cli.produce_lines import read_lines, split_lines
-from holdfast.cli.produce_partition import murmur2
+from holdfast.cli.produce.lines import read_lines, split_lines
+from holdfast.cli.produce.partition import murmur2
 from holdfast.errors import Rejected
 
 

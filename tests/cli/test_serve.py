@@ -113,7 +113,7 @@ def test_help_lists_every_setting() -> None:
 
 _STOPPING = """
 import asyncio, time
-from holdfast.cli.serve import stop_signal
+from holdfast.cli.serve.command import stop_signal
 from holdfast.io.calls import ThreadCalls
 
 async def main():

@@ -7,7 +7,7 @@ import sys
 
 _BEGIN = """
 import gc
-from holdfast.cli.serve_garbage import Freezer, freeze_survivors
+from holdfast.cli.serve.garbage import Freezer, freeze_survivors
 
 class Node:
     alive = 0

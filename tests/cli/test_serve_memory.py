@@ -9,7 +9,7 @@ import pytest
 
 _PROGRAM = """
 import ctypes, os, sys
-from holdfast.cli.serve_memory import give_large_buffers_back
+from holdfast.cli.serve.memory import give_large_buffers_back
 
 if not hasattr(ctypes.CDLL(None), "mallopt"):
     sys.exit("this C library has another allocator")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.cli.address import Address
-from holdfast.cli.subscribe_port import address_of
+from holdfast.cli.subscribe.port import address_of
 
 
 @pytest.mark.parametrize(

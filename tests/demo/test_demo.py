@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from tests.support.broker_process import COMMAND
 from tests.support.spark_session import no_spark
 
-from holdfast.cli.demo import carry_out
+from holdfast.cli.demo.command import carry_out
 from holdfast.demo.events import TOPIC
 from holdfast.demo.outcome import Claim, Outcome
 from holdfast.demo.stage import Stage, Wanted

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
-from holdfast.cli.log_place import topic_names
+from holdfast.cli.log.place import topic_names
 from holdfast.cli.main import app
 from holdfast.io.disk import RealDirectory
 from holdfast.io.envelope import seal, unseal

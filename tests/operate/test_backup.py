@@ -24,8 +24,8 @@ from tests.operate.directory import (
 )
 
 from holdfast.broker.running import Opened
-from holdfast.cli.backup_wal import copy_log
-from holdfast.cli.log_place import topic_names
+from holdfast.cli.backup.wal import copy_log
+from holdfast.cli.log.place import topic_names
 from holdfast.io.disk import RealDirectory
 from holdfast.io.local_objects import LocalObjects
 from holdfast.segment.names import PartitionId

@@ -13,7 +13,7 @@ from tests.broker.wire import Wire, create_topic
 from tests.operate.directory import flip, repair
 
 from holdfast.broker.settings import BrokerSettings
-from holdfast.cli.log_place import topic_names
+from holdfast.cli.log.place import topic_names
 from holdfast.coordinator.placement import partition_of
 from holdfast.io.local_objects import LocalObjects
 from holdfast.protocol.api import Key

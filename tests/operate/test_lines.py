@@ -14,7 +14,7 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from holdfast.cli.serve_lines import begin_lines, redacted
+from holdfast.cli.serve.lines import begin_lines, redacted
 from holdfast.testing.process import BrokerDidNotStart, RunningBroker
 
 TEXT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (INFO|WARNING|ERROR|CRITICAL) +holdfast[a-z._]*: .+")

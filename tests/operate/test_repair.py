@@ -29,7 +29,7 @@ from tests.operate.directory import (
 )
 
 from holdfast.broker.running import Opened
-from holdfast.cli.log_place import topic_names
+from holdfast.cli.log.place import topic_names
 from holdfast.io.local_objects import LocalObjects
 from holdfast.protocol.api import Key
 from holdfast.segment.manifest_load import load_manifest

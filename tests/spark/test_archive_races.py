@@ -29,7 +29,7 @@ from tests.spark.archived import (
 from tests.spark.stored import Stored, records, transaction
 
 from holdfast.broker.topics import Topics
-from holdfast.cli.archive_target import catalog_properties
+from holdfast.cli.archive.target import catalog_properties
 from holdfast.record.marker import MarkerKind
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition

@@ -19,7 +19,7 @@ from tests.support.s3_server import S3Server, missing
 from typer.testing import CliRunner
 
 from holdfast.broker.topics import Topics
-from holdfast.cli.archive_target import open_target
+from holdfast.cli.archive.target import open_target
 from holdfast.cli.main import app
 from holdfast.client import Client
 from holdfast.spark.jobs.archive import archive

@@ -22,7 +22,7 @@ from tests.spark.faults import (
 from tests.spark.stored import Stored, fill, records, transaction
 
 from holdfast.broker.topics import Topics
-from holdfast.cli.audit_evidence import evidence_of
+from holdfast.cli.audit.evidence import evidence_of
 from holdfast.record.build import build
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record

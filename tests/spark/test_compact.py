@@ -14,7 +14,7 @@ from tests.spark.stored import T0, Stored, fill, records, transaction
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.topics import Topics
-from holdfast.cli.audit_evidence import evidence_of
+from holdfast.cli.audit.evidence import evidence_of
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.catalog import open_catalog

@@ -14,7 +14,7 @@ from tests.spark.sink_parts import read_committed
 from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.cli.archive_target import catalog_properties, open_target
+from holdfast.cli.archive.target import catalog_properties, open_target
 from holdfast.client import Client
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.archive_target import catalog_properties
+from holdfast.cli.archive.target import catalog_properties
 from holdfast.spark.replay_archive import Access, NoArchive, RowGroup, archive_store, row_groups
 from holdfast.spark.replay_plan import ranges_of, rounds_of
 

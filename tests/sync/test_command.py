@@ -12,8 +12,8 @@ from rich.console import Console
 from tests.sync.conftest import Pair
 from tests.sync.sides import numbered, write
 
-from holdfast.cli.sync_metrics import scraped
-from holdfast.cli.sync_show import Show
+from holdfast.cli.sync.metrics import scraped
+from holdfast.cli.sync.show import Show
 from holdfast.io.clock import ManualClock
 from holdfast.sync.progress import Counts, Look, TopicLook
 from holdfast.sync.run import Sync

@@ -11,28 +11,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import (
-    archive,
-    audit,
-    backup,
-    compact,
-    consume,
-    demo,
-    doctor,
-    group,
-    log,
-    merge,
-    produce,
-    repair,
-    replay,
-    serve,
-    subscribe,
-    sync,
-    topic,
-    wal,
-)
-from holdfast.cli.serve_help import ServeCommand
+from holdfast.cli import compact, merge, replay
+from holdfast.cli.archive import command as archive
+from holdfast.cli.audit import command as audit
+from holdfast.cli.backup import command as backup
+from holdfast.cli.consume import command as consume
+from holdfast.cli.demo import command as demo
+from holdfast.cli.doctor import command as doctor
+from holdfast.cli.group import command as group
+from holdfast.cli.log import command as log
+from holdfast.cli.produce import command as produce
+from holdfast.cli.repair import command as repair
+from holdfast.cli.serve import command as serve
+from holdfast.cli.serve.help import ServeCommand
+from holdfast.cli.subscribe import command as subscribe
+from holdfast.cli.sync import command as sync
 from holdfast.cli.talk import sentence_of, tell
+from holdfast.cli.topic import command as topic
+from holdfast.cli.wal import command as wal
 from holdfast.errors import HoldfastError
 
 

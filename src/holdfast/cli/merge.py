@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client_options import assignments
-from holdfast.cli.client_table import give_table
-from holdfast.cli.job_errors import in_one_sentence
-from holdfast.cli.job_options import (
+from holdfast.cli.client.options import assignments
+from holdfast.cli.client.table import give_table
+from holdfast.cli.job.errors import in_one_sentence
+from holdfast.cli.job.options import (
     ConfOption,
     DebugOption,
     JsonOption,
@@ -23,7 +23,7 @@ from holdfast.cli.job_options import (
 from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.job_progress import JobProgress
+    from holdfast.cli.job.progress import JobProgress
     from holdfast.spark.jobs.merge import Merged
 
 SourcesArgument = Annotated[
@@ -61,7 +61,7 @@ def merge(
       holdfast merge orders:0 orders:1 --path s3://bucket/prefix --to s3://lake/orders
       holdfast merge /data/a::orders s3://bucket/b::orders --to ./both --plot merge.png
     """
-    from holdfast.cli.job_progress import JobProgress
+    from holdfast.cli.job.progress import JobProgress
     from holdfast.spark.jobs.archive_parquet import parquet_store
     from holdfast.spark.jobs.merge import merge as run
     from holdfast.spark.jobs.merge_source import open_sources
@@ -103,7 +103,7 @@ def _show(done: Merged, progress: JobProgress, to: str, *, as_json: bool) -> Non
 
 
 def _plot(path: Path, done: Merged, progress: JobProgress) -> None:
-    from holdfast.cli.job_plot import write_plot
+    from holdfast.cli.job.plot import write_plot
 
     bars = {name: {"rows": float(count)} for name, count in done.sources.items()}
     write_plot(path, "merge", progress.timeline, bars, "rows")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client_options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
-from holdfast.cli.client_table import give_table
-from holdfast.cli.job_errors import in_one_sentence
-from holdfast.cli.job_options import (
+from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
+from holdfast.cli.client.table import give_table
+from holdfast.cli.job.errors import in_one_sentence
+from holdfast.cli.job.options import (
     CatalogOption,
     ConfOption,
     DebugOption,
@@ -22,7 +22,7 @@ from holdfast.cli.job_options import (
 from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.job_progress import JobProgress
+    from holdfast.cli.job.progress import JobProgress
     from holdfast.spark.replay import Replayed
 
 ArchiveArgument = Annotated[
@@ -81,8 +81,8 @@ def replay(
       holdfast replay ./ice --topic orders --catalog uri=sqlite:////c.db
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
-    from holdfast.cli.archive_target import catalog_properties, delta_options
-    from holdfast.cli.job_progress import JobProgress
+    from holdfast.cli.archive.target import catalog_properties, delta_options
+    from holdfast.cli.job.progress import JobProgress
     from holdfast.spark.replay import plan_replay
     from holdfast.spark.replay import replay as run
     from holdfast.spark.replay_archive import Access, archive_store
@@ -141,7 +141,7 @@ def _show(done: Replayed, progress: JobProgress, topic: str, *, as_json: bool) -
 
 
 def _plot(path: Path, done: Replayed, progress: JobProgress) -> None:
-    from holdfast.cli.job_plot import write_plot
+    from holdfast.cli.job.plot import write_plot
 
     bars = {f"{done.source}-{number}": {"offsets": float(end - start)} for number, (start, end) in done.ranges.items()}
     write_plot(path, "replay", progress.timeline, bars, "archived offsets")

@@ -4,7 +4,7 @@
         end = client.list_offsets({("orders", 0): LATEST})
 
 It works with any Kafka broker: versions are negotiated. Batches go as they are, and are not copied on the way.
-Commands that talk to one named broker in an event loop have a client of their own, `holdfast.cli.client`.
+Commands that talk to one named broker in an event loop have a client of their own, `holdfast.cli.client.connection`.
 
     client        the face: one method for each thing to ask
     nodes         who leads what, and the connections

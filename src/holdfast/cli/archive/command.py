@@ -1,0 +1,181 @@
+"""`holdfast archive`: topics into Parquet files, a Delta table or an Iceberg table; what is new since the last run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli.client.options import assignments
+from holdfast.cli.client.table import give_table
+from holdfast.cli.job.errors import in_one_sentence
+from holdfast.cli.job.options import (
+    CatalogOption,
+    ConfOption,
+    DebugOption,
+    JsonOption,
+    MasterOption,
+    PathOption,
+    PlotOption,
+    StoreOption,
+    settings_of,
+    store_options,
+)
+from holdfast.cli.talk import give_json, tell
+from holdfast.errors import Rejected
+
+if TYPE_CHECKING:
+    from holdfast.cli.job.progress import JobProgress
+    from holdfast.spark.jobs.archive import Archived
+    from holdfast.spark.jobs.archive_values import ValueDecoding
+
+
+class Format(StrEnum):
+    """What a target is."""
+
+    PARQUET = "parquet"
+    DELTA = "delta"
+    ICEBERG = "iceberg"
+
+
+class ValueFormat(StrEnum):
+    """How values are decoded."""
+
+    JSON = "json"
+    AVRO = "avro"
+    AVRO_REGISTRY = "avro-registry"
+
+
+TopicsArgument = Annotated[list[str], typer.Argument(metavar="TOPIC… TARGET", help="Topics, and where they go.")]
+FormatOption = Annotated[Format, typer.Option("--to", help="What the target is.")]
+ValueFormatOption = Annotated[
+    ValueFormat | None, typer.Option("--value-format", help="Decode values to columns; avro-registry skips 5 bytes.")
+]
+ValueSchemaOption = Annotated[
+    Path | None,
+    typer.Option("--value-schema", metavar="FILE", exists=True, dir_okay=False, help="An Avro schema, for JSON too."),
+]
+TargetOption = Annotated[
+    list[str] | None,
+    typer.Option("--target-option", metavar="NAME=VALUE", help="An option of the target's store, such as endpoint=…"),
+]
+CompressionOption = Annotated[str, typer.Option("--compression", help="snappy, zstd, lz4, gzip or none.")]
+SkipOption = Annotated[
+    bool, typer.Option("--skip-expired", help="Go on although records expired before they were archived.")
+]
+
+
+def archive(
+    topics: TopicsArgument,
+    path: PathOption,
+    to: FormatOption = Format.PARQUET,
+    value_format: ValueFormatOption = None,
+    value_schema: ValueSchemaOption = None,
+    catalog: CatalogOption = None,
+    target_option: TargetOption = None,
+    compression: CompressionOption = "snappy",
+    skip_expired: SkipOption = False,
+    store: StoreOption = None,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    as_json: JsonOption = False,
+    plot: PlotOption = None,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """Add what is new in the topics to an archive, exactly once.
+
+    A run that is killed leaves nothing half-visible, and the next one goes on. Rows are partitioned by topic and date.
+    Values that cannot be decoded go to a table of dead letters, with their offsets and the reason.
+
+    \b
+    Examples:
+      holdfast archive orders ./archive --path ./data
+      holdfast archive orders clicks s3://lake/raw --path s3://bucket/prefix
+      holdfast archive orders ./lake --path ./data --to delta
+      holdfast archive orders ./lake --path ./data --to iceberg --value-format json --value-schema order.avsc
+    """
+    from holdfast.cli.archive.target import open_target
+    from holdfast.cli.job.progress import JobProgress
+    from holdfast.spark.catalog import open_catalog
+    from holdfast.spark.jobs.archive import archive as run
+    from holdfast.spark.session import spark_session
+
+    *names, place = topics
+    if not names:
+        raise Rejected(f"say which topics go to {place}: holdfast archive TOPIC… TARGET")
+    decoding = _decoding(value_format, value_schema)
+    found = open_catalog(path, store_options(store), topics=names)
+    options = dict(assignments(target_option, "--target-option"))
+    properties = dict(assignments(catalog, "--catalog"))
+    with (
+        in_one_sentence(),
+        JobProgress("archive") as progress,
+        spark_session(settings_of("archive", master, conf)) as session,
+    ):
+        target = open_target(to.value, place, session, found, options, properties, compression)
+        done = run(session, found, target, decoding=decoding, skip_expired=skip_expired, on_done=progress)
+    _show(done, progress, place, as_json=as_json)
+    if plot is not None:
+        _plot(plot, done, progress)
+
+
+def _decoding(kind: ValueFormat | None, schema: Path | None) -> ValueDecoding | None:
+    import json
+
+    from holdfast.spark.jobs.archive_schema import read_schema
+    from holdfast.spark.jobs.archive_values import ValueDecoding
+
+    if kind is None and schema is None:
+        return None
+    if kind is None or schema is None:
+        raise Rejected("--value-format and --value-schema belong together: give both")
+    return ValueDecoding(kind.value, json.dumps(read_schema(schema)))
+
+
+def _facts(done: Archived) -> list[dict[str, Any]]:
+    return [
+        {
+            "partition": str(where),
+            "from": each.start,
+            "to": each.end,
+            "expired": done.skipped.get(where, 0),
+        }
+        for where, each in done.ranges.items()
+    ]
+
+
+def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -> None:
+    facts = _facts(done)
+    if as_json:
+        give_json(
+            {
+                "target": place,
+                "rows": done.rows(),
+                "dead_letters": done.dead_letters,
+                "files": len(done.files),
+                "bytes": done.size,
+                "seconds": round(progress.seconds, 3),
+                "partitions": facts,
+            }
+        )
+        return
+    if facts:
+        give_table(facts, {"partition": "partition", "from": "from", "to": "to", "expired": "expired"}, as_json=False)
+    letters = f", {done.dead_letters} dead letters" if done.dead_letters else ""
+    print(
+        f"{place}: {done.rows()} rows added{letters}, {len(done.files)} files, {done.size} bytes "
+        f"in {progress.seconds:.1f} s"
+    )
+
+
+def _plot(path: Path, done: Archived, progress: JobProgress) -> None:
+    from holdfast.cli.job.plot import write_plot
+
+    bars: dict[str, dict[str, float]] = {}
+    for each in done.files:
+        bar = bars.setdefault(f"{each.topic} {each.date}", {})
+        bar[each.table.replace("_", " ")] = bar.get(each.table.replace("_", " "), 0) + each.rows
+    write_plot(path, "archive", progress.timeline, dict(sorted(bars.items())), "rows")
+    tell(f"plot: {path}")

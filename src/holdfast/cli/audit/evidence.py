@@ -1,0 +1,76 @@
+"""What an audit knows besides the store: the broker's marks, its unflushed tails, a producer's list."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from holdfast.cli.client.connection import connected
+from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets, find_topics
+from holdfast.cli.log.scan import is_crc_right
+from holdfast.cli.log.tail import read_tails
+from holdfast.cli.wal.command import log_directory
+from holdfast.client.client import Client
+from holdfast.errors import Corrupt
+from holdfast.record.batch import split
+from holdfast.segment.names import PartitionId
+from holdfast.spark.catalog import TopicPartition
+from holdfast.spark.jobs.audit import Evidence
+from holdfast.spark.jobs.audit_expect import read_expected
+from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch
+from holdfast.spark.store import Store
+
+
+def evidence_of(path: str, store: Store, bootstrap: str | None, expect: Path | None) -> Evidence:
+    """Everything that was given, or lies beside the store."""
+    wal = _wal_beside(path, store)
+    return Evidence(
+        read_tails=None if wal is None else lambda: _tails(wal),
+        ask_broker=None if bootstrap is None else lambda topics: asyncio.run(_marks(bootstrap, topics)),
+        fetch_tail=None if bootstrap is None else partial(_fetch_tail, bootstrap),
+        acked={} if expect is None else read_expected(expect),
+    )
+
+
+def _wal_beside(path: str, store: Store) -> Path | None:
+    """The write-ahead log of a data directory whose own objects are audited."""
+    wal = Path(path) / "wal"
+    return wal if "://" not in path and Path(store.url) == Path(path).absolute() / "objects" and wal.is_dir() else None
+
+
+def _tails(wal: Path) -> Mapping[PartitionId, Sequence[TailBatch]]:
+    tails = read_tails(log_directory(wal))
+    if tails.problems:
+        raise Corrupt(f"{tails.problems[0]}: `holdfast wal verify` says more")
+    return {
+        home: [TailBatch(each.header, each.crc_ok) for each in rows.above(0)]
+        for home, rows in tails.rows.items()
+        if home.topic_id not in tails.deleted
+    }
+
+
+def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> list[TailBatch]:
+    """The batches of `[start, end)` from the broker, as it would send them to a consumer that reads everything."""
+    found: list[TailBatch] = []
+    with Client(bootstrap, "holdfast-audit") as client:
+        while start < end:
+            fetched = client.fetch({where: start})[where]
+            if fetched.error is not None:
+                raise fetched.error
+            batches = [TailBatch(header, is_crc_right(header, batch)) for header, batch in split(fetched.records)]
+            if not batches:
+                break  # What is missing is counted as missing.
+            found += batches
+            start = batches[-1].header.end_offset
+    return found
+
+
+async def _marks(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:
+    async with connected(bootstrap) as client:
+        found = await find_topics(client, topics or None)
+        wanted = {each.name: each.numbers for each in found}
+        starts = await find_offsets(client, wanted, EARLIEST)
+        ends = await find_offsets(client, wanted, LATEST)
+    return {TopicPartition(*where): BrokerMarks(start, ends[where]) for where, start in starts.items()}

@@ -1,0 +1,85 @@
+"""`holdfast backup` and `holdfast restore`: a data directory and its store, copied while the broker runs, and put back.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.talk import give_json
+
+if TYPE_CHECKING:
+    from holdfast.cli.backup.run import Made
+
+DataArgument = Annotated[str, typer.Argument(metavar="DIR", help="The broker's data directory, such as ./data.")]
+BackupArgument = Annotated[str, typer.Argument(metavar="BACKUP", help="The directory of the backup.")]
+StoreOption = Annotated[
+    str | None, typer.Option("--store", metavar="URL", help="Where the segments are, if not in the data directory.")
+]
+BackupStoreOption = Annotated[
+    str | None,
+    typer.Option("--backup-store", metavar="URL", help="Where the backup's segments are, if not in its directory."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def backup(
+    data: DataArgument,
+    target: BackupArgument,
+    store: StoreOption = None,
+    backup_store: BackupStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a data directory and its store, also while a broker runs on it: all that was acknowledged is in the copy.
+
+    A backup that is there already is brought up to date, and only what is new is copied.
+
+    \b
+    Examples:
+      holdfast backup ./data /backup/holdfast
+      holdfast backup ./data /backup/holdfast --store s3://bucket/prefix
+      holdfast backup ./data ./backup --store s3://bucket/a --backup-store s3://other/b
+    """
+    from holdfast.cli.backup.run import back_up
+    from holdfast.cli.log.place import open_place
+    from holdfast.errors import Rejected
+    from holdfast.io.open_objects import open_objects
+
+    place = open_place(data, store)
+    if place.wal is None:
+        raise Rejected(f"{data} has no write-ahead log: name the data directory, and its store with --store")
+    made = back_up(place.wal, place.objects, Path(target), open_objects(backup_store or str(Path(target) / "objects")))
+    _give("backed up", made, target, as_json=as_json)
+
+
+def restore(
+    source: BackupArgument,
+    data: DataArgument,
+    store: StoreOption = None,
+    backup_store: BackupStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a backup into a new data directory, and into an empty store.
+
+    \b
+    Examples:
+      holdfast restore /backup/holdfast ./data
+      holdfast restore /backup/holdfast ./data --store s3://bucket/prefix
+    """
+    from holdfast.cli.backup import run
+    from holdfast.io.open_objects import open_objects
+
+    objects = open_objects(backup_store or str(Path(source) / "objects"))
+    made = run.restore(Path(source), objects, Path(data), open_objects(store or str(Path(data) / "objects")))
+    _give("restored", made, data, as_json=as_json)
+
+
+def _give(what: str, made: Made, place: str, *, as_json: bool) -> None:
+    if as_json:
+        give_json({"place": place, "wal_size": made.wal_size, "objects": made.objects, "size": made.size})
+    else:
+        print(f"{what} to {place}: {made.wal_size} bytes of log, {made.objects} objects of {made.size} bytes copied")

@@ -1,0 +1,83 @@
+"""Where to begin reading: what a person may write, and which offsets that is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from typing import NamedTuple
+
+from holdfast.cli.client.connection import Client
+from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets
+from holdfast.errors import Rejected
+
+_AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Kind(Enum):
+    """What a start counts."""
+
+    TIME = 1  # Milliseconds since 1970, or LATEST or EARLIEST.
+    OFFSET = 2
+    BEFORE_END = 3  # Records.
+
+
+class Start(NamedTuple):
+    """Where to begin."""
+
+    kind: Kind
+    value: int
+
+
+def parse_start(text: str, now_ms: int) -> Start:
+    """`earliest`, `latest`, an offset, `-N`, a time, or how long ago."""
+    if text == "earliest":
+        return Start(Kind.TIME, EARLIEST)
+    if text == "latest":
+        return Start(Kind.TIME, LATEST)
+    if text.isascii() and text.isdecimal():
+        return Start(Kind.OFFSET, int(text))
+    if text.isascii() and text.startswith("-") and text[1:].isdecimal():
+        return Start(Kind.BEFORE_END, int(text[1:]))
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return Start(Kind.TIME, max(now_ms - int(ago[1]) * _UNITS_MS[ago[2]], 0))
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Rejected(
+            f"--from {text} is none of: earliest, latest, an offset, -N, a time such as 2026-01-31T12:00, 90s, 2h, 7d"
+        ) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # As times are printed.
+    return Start(Kind.TIME, max(int(moment.timestamp() * 1000), 0))
+
+
+async def find_start(
+    client: Client, topic: str, partitions: Sequence[int], start: Start, *, committed: bool
+) -> dict[int, int]:
+    """The offset to begin at, for each partition."""
+    wanted = {topic: partitions}
+    ends = await find_offsets(client, wanted, LATEST, committed=committed)
+    if start.kind is Kind.TIME:
+        found = await find_offsets(client, wanted, start.value, committed=committed)
+        return {number: _or_end(found[topic, number], ends[topic, number]) for number in partitions}
+    starts = await find_offsets(client, wanted, EARLIEST)
+    chosen = {}
+    for number in partitions:
+        first, end = starts[topic, number], ends[topic, number]
+        if start.kind is Kind.BEFORE_END:
+            chosen[number] = max(end - start.value, first)
+        elif first <= start.value <= end:
+            chosen[number] = start.value
+        else:
+            raise Rejected(
+                f"{topic}-{number} has the offsets {first} to {end}, and {start.value} is not among them: "
+                "choose another one, or other partitions with --partition"
+            )
+    return chosen
+
+
+def _or_end(offset: int, end: int) -> int:
+    return end if offset < 0 else offset

@@ -1,0 +1,107 @@
+"""`holdfast doctor`: whether a broker can run here, and what to do where it cannot.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.client.options import JsonOption
+from holdfast.cli.talk import give_json, tell
+
+if TYPE_CHECKING:
+    from holdfast import config
+    from holdfast.cli.doctor.finding import Finding
+
+DataOption = Annotated[str | None, typer.Option("--data", metavar="DIR", help="The data directory to look at.")]
+ListenOption = Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="The address to listen on.")]
+StoreOption = Annotated[str | None, typer.Option("--store", metavar="URL", help="The store to try.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a file.")
+]
+
+
+def doctor(
+    data: DataOption = None,
+    listen: ListenOption = None,
+    store: StoreOption = None,
+    config_file: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look whether a broker can run here, with the settings that `holdfast serve` would take.
+
+    Something is written to the data directory and to the store, and removed again. The exit code is 1 when something
+    that a broker needs is missing; advice leaves it at 0.
+
+    \b
+    Examples:
+      holdfast doctor
+      holdfast doctor --data /var/lib/holdfast --store s3://bucket/prefix
+      holdfast doctor --config holdfast.toml --json
+    """
+    from holdfast import config
+    from holdfast.cli.doctor.finding import State
+
+    short = {"data_path": data, "listen": listen, "store": store}
+    given = [f"serve.{name}={value}" for name, value in short.items() if value is not None]
+    findings = list(look(config.load(config_file, os.environ, given)))
+    for each in findings:
+        if as_json:
+            give_json(each._asdict())
+        else:
+            print(each)
+    lacking = [each.check for each in findings if each.state is State.MISSING]
+    if lacking:
+        tell(f"holdfast: a broker cannot run here: {', '.join(lacking)}")
+        raise typer.Exit(1)
+
+
+def look(settings: config.Settings) -> Iterator[Finding]:
+    """Everything, the most basic first."""
+    from holdfast.cli.doctor import machine, storage
+    from holdfast.cli.doctor.finding import State
+    from holdfast.io.chance import SystemChance
+    from holdfast.io.clock import SystemClock
+
+    serve = settings.serve
+    data = Path(serve.data_path)
+    yield machine.python()
+    yield machine.packages()
+    yield (directory := storage.data_directory(data))
+    if directory.state is State.OK:
+        yield storage.disk_sync(data, SystemClock(), SystemChance())
+        yield storage.free_space(data, serve.disk_reserve_size + 2 * settings.wal.chunk_size_max)
+    yield machine.open_files()
+    yield machine.port("Kafka port", serve.listen)
+    if serve.metrics_listen:
+        yield machine.port("metrics port", serve.metrics_listen)
+    if settings.subscribe.listen not in ("auto", "none", ""):
+        yield machine.port("subscribers' port", settings.subscribe.listen)
+    if serve.store:
+        yield _store(serve.store)
+    elif directory.state is State.OK:  # Segments will be on the same disk: a folder beside them tells as much.
+        with tempfile.TemporaryDirectory(prefix=".holdfast-doctor-", dir=storage.existing(data)) as folder:
+            yield _store(folder)
+    yield machine.compiled_code()
+    yield machine.java()
+    yield machine.pyspark()
+
+
+def _store(url: str) -> Finding:
+    from holdfast.cli.doctor import storage
+    from holdfast.cli.doctor.finding import missing
+    from holdfast.errors import HoldfastError
+    from holdfast.io.chance import SystemChance
+    from holdfast.io.open_objects import open_objects
+
+    try:
+        return storage.store(open_objects(url), SystemChance())
+    except HoldfastError as failure:
+        return missing("store", str(failure), "check its name and your credentials")

@@ -1,0 +1,112 @@
+"""`holdfast group`: consumer groups of a running broker, their members, and how far they have read.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption, YesOption, ask_first
+from holdfast.cli.client.table import give_table
+from holdfast.cli.talk import give_json
+
+app = typer.Typer(no_args_is_help=True, help="Consumer groups of a running broker.", rich_markup_mode="rich")
+
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="The group's id.")]
+GroupsArgument = Annotated[list[str], typer.Argument(metavar="GROUP…", help="The groups' ids.")]
+
+
+@app.command("list")
+def list_command(as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP) -> None:
+    """Which groups there are, and what they are doing.
+
+    \b
+    Examples:
+      holdfast group list
+      holdfast group list --json
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.group.work import list_groups
+
+    columns = {"group": "group", "state": "state", "protocol_type": "protocol type"}
+    give_table(with_client(bootstrap, list_groups), columns, as_json=as_json)
+
+
+@app.command("describe")
+def describe_command(
+    groups: GroupsArgument, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+) -> None:
+    """The members of groups, and which partitions each has.
+
+    \b
+    Examples:
+      holdfast group describe billing
+      holdfast group describe billing audit --json
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.group.work import describe_groups
+
+    columns = {"member": "member", "instance": "instance", "client": "client", "host": "host", "shown": "partitions"}
+    for each in with_client(bootstrap, lambda client: describe_groups(client, groups)):
+        if as_json:
+            give_json(each)
+            continue
+        protocol = f", protocol {each['protocol']}" if each["protocol"] else ""
+        print(f"group {each['group']}, {each['state']}{protocol}, {len(each['members'])} members")
+        if each["members"]:
+            rows = [member | {"shown": _partitions(member["partitions"])} for member in each["members"]]
+            give_table(rows, columns, as_json=False)
+
+
+def _partitions(assigned: dict[str, list[int]] | None) -> str:
+    if assigned is None:
+        return "-"
+    return " ".join(f"{topic}-{','.join(map(str, numbers))}" for topic, numbers in assigned.items()) or "none"
+
+
+@app.command("offsets")
+def offsets_command(
+    group: GroupArgument, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+) -> None:
+    """How far a group has read: committed offset, end and lag of each partition.
+
+    \b
+    Examples:
+      holdfast group offsets billing
+      holdfast group offsets billing --json
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.group.work import find_lags
+
+    columns = {"topic": "topic", "partition": "partition", "committed": "committed", "end": "end", "lag": "lag"}
+    columns |= {"metadata": "metadata"}
+    give_table(with_client(bootstrap, lambda client: find_lags(client, group)), columns, as_json=as_json)
+
+
+@app.command("delete")
+def delete_command(
+    groups: GroupsArgument,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Delete groups without members, with the offsets they committed.
+
+    \b
+    Examples:
+      holdfast group delete billing
+      holdfast group delete billing audit --yes
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.group.work import delete_group
+
+    ask_first(f"Delete {', '.join(groups)} with all committed offsets?", yes=yes)
+    for group in groups:
+        with_client(bootstrap, lambda client, group=group: delete_group(client, group))  # type: ignore[misc]
+        if as_json:
+            give_json({"group": group})
+        else:
+            print(f"group {group} deleted")

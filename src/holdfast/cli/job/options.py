@@ -1,0 +1,61 @@
+"""Options that all commands which run on Spark have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.client.options import assignments
+
+if TYPE_CHECKING:
+    from holdfast.spark.session import SessionSettings
+
+
+def _show_debug(context: typer.Context, wanted: bool) -> bool:
+    """The same as `holdfast --debug`, behind the command's name."""
+    if wanted:
+        context.find_root().params["debug"] = True
+    return wanted
+
+
+PathOption = Annotated[
+    str,
+    typer.Option("--path", metavar="DIR|URL", help="A broker's data directory, or its store, such as s3://bucket."),
+]
+MasterOption = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="The Spark cluster to run on; without it, all cores of this machine."),
+]
+ConfOption = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark. May be repeated."),
+]
+StoreOption = Annotated[
+    list[str] | None,
+    typer.Option("--store-option", metavar="NAME=VALUE", help="An option of the store, such as endpoint=…"),
+]
+CatalogOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--catalog", metavar="NAME=VALUE", help="A property of the Iceberg catalog, such as uri=… or type=rest."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PlotOption = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw what was done, and how fast.", dir_okay=False)
+]
+DebugOption = Annotated[
+    bool, typer.Option("--debug", callback=_show_debug, help="Show where a failure happened, also on executors.")
+]
+
+
+def settings_of(name: str, master: str | None, conf: list[str] | None) -> SessionSettings:
+    from holdfast.spark.session import SessionSettings, parse_conf
+
+    return SessionSettings(name, master, parse_conf(conf or []))
+
+
+def store_options(given: list[str] | None) -> dict[str, str]:
+    return dict(assignments(given, "--store-option"))

@@ -1,0 +1,1 @@
+"""`holdfast log stat|dump|verify`."""

@@ -1,0 +1,104 @@
+"""Where partitions lie: a data directory with its write-ahead log and its objects, or an object store alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
+
+from holdfast.cli.wal.command import log_directory
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.errors import Rejected
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
+from holdfast.io.disk import RealDirectory
+from holdfast.io.objects import NotFound, Objects
+from holdfast.io.open_objects import open_objects
+from holdfast.io.versions import Patience
+from holdfast.segment.names import MANIFESTS, PartitionId
+
+_CLUSTER = "cluster.json"
+_MANIFEST = re.compile(re.escape(MANIFESTS) + r"([0-9a-f]{32})/(\d+)/")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Opened to be looked at: nothing takes a lock."""
+
+    objects: Objects
+    wal: RealDirectory | None  # None: only what is in the store can be seen.
+
+
+def open_place(place: str, store: str | None) -> Place:
+    """A data directory or a store. A wrong one must not pass for a sound, empty one, and is not made."""
+    if "://" in place:
+        return Place(_open_store(place), None)
+    path = Path(place)
+    if not path.is_dir():
+        raise Rejected(f"{place} is not a directory")
+    if (path / _CLUSTER).exists():
+        return Place(_open_store(place), None)
+    wal = path / "wal"
+    return Place(_open_store(store or str(path / "objects")), log_directory(wal) if wal.is_dir() else None)
+
+
+def _open_store(store: str) -> Objects:
+    scheme, separator, _ = store.partition("://")
+    if not separator or scheme == "file":
+        path = Path(unquote(urlsplit(store).path) if separator else store)
+        if not path.is_dir():
+            raise Rejected(f"{path} is not a directory: name the store that holds the segments")
+    objects = open_objects(store)
+    try:
+        objects.size(_CLUSTER)
+    except NotFound:
+        raise Rejected(f"{objects.url} holds no partitions") from None
+    return objects
+
+
+def cluster_of(objects: Objects) -> str:
+    """The id of the cluster that a store belongs to."""
+    return str(json.loads(objects.get(_CLUSTER))["cluster"])
+
+
+def topic_names(objects: Objects) -> dict[UUID, str]:
+    """The names of the topics. Where no broker has ever run there are none."""
+    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    metadata = MetadataLog(objects, cluster_of(objects), "", patience).metadata
+    return {each.topic_id: each.name for each in metadata.topics.values()}
+
+
+def topic_id_of(topic: str, names: Mapping[UUID, str]) -> UUID:
+    """The topic that is meant by a name or an id."""
+    for topic_id, name in names.items():
+        if name == topic:
+            return topic_id
+    try:
+        return UUID(topic)
+    except ValueError:
+        raise Rejected(f"there is no topic {topic}, and it is no topic id") from None
+
+
+def find_partitions(objects: Objects, topic: UUID | None, partition: int | None) -> list[PartitionId]:
+    """The partitions that have a manifest, those asked for."""
+    prefix = MANIFESTS if topic is None else f"{MANIFESTS}{topic.hex}/"
+    if topic is not None and partition is not None:
+        prefix = PartitionId(topic, partition).manifests
+    homes = sorted({home for home in _homes(objects, prefix) if partition in (None, home.partition)})
+    if not homes and (topic, partition) != (None, None):
+        which = " ".join(
+            [*([] if topic is None else [f"topic {topic}"]), *([] if partition is None else [f"partition {partition}"])]
+        )
+        raise Rejected(f"{objects.url} holds no {which}")
+    return homes
+
+
+def _homes(objects: Objects, prefix: str) -> Iterator[PartitionId]:
+    for each in objects.list(prefix):
+        found = _MANIFEST.match(each.name)
+        if found:
+            yield PartitionId(UUID(hex=found[1]), int(found[2]))

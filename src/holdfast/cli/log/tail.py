@@ -1,0 +1,142 @@
+"""The unflushed tails, read from the write-ahead log's files: without its lock, also while it is being written.
+
+Read it before the manifests. An entry leaves the write-ahead log only after the manifest that holds it is committed, so
+a manifest that is loaded later begins nowhere behind the tail that was read earlier, however the log moves.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from holdfast.cli.log.problem import WAL, Problem
+from holdfast.cli.log.scan import is_crc_right
+from holdfast.errors import Corrupt
+from holdfast.io.disk import Directory
+from holdfast.log import entry
+from holdfast.record.batch import BatchHeader, split
+from holdfast.record.errors import InvalidBatch
+from holdfast.segment.names import PartitionId
+from holdfast.wal import Entry
+from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing
+from holdfast.wal.frame import Frame
+from holdfast.wal.read import EntryReader, Stored
+from holdfast.wal.record import APPEND, decode_append
+from holdfast.wal.replay import Recovered, recover
+from holdfast.wal.state import LogId
+
+_LOOKS = 5
+_SIZE_PER_READ = 1 << 20
+_WIDTH = 2 + len(BatchHeader._fields)
+
+
+class TailBatch(NamedTuple):
+    """One batch of a tail."""
+
+    entry: int  # Its index in the write-ahead log.
+    crc_ok: bool
+    header: BatchHeader
+
+
+class TailRows:
+    """The batches of one partition as plain numbers: a tail may have millions of them."""
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+
+    def add(self, index: int, header: BatchHeader, *, crc_ok: bool) -> None:
+        self._numbers.extend((index, crc_ok, *header))
+
+    def above(self, flushed: int) -> Iterator[TailBatch]:
+        """The batches that are in no segment yet."""
+        for start in range(0, len(self._numbers), _WIDTH):
+            index, crc_ok, *fields = self._numbers[start : start + _WIDTH]
+            header = BatchHeader._make(fields)
+            if header.end_offset > flushed:
+                yield TailBatch(index, bool(crc_ok), header)
+
+
+@dataclass
+class Tails:
+    """What the write-ahead log holds."""
+
+    cluster: str | None = None  # Whose it is; None when it does not say.
+    rows: dict[PartitionId, TailRows] = field(default_factory=dict)
+    deleted: set[UUID] = field(default_factory=set)  # Topics whose objects are being deleted.
+    problems: list[Problem] = field(default_factory=list)
+
+    def of(self, home: PartitionId) -> TailRows:
+        return self.rows.get(home) or TailRows()
+
+
+def read_tails(directory: Directory) -> Tails:
+    """All tails. A live log moves while one looks: what looks wrong is looked at again."""
+    for look in range(_LOOKS):
+        try:
+            return _read(directory)
+        except (Damaged, ChunkGap, EntriesMissing, FileNotFoundError):
+            if look == _LOOKS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _read(directory: Directory) -> Tails:
+    recovered = recover(directory)
+    tails = Tails(_cluster(recovered.state.user_data))
+    for found in _entries(directory, recovered):
+        try:
+            _add(tails, found)
+        except (Corrupt, InvalidBatch) as failure:
+            tails.problems.append(Problem(WAL, str(failure), found.log_id.index))
+    return tails
+
+
+def _cluster(user_data: bytes) -> str | None:
+    try:
+        return str(json.loads(user_data)["cluster"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _entries(directory: Directory, recovered: Recovered) -> Iterator[Entry]:
+    """The proven entries chunk by chunk, then those of the last round."""
+    state, index = recovered.state, recovered.index
+
+    def peek(start: int, end: int) -> Stored | None:
+        return Stored(*index.places_from(start, end, _SIZE_PER_READ)) if start < end else None
+
+    for number, chunk in enumerate(index.chunks):
+        following = index.chunks[number + 1 : number + 2]
+        end = following[0].first_index if following else state.next_index
+        try:
+            yield from EntryReader(directory, peek, max(chunk.first_index, state.first_index), end).entries()
+        except (Damaged, FileNotFoundError):
+            if str(chunk.name) in directory.names():
+                raise
+            # Purged while we looked, so all its entries are in segments by now: no tail needs them.
+    for frame in recovered.carried:
+        yield from _entries_of(frame)
+
+
+def _entries_of(frame: Frame) -> Iterator[Entry]:
+    if frame.kind != APPEND:
+        return
+    appended = decode_append(frame.body)
+    bounds = appended.payload_bounds()
+    for number in range(appended.entry_count):
+        log_id = LogId(appended.first.epoch, appended.first.index + number)
+        yield Entry(log_id, frame.body[bounds[number] : bounds[number + 1]])
+
+
+def _add(tails: Tails, found: Entry) -> None:
+    content = entry.decode(found.payload)
+    if content.kind == entry.DELETE_TOPIC:
+        tails.deleted.add(content.home.topic_id)
+    elif content.kind == entry.BATCHES:
+        rows = tails.rows.setdefault(content.home, TailRows())
+        for header, batch in split(content.content):
+            rows.add(found.log_id.index, header, crc_ok=is_crc_right(header, batch))

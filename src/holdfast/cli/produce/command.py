@@ -1,0 +1,100 @@
+"""`holdfast produce`: lines from stdin become records.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
+from holdfast.cli.talk import tell
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.cli.produce.send import Sender
+
+
+class CodecName(StrEnum):
+    """How batches are compressed."""
+
+    none = "none"
+    gzip = "gzip"
+    snappy = "snappy"
+    lz4 = "lz4"
+    zstd = "zstd"
+
+
+TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to write to.")]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option("--key-separator", metavar="TEXT", help=r"What stands between key and value, such as : or \t."),
+]
+HeaderOption = Annotated[
+    list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="A header of every record. May be repeated.")
+]
+PartitionOption = Annotated[
+    int | None,
+    typer.Option(
+        "--partition",
+        metavar="N",
+        min=0,
+        help="Where to write; without it the key decides, and without a key they take turns.",
+    ),
+]
+CodecOption = Annotated[
+    CodecName,
+    typer.Option("--codec", metavar="NAME", help="How batches are compressed: none, gzip, snappy, lz4 or zstd."),
+]
+LinesOption = Annotated[
+    int, typer.Option("--batch-lines", metavar="N", min=1, help="How many lines make a batch, at most.")
+]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Print where each batch went: topic-N@offset.")]
+
+
+def produce(
+    topic: TopicArgument,
+    key_separator: SeparatorOption = None,
+    headers: HeaderOption = None,
+    partition: PartitionOption = None,
+    codec: CodecOption = CodecName.none,
+    batch_lines: LinesOption = 1000,
+    verbose: VerboseOption = False,
+    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Write lines from stdin to a topic, each as one record.
+
+    A batch is sent when it is full, and when no line came for 50 ms. A broker that is restarted meanwhile is waited
+    for, and no record is written twice. The exit code is 0 only when every record was acknowledged.
+
+    \b
+    Examples:
+      holdfast produce orders < lines.txt
+      echo 'user-7:logged in' | holdfast produce events --key-separator :
+      tail -f app.log | holdfast produce logs --header host=web-1 --codec lz4 --verbose
+    """
+    from holdfast.cli.produce.lines import LineRecords
+    from holdfast.cli.produce.send import Sender
+
+    pairs = assignments(headers, "--header")
+    records = LineRecords(key_separator, tuple((name, value.encode()) for name, value in pairs))
+    sender = Sender(topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose)
+    try:
+        asyncio.run(sender.run(bootstrap))
+    except KeyboardInterrupt:
+        pass  # The way to end it at a terminal.
+    except HoldfastError:
+        _say_counts(sender)
+        raise
+    _say_counts(sender)
+    if sender.waiting:
+        raise typer.Exit(1)
+
+
+def _say_counts(sender: Sender) -> None:
+    lost = f", {sender.waiting} not" if sender.waiting else ""
+    tell(f"holdfast: {sender.acknowledged} records acknowledged{lost}")

@@ -1,0 +1,129 @@
+"""All that is wrong with a data directory and its store, as one plan. Looking changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from holdfast.cli.log.place import open_place
+from holdfast.cli.repair.finish import finish_interrupted
+from holdfast.cli.repair.item import Item, token_of
+from holdfast.cli.repair.metadata import FoundMetadata, find_metadata
+from holdfast.cli.repair.partition import Batch, PartitionPlan, survey
+from holdfast.cli.repair.wal import Salvaged, read_entries, salvage
+from holdfast.errors import Corrupt, Rejected
+from holdfast.io.disk import Directory, RealDirectory
+from holdfast.io.objects import Objects
+from holdfast.log import entry
+from holdfast.log.identify import CLUSTER, decode_cluster
+from holdfast.log.kept import Aside
+from holdfast.log.quarantine import read_tail_file
+from holdfast.record.batch import split
+from holdfast.record.errors import InvalidBatch
+from holdfast.segment.names import PartitionId
+
+
+@dataclass
+class Plan:
+    """What a repair would do."""
+
+    data: Path
+    objects: Objects
+    wal: Directory
+    cluster: str
+    salvaged: Salvaged
+    items: list[Item] = field(default_factory=list)
+    deleted: set[UUID] = field(default_factory=set)
+    payloads: dict[PartitionId, list[memoryview]] = field(default_factory=dict)  # Entries, as they were.
+    partitions: list[PartitionPlan] = field(default_factory=list)  # Those that are not sound.
+    dropped: set[PartitionId] = field(default_factory=set)  # Those that the store knows nothing of.
+    metadata: FoundMetadata | None = None
+
+    @property
+    def token(self) -> str:
+        return token_of(self.items)
+
+
+def open_data(data: str, store: str | None) -> tuple[Path, Objects, RealDirectory]:
+    """A data directory that a broker has written; a store alone has no write-ahead log to repair."""
+    path = Path(data)
+    finish_interrupted(path)
+    place = open_place(data, store)
+    if place.wal is None:
+        raise Rejected(f"{data} has no write-ahead log: name the data directory, and its store with --store")
+    return path, place.objects, place.wal
+
+
+def look(data: Path, objects: Objects, wal: Directory) -> Plan:
+    """Read everything. The caller holds the lock."""
+    plan = Plan(data, objects, wal, decode_cluster(objects.get(CLUSTER)), salvage(wal))
+    plan.items += plan.salvaged.items
+    kept = plan.salvaged.kept
+    if kept is not None and kept.identity.cluster != plan.cluster:
+        raise Rejected(
+            f"the write-ahead log belongs to cluster {kept.identity.cluster}, the store to cluster {plan.cluster}: "
+            "this is another cluster's store, and nothing that can be repaired"
+        )
+    _sort(plan)
+    marks, asides = (kept.flushed, kept.aside) if kept is not None else ({}, {})
+    in_log = {*plan.payloads, *marks, *asides}
+    plan.metadata = find_metadata(objects, plan.cluster, plan.deleted, in_log)
+    plan.items += plan.metadata.items
+    metadata = plan.metadata.metadata
+    names = {each.topic_id: each.name for each in metadata.topics.values()}
+    known = {PartitionId(each.topic_id, n) for each in metadata.topics.values() for n in range(each.partitions)}
+    for home in sorted(known | in_log):
+        if home.topic_id in plan.deleted:
+            continue
+        if home not in known:
+            _drop(plan, home, asides.get(home))
+            continue
+        restored = _from_quarantine(plan, asides.get(home))
+        name = f"{names[home.topic_id]}-{home.partition}"
+        found = survey(objects, home, name, _batches(plan.payloads.get(home, ())), marks.get(home, 0), restored)
+        if found.items or home in asides:
+            plan.partitions.append(found)
+            plan.items += found.items
+    return plan
+
+
+def _sort(plan: Plan) -> None:
+    for payload in read_entries(plan.wal, plan.salvaged):
+        found = entry.decode(payload)
+        if found.kind == entry.DELETE_TOPIC:
+            plan.deleted.add(found.home.topic_id)
+        elif found.kind == entry.BATCHES:
+            plan.payloads.setdefault(found.home, []).append(memoryview(bytes(payload)))
+
+
+def _batches(payloads: Iterable[memoryview]) -> list[Batch]:
+    found: list[Batch] = []
+    for payload in payloads:
+        try:
+            found += split(payload[entry.CONTENT_START :])
+        except InvalidBatch:  # Its frame was whole, so this was written so: no partition can hold it.
+            continue
+    return found
+
+
+def _drop(plan: Plan, home: PartitionId, aside: Aside | None) -> None:
+    batches = _batches(plan.payloads.get(home, ()))
+    spans = [(header.base_offset, header.end_offset) for header, _ in batches]
+    spans += [(aside.start, aside.end)] if aside else []
+    start, end = min((each[0] for each in spans), default=0), max((each[1] for each in spans), default=0)
+    what = "the store's metadata has no such topic; what the log has of it is kept in quarantine"
+    plan.items.append(Item("topic", home.path, what, start, end))
+    plan.dropped.add(home)
+
+
+def _from_quarantine(plan: Plan, aside: Aside | None) -> list[Batch]:
+    if aside is None:
+        return []
+    file = plan.data / "quarantine" / aside.file
+    try:
+        return list(split(read_tail_file(aside.file, file.read_bytes())[1]))
+    except (OSError, Corrupt, InvalidBatch) as failure:
+        plan.items.append(Item("offsets", str(file), f"its records cannot be read: {failure}", aside.start, aside.end))
+        return []

@@ -1,0 +1,238 @@
+"""`holdfast serve`: puts the parts together and runs them until a signal says stop.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.serve.end import end, is_call_left, say
+from holdfast.cli.serve.lines import begin_lines
+from holdfast.cli.serve.memory import give_large_buffers_back
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast import config
+    from holdfast.broker.running import Surroundings
+    from holdfast.cli.serve.metrics import Metrics
+    from holdfast.log.logs import Logs
+
+log = logging.getLogger("holdfast")
+
+_STOPS = signal.SIGTERM, signal.SIGINT
+_GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
+
+DataOption = Annotated[
+    str | None,
+    typer.Option("--data", metavar="DIR", help="The directory that holds everything; short for serve.data_path."),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option("--listen", metavar="HOST:PORT", help="The address of the Kafka port; short for serve.listen."),
+]
+AdvertiseOption = Annotated[
+    str | None,
+    typer.Option("--advertise", metavar="HOST:PORT", help="The address clients are told; short for serve.advertise."),
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option("--store", metavar="URL", help="Where segments go, such as s3://bucket; short for serve.store."),
+]
+TakeOverOption = Annotated[
+    bool,
+    typer.Option("--take-over", help="Go on with a store whose write-ahead log is lost; short for serve.take_over."),
+]
+MetricsOption = Annotated[
+    str | None,
+    typer.Option("--metrics", metavar="HOST:PORT", help="Metrics for Prometheus; short for serve.metrics_listen."),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a TOML file."),
+]
+LevelOption = Annotated[
+    str | None,
+    typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error; short for serve.log_level."),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--log-format", metavar="FORM", help="text or json; short for serve.log_format."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Set one setting, such as wal.spares_max=4. May be repeated."),
+]
+
+
+def serve(
+    context: typer.Context,
+    data: DataOption = None,
+    listen: ListenOption = None,
+    advertise: AdvertiseOption = None,
+    store: StoreOption = None,
+    take_over: TakeOverOption = False,
+    metrics: MetricsOption = None,
+    config_file: ConfigOption = None,
+    assignments: SetOption = None,
+    log_level: LevelOption = None,
+    log_format: FormatOption = None,
+) -> None:
+    """Start the broker, and stop it cleanly on SIGTERM or SIGINT.
+
+    \b
+    Examples:
+      holdfast serve --data /var/lib/holdfast
+      holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
+      holdfast serve --store s3://bucket/prefix --set num.partitions=4
+      holdfast serve --metrics 127.0.0.1:9095
+      holdfast serve --config holdfast.toml --log-level debug --log-format json
+    """
+    from holdfast import config
+
+    given = list(assignments or ())
+    short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store, "metrics_listen": metrics}
+    short |= {"take_over": "true" if take_over else None, "log_level": log_level, "log_format": log_format}
+    given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
+    settings = config.load(config_file, os.environ, given)
+    begin_lines(settings.serve.log_level, settings.serve.log_format)
+    give_large_buffers_back()
+    before = set(threading.enumerate())
+    try:
+        asyncio.run(run(settings))
+    except Exception as failure:
+        is_left = is_call_left(before)
+        if settings.serve.log_format == "json" and isinstance(failure, HoldfastError | OSError):
+            log.critical("%s", failure, extra={"facts": {"event": "failed"}})
+        elif is_left:
+            say(failure, is_debug=bool(context.find_root().params.get("debug")))
+        else:
+            raise  # Said in one sentence, as every command does.
+        if is_left:
+            end(1)
+        raise typer.Exit(1) from None
+    if is_call_left(before):
+        end(0)
+
+
+async def run(settings: config.Settings) -> None:
+    """Serve until a signal says stop. One that comes before anybody was served ends the start where it is."""
+    stop, served = stop_signal(), asyncio.Event()
+    life = asyncio.ensure_future(_live(settings, stop, served))
+    signalled = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([life, signalled], return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if not life.done() and not served.is_set():
+        await _give_up(life)
+    await life
+
+
+async def _give_up(life: asyncio.Future[None]) -> None:
+    """End the process in the middle of its start. What is open is closed, within a limit."""
+    life.cancel()
+    await asyncio.wait([life], timeout=_GIVE_UP_S)
+    log.info("stopped before anybody was served", extra={"facts": {"event": "stopped"}})
+    end(0)
+
+
+async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
+    """All parts, from the ground up; what was opened last is closed first."""
+    from holdfast.broker.running import AllSettings, listening, opened
+    from holdfast.cli.address import Address, bind, parse_address
+    from holdfast.cli.data_lock import held
+    from holdfast.cli.repair.finish import finish_interrupted
+    from holdfast.cli.serve.garbage import freeze_survivors
+    from holdfast.cli.subscribe.port import subscriptions
+
+    data = Path(settings.serve.data_path)
+    bound = bind(parse_address(settings.serve.listen), "choose another with --listen HOST:PORT (serve.listen)")
+    here = Address(*bound.getsockname()[:2])
+    told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
+    metrics = _metrics(settings.serve.metrics_listen)
+    everything = AllSettings(
+        broker=settings.broker, log=settings.log, wal=settings.wal, take_over=settings.serve.take_over
+    )
+    async with AsyncExitStack() as stack:
+        stack.enter_context(held(data, "serve"))
+        finish_interrupted(data)
+        around = _surroundings(data, settings.serve, metrics)
+        stack.callback(around.calls.close)
+        broker = await stack.enter_async_context(opened(around, everything, *told))
+        counted = listening(broker, bound, around.clock, metrics.traffic if metrics else None)
+        server = await stack.enter_async_context(counted)
+        served.set()
+        if metrics:
+            await stack.enter_async_context(metrics.served(broker, server))
+            log.info("metrics at http://%s/metrics", metrics.address, extra={"facts": {"event": "metrics"}})
+        url = around.objects.url
+        facts = {"event": "serving", "data": str(data), "store": url, "listen": str(here)}
+        facts |= {"cluster": broker.parts.cluster_id}
+        log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
+        asked = Address(here.host, parse_address(settings.serve.listen).port)
+        counts = metrics.subscriptions if metrics else None
+        await stack.enter_async_context(subscriptions(settings.subscribe, broker.parts, around, asked, counts))
+        freeze_survivors()
+        failure = await _stopped(stop, broker.parts.logs)
+        log.info("stopping", extra={"facts": {"event": "stopping"}})
+    if failure is not None:
+        raise failure  # It had stopped by itself: not a clean stop.
+    log.info("stopped", extra={"facts": {"event": "stopped"}})
+
+
+def _surroundings(data: Path, settings: config.ServeSettings, metrics: Metrics | None) -> Surroundings:
+    from holdfast.broker.running import Surroundings
+    from holdfast.io.disk import RealDirectory
+    from holdfast.io.open_objects import open_objects
+
+    objects = open_objects(settings.store or str(data / "objects"))
+    return Surroundings.real(
+        metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
+        metrics.objects(objects) if metrics else objects,
+        lambda: RealDirectory(data / "quarantine"),
+        settings.disk_reserve_size,
+    )
+
+
+def _metrics(listen: str) -> Metrics | None:
+    if not listen:
+        return None
+    from holdfast.cli.serve.metrics import Metrics
+
+    return Metrics(listen)
+
+
+async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:
+    """Wait for a signal, or for the logs to fail: then nothing can be served any more."""
+    signalled = asyncio.ensure_future(stop.wait())
+    failed = asyncio.ensure_future(logs.failed())
+    await asyncio.wait([signalled, failed], return_when=asyncio.FIRST_COMPLETED)
+    signalled.cancel()
+    if failed.done():
+        return failed.result()
+    failed.cancel()
+    return None
+
+
+def stop_signal() -> asyncio.Event:
+    """Set by the first SIGTERM or SIGINT; a second one, of either kind, ends the process at once."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def first() -> None:
+        for which in _STOPS:
+            loop.remove_signal_handler(which)
+            signal.signal(which, signal.SIG_DFL)  # Python's own answer to SIGINT waits for every call under way.
+        stop.set()
+
+    for which in _STOPS:
+        loop.add_signal_handler(which, first)
+    return stop

@@ -1,0 +1,118 @@
+"""Runs a subscription and prints what comes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.cli.consume.lines import record_facts, record_line
+from holdfast.cli.consume.start import Kind, parse_start
+from holdfast.cli.subscribe.progress import Progress, progress_for
+from holdfast.cli.talk import give_json, tell
+from holdfast.errors import Rejected
+from holdfast.io.clock import SystemClock
+from holdfast.record.records import Record
+from holdfast.subscribe import NOW, Event, Filter, Subscription, subscribe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What was asked for on the command line."""
+
+    addresses: tuple[str, ...]
+    topics: tuple[str, ...]
+    since: str | None
+    until: str | None
+    cursor: str | None
+    paths: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    directories: tuple[str, ...]
+    follow: bool
+    max_events: int | None
+    as_json: bool
+    progress: str
+
+
+async def run(wanted: Wanted) -> None:
+    """Until the end, or until it is cancelled; what was given is told either way."""
+    subscription = _subscribe(wanted)
+    progress = progress_for(wanted.progress, subscription.stats, SystemClock())
+    showing = asyncio.ensure_future(progress.run())
+    try:
+        async with subscription:
+            await _print_all(subscription, wanted, progress)
+    finally:
+        showing.cancel()
+        with suppress(asyncio.CancelledError):
+            await showing
+        sys.stdout.flush()
+        _tell_end(subscription, progress.given)
+
+
+async def _print_all(subscription: Subscription, wanted: Wanted, progress: Progress) -> None:
+    async for event in subscription:
+        progress.given += 1
+        if wanted.as_json:
+            give_json(_facts(event))
+        else:
+            line = record_line(event.topic, event.partition, _record(event))
+            print(f"{line}\tlate" if event.late else line)
+        if subscription.stats.live:
+            sys.stdout.flush()
+        if progress.given == wanted.max_events:
+            return
+
+
+def _subscribe(wanted: Wanted) -> Subscription:
+    chosen = Filter(wanted.paths, wanted.prefixes, wanted.directories)
+    until: Any = None if wanted.follow else NOW
+    if wanted.until is not None:
+        until = _time(wanted.until, "--until")
+    return subscribe(
+        _addresses(wanted.addresses),
+        wanted.topics,
+        since=None if wanted.since is None else _time(wanted.since, "--since"),
+        cursor=wanted.cursor,
+        until=until,
+        filter=None if chosen == Filter() else chosen,
+    )
+
+
+def _time(text: str, option: str) -> int:
+    with suppress(Rejected):
+        start = parse_start(text, SystemClock().now_ms())
+        if start.kind is Kind.TIME and text != "latest":
+            return max(start.value, 0)
+    raise Rejected(f"{option} {text} is none of: earliest, a time such as 2026-01-31T12:00, 90s, 2h, 7d")
+
+
+def _addresses(given: tuple[str, ...]) -> str | dict[str, str]:
+    if len(given) == 1 and "=" not in given[0]:
+        return given[0]
+    named = [each.partition("=") for each in given]
+    if not all(sign for _, sign, _ in named) or len({name for name, _, _ in named}) < len(named):
+        raise Rejected("several servers need names of their own: --address eu=HOST:PORT --address us=HOST:PORT")
+    return {name: address for name, _, address in named}
+
+
+def _record(event: Event) -> Record:
+    return Record(event.key, event.value, event.timestamp, event.headers, event.offset)
+
+
+def _facts(event: Event) -> dict[str, Any]:
+    return {"source": event.source, **record_facts(event.topic, event.partition, _record(event)), "late": event.late}
+
+
+def _tell_end(subscription: Subscription, given: int) -> None:
+    stats = subscription.stats
+    told = f"holdfast: {given} events, {stats.late} late"
+    if stats.skipped:
+        told += f", {stats.skipped} deleted before they were read"
+    if stats.errors:
+        told += f", {stats.errors} errors, the last one: {stats.last_error}"
+    tell(told)
+    if subscription.cursor.places:
+        tell(f"holdfast: go on with --cursor {subscription.cursor}")

@@ -1,0 +1,168 @@
+"""`holdfast topic`: list, describe, create, delete and configure topics of a running broker.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.client.options import (
+    DEFAULT_BOOTSTRAP,
+    BootstrapOption,
+    JsonOption,
+    YesOption,
+    ask_first,
+    assignments,
+)
+from holdfast.cli.client.table import give_table
+from holdfast.cli.talk import give_json
+
+app = typer.Typer(no_args_is_help=True, help="Topics of a running broker.", rich_markup_mode="rich")
+
+NameArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="TOPIC…", help="The topics' names.")]
+AllOption = Annotated[bool, typer.Option("--all", help="Internal topics, too.")]
+PartitionsOption = Annotated[
+    int | None, typer.Option("--partitions", metavar="N", min=1, help="How many partitions it has.")
+]
+ConfigOption = Annotated[
+    list[str] | None,
+    typer.Option("--config", metavar="NAME=VALUE", help="Set a config, such as retention.ms=60000. May be repeated."),
+]
+UnsetOption = Annotated[
+    list[str] | None, typer.Option("--unset", metavar="NAME", help="Go back to a config's default. May be repeated.")
+]
+DefaultsOption = Annotated[bool, typer.Option("--all", help="Configs that have their default, too.")]
+
+
+@app.command("list")
+def list_command(
+    internal: AllOption = False, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+) -> None:
+    """Which topics there are.
+
+    \b
+    Examples:
+      holdfast topic list
+      holdfast topic list --json --bootstrap broker.example:9092
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.topic.work import list_topics
+
+    facts = with_client(bootstrap, lambda client: list_topics(client, internal=internal))
+    give_table(facts, {"topic": "topic", "partitions": "partitions", "topic_id": "topic id"}, as_json=as_json)
+
+
+@app.command("describe")
+def describe_command(
+    names: NamesArgument, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+) -> None:
+    """The partitions of topics: leader, epoch, first offset, end, and the configs that are set.
+
+    \b
+    Examples:
+      holdfast topic describe orders
+      holdfast topic describe orders payments --json
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.topic.work import describe_topics
+
+    columns = {"partition": "partition", "start": "start", "end": "end", "offsets": "offsets"}
+    columns |= {"leader": "leader", "leader_epoch": "epoch"}
+    for each in with_client(bootstrap, lambda client: describe_topics(client, names)):
+        if as_json:
+            give_json(each)
+            continue
+        configs = "".join(f", {name}={value}" for name, value in each["configs"].items())
+        print(f"topic {each['topic']}, id {each['topic_id']}, {len(each['partitions'])} partitions{configs}")
+        give_table(each["partitions"], columns, as_json=False)
+
+
+@app.command("create")
+def create_command(
+    name: NameArgument,
+    partitions: PartitionsOption = None,
+    configs: ConfigOption = None,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Make a topic; without --partitions it gets as many as the broker's num.partitions says.
+
+    \b
+    Examples:
+      holdfast topic create orders --partitions 6
+      holdfast topic create prices --config cleanup.policy=compact --config retention.ms=-1
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.topic.work import create_topic
+
+    given = assignments(configs, "--config")
+    made = with_client(bootstrap, lambda client: create_topic(client, name, partitions, given))
+    if as_json:
+        give_json(made)
+    else:
+        print(f"topic {made['topic']} made: {made['partitions']} partitions, id {made['topic_id']}")
+
+
+@app.command("delete")
+def delete_command(
+    names: NamesArgument,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Delete topics with all their records.
+
+    \b
+    Examples:
+      holdfast topic delete orders
+      holdfast topic delete orders payments --yes
+    """
+    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.topic.work import delete_topic
+
+    ask_first(f"Delete {', '.join(names)} with all records?", yes=yes)
+    for name in names:
+        gone = with_client(bootstrap, lambda client, name=name: delete_topic(client, name))  # type: ignore[misc]
+        if as_json:
+            give_json(gone)
+        else:
+            print(f"topic {name} deleted")
+
+
+@app.command("config")
+def config_command(
+    name: NameArgument,
+    configs: ConfigOption = None,
+    unset: UnsetOption = None,
+    partitions: PartitionsOption = None,
+    everything: DefaultsOption = False,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Change a topic's configs, or give it more partitions; then show its configs.
+
+    \b
+    Examples:
+      holdfast topic config orders
+      holdfast topic config orders --all
+      holdfast topic config orders --config retention.ms=3600000 --unset max.message.bytes
+      holdfast topic config orders --partitions 12
+    """
+    from holdfast.cli.client.connection import Client, with_client
+    from holdfast.cli.topic.work import add_partitions, change_configs, show_configs
+
+    given = assignments(configs, "--config")
+
+    async def work(client: Client) -> list[dict[str, object]]:
+        if partitions is not None:
+            await add_partitions(client, name, partitions)
+        if given or unset:
+            await change_configs(client, name, given, unset or [])
+        return await show_configs(client, name, everything=everything)
+
+    columns = {"config": "config", "value": "value", "own": "set here", "meaning": "meaning"}
+    give_table(with_client(bootstrap, work), columns, as_json=as_json)

@@ -1,0 +1,1 @@
+"""`holdfast wal stat|dump|verify`."""
