@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +10,14 @@ from publish import publish
 
 from holdfast.broker.api.features import FEATURES
 from holdfast.broker.broker_configs import MEANINGS
-from holdfast.broker.codes import Code
 from holdfast.broker.configs import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.codes import Code
 
 PAGE = Path(__file__).parents[1] / "reference" / "kafka-apis.md"
+BROKER = Path(__file__).parents[2] / "src" / "holdfast" / "broker"
 NOTICE = "<!-- Written by docs/tools/kafka_apis.py from the code. Do not edit: change the code, then `make docs`. -->"
 
 REMARKS = {
@@ -74,7 +76,9 @@ def topic_configs() -> Iterator[str]:
 
 def error_codes() -> Iterator[str]:
     yield from ["## Error codes", "", "Those that the broker sends.", "", "| number | code |", "|---|---|"]
-    yield from (f"| {code:d} | {code.name} |" for code in Code)
+    text = "".join(path.read_text() for path in BROKER.rglob("*.py"))
+    sent = {Code[name] for name in re.findall(r"\bCode\.([A-Z_]+)", text)}
+    yield from (f"| {code:d} | {code.name} |" for code in sorted(sent))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from tests.broker.members import Member
 from tests.broker.wire import Wire
 from tests.coordinator.party import subscription
 
-from holdfast.broker.codes import Code
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 
 NOBODY = UUID(int=7)
 

@@ -8,8 +8,8 @@ from tests.sim.life import Life
 from tests.sim.model import TopicModel
 from tests.sim.producers import check_refusal
 
-from holdfast.broker.codes import Code
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 
 NAMES = ("t0", "t1", "t2")
 

@@ -9,8 +9,8 @@ from uuid import UUID
 from tests.sim.life import Held, Life
 from tests.sim.model import PartitionModel, TopicModel
 
-from holdfast.broker.codes import Code
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.record.build import build
 from holdfast.record.records import Record
 

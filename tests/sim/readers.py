@@ -9,8 +9,8 @@ from tests.sim.life import Life
 from tests.sim.model import Committed, TopicModel
 from tests.sim.producers import check_refusal
 
-from holdfast.broker.codes import Code
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 
 
 def fetch_fields(version: int, topic: TopicModel, partition: int, offset: int, size_max: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
-from holdfast.broker.codes import Code
 from holdfast.broker.fetch_sessions import FetchSessions
 from holdfast.broker.markers import Markers
 from holdfast.broker.request import Body, Done, Request
@@ -21,6 +20,7 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
 from holdfast.protocol.api import Key, find
+from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
 from holdfast.protocol.messages import decode_request, encode_response, response_class

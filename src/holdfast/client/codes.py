@@ -1,70 +1,12 @@
-"""Kafka's error codes as a client meets them, by what to do about them. The broker's own table is `broker.codes`."""
+"""Kafka's error codes as a client meets them, by what to do about them. The broker's side of it is `broker.codes`."""
 
 from __future__ import annotations
 
-import enum
-
 from holdfast.client.errors import NotNow, ProducerFenced, Refused, TransactionLost
 from holdfast.errors import HoldfastError
+from holdfast.protocol.codes import Code
 
-
-class Code(enum.IntEnum):
-    """The codes that have a meaning here, or a name worth printing."""
-
-    UNKNOWN_SERVER_ERROR = -1
-    OFFSET_OUT_OF_RANGE = 1
-    CORRUPT_MESSAGE = 2
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    LEADER_NOT_AVAILABLE = 5
-    NOT_LEADER_OR_FOLLOWER = 6
-    REQUEST_TIMED_OUT = 7
-    BROKER_NOT_AVAILABLE = 8
-    REPLICA_NOT_AVAILABLE = 9
-    MESSAGE_TOO_LARGE = 10
-    OFFSET_METADATA_TOO_LARGE = 12
-    NETWORK_EXCEPTION = 13
-    COORDINATOR_LOAD_IN_PROGRESS = 14
-    COORDINATOR_NOT_AVAILABLE = 15
-    NOT_COORDINATOR = 16
-    INVALID_TOPIC = 17
-    NOT_ENOUGH_REPLICAS = 19
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-    TOPIC_AUTHORIZATION_FAILED = 29
-    GROUP_AUTHORIZATION_FAILED = 30
-    CLUSTER_AUTHORIZATION_FAILED = 31
-    INVALID_TIMESTAMP = 32
-    UNSUPPORTED_VERSION = 35
-    TOPIC_ALREADY_EXISTS = 36
-    INVALID_PARTITIONS = 37
-    INVALID_REPLICATION_FACTOR = 38
-    INVALID_CONFIG = 40
-    NOT_CONTROLLER = 41
-    INVALID_REQUEST = 42
-    POLICY_VIOLATION = 44
-    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-    DUPLICATE_SEQUENCE_NUMBER = 46
-    INVALID_PRODUCER_EPOCH = 47
-    INVALID_TXN_STATE = 48
-    INVALID_PRODUCER_ID_MAPPING = 49
-    INVALID_TRANSACTION_TIMEOUT = 50
-    CONCURRENT_TRANSACTIONS = 51
-    TRANSACTION_COORDINATOR_FENCED = 52
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
-    OPERATION_NOT_ATTEMPTED = 55
-    KAFKA_STORAGE_ERROR = 56
-    UNKNOWN_PRODUCER_ID = 59
-    FENCED_LEADER_EPOCH = 74
-    UNKNOWN_LEADER_EPOCH = 75
-    OFFSET_NOT_AVAILABLE = 78
-    INVALID_RECORD = 87
-    UNSTABLE_OFFSET_COMMIT = 88
-    THROTTLING_QUOTA_EXCEEDED = 89
-    PRODUCER_FENCED = 90
-    UNKNOWN_TOPIC_ID = 100
-    TRANSACTION_ABORTABLE = 120
-
-
-_SOON = frozenset(
+SOON = frozenset(
     {
         Code.LEADER_NOT_AVAILABLE,
         Code.NOT_LEADER_OR_FOLLOWER,
@@ -105,7 +47,7 @@ _AGAIN = frozenset(
 def failure_of(what: str, code: int, message: str | None = None) -> HoldfastError:
     """An answer's error code as an error that says what to do."""
     kind: type[NotNow | ProducerFenced | TransactionLost | Refused] = Refused
-    if code in _SOON:
+    if code in SOON:
         kind = NotNow
     elif code in _FENCED:
         kind = ProducerFenced
@@ -117,7 +59,7 @@ def failure_of(what: str, code: int, message: str | None = None) -> HoldfastErro
 def name_of(code: int) -> str:
     """A code in words."""
     try:
-        return Code(code).name.replace("_", " ").lower()
+        return Code(code).name.replace("_", " ").lower().removesuffix(" exception")
     except ValueError:
         return f"error {code}"
 

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 from uuid import UUID
 
-from holdfast.client.codes import Code, failure_of
+from holdfast.client.codes import failure_of
 from holdfast.client.connection import Connection
 from holdfast.client.errors import BrokerLost, NotKafka, NotNow
 from holdfast.client.nodes import Nodes
 from holdfast.client.partition import Pair, TopicPartition, by_topic
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.messages import decode_response
 from holdfast.protocol.produce import TOPIC_IDS_FROM

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
-from holdfast.client.codes import Code, check, failure_of
+from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Address, Connection
 from holdfast.client.errors import TopicNotFound
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, request_class
 
 if TYPE_CHECKING:

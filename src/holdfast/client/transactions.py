@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from holdfast.client.codes import Code, check
+from holdfast.client.codes import check
 from holdfast.client.groups import topics_of
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, TopicPartition, by_topic
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import request_class
 
 

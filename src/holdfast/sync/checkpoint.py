@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from holdfast.client import EARLIEST, LATEST, Client
-from holdfast.client.codes import Code
 from holdfast.client.errors import Refused
+from holdfast.protocol.codes import Code
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.layout import SEQUENCE_MASK

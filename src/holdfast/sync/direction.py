@@ -12,9 +12,9 @@ from typing import TypeAlias
 from uuid import UUID
 
 from holdfast.client import Client, TopicInfo
-from holdfast.client.codes import Code
 from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.errors import HoldfastError, Unavailable
+from holdfast.protocol.codes import Code
 from holdfast.sync.beginning import make_lanes
 from holdfast.sync.checkpoint import Saved
 from holdfast.sync.goals import Goals

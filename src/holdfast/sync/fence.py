@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.client import Client, Producer, TopicPartition
-from holdfast.client.codes import Code
 from holdfast.client.errors import ProducerFenced, Refused, TooOld
+from holdfast.protocol.codes import Code
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.sync.errors import NotFenced
 

@@ -11,8 +11,8 @@ from uuid import UUID
 import numpy as np
 
 from holdfast.client import Client, Fetched, TopicPartition
-from holdfast.client.codes import Code
 from holdfast.client.errors import Refused
+from holdfast.protocol.codes import Code
 from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
 from holdfast.sync.checkpoint import Point

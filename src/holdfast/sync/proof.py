@@ -11,8 +11,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from holdfast.client import Client, TopicPartition
-from holdfast.client.codes import Code
 from holdfast.client.errors import Refused
+from holdfast.protocol.codes import Code
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.sync.mark import Home

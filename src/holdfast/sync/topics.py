@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from uuid import UUID
 
 from holdfast.client import Client, TopicInfo
-from holdfast.client.codes import Code
 from holdfast.client.errors import Refused
+from holdfast.protocol.codes import Code
 from holdfast.sync.errors import BadPattern, NeedsChoice, NothingMatches, TimesNotKept
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.broker_configs import GROUP_PREFIX, group_configs
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import code_of
 from holdfast.broker.configs import (
     TOPIC_CONFIGS,
     ConfigInvalid,
@@ -22,6 +22,7 @@ from holdfast.broker.configs import (
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

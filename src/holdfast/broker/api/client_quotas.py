@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import code_of
 from holdfast.broker.quotas import Entity, Filter, QuotaRefused, check_entity, check_value, entity_text, parse_entity
 from holdfast.broker.request import Request
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code
 from holdfast.broker.request import Request
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.broker.api.operations import ON_GROUP, if_asked
-from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.codes import group_code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.consumer_group_member import Partitions
 from holdfast.coordinator.consumer_group_requests import ConsumerGroupDescription, ConsumerMemberDescription
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.codes import group_code_of
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

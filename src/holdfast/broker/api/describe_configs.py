@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.broker_configs import GROUP_PREFIX, BrokerConfig, broker_configs, group_configs
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import code_of
 from holdfast.broker.configs import TOPIC_CONFIGS, Source, effective, source_of
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_GROUP, if_asked
-from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.codes import group_code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.answers import GroupDescription, GroupState, MemberDescription
 from holdfast.coordinator.errors import GroupNotFound
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

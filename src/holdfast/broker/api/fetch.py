@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import code_of
 from holdfast.broker.fetch_sessions import (
     FetchSessions,
     SessionEpochWrong,
@@ -19,6 +19,7 @@ from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
+from holdfast.protocol.codes import Code
 from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.codes import group_code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code, transaction_code_of
+from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.transaction import TransactionState
 from holdfast.coordinator.transaction_filter import TransactionFilter
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

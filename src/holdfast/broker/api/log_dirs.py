@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code
 from holdfast.broker.request import Request
 from holdfast.broker.topics import OpenTopic
 from holdfast.log.partition import PartitionLog
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

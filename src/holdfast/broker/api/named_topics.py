@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message
 
 if TYPE_CHECKING:

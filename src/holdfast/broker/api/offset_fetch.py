@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.named_topics import name_of
-from holdfast.broker.codes import Code, group_code_of
+from holdfast.broker.codes import group_code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.answers import CommittedOffset
 from holdfast.coordinator.errors import OffsetUndecided
 from holdfast.coordinator.requests import Caller, TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
 if TYPE_CHECKING:

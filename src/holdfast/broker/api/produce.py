@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import code_of
 from holdfast.broker.request import Done, Request
 from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.coordinator.requests import TopicPartition
@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.logs import Logs
 from holdfast.log.partition import Appended, PartitionLog
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.header import frame_response
 from holdfast.protocol.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
 from holdfast.protocol.produce_response import Produced, ProducedTopic, encode_response, frame_one

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from holdfast.broker.codes import Code, code_of
+from holdfast.broker.codes import code_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.requests import TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.record.marker import Marker, MarkerKind
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from holdfast.client.codes import SOON, name_of
 from holdfast.client.errors import reason_of
 from holdfast.errors import HoldfastError, Rejected, Unavailable
+from holdfast.protocol.codes import Code
 
 
 class BrokerUnreachable(Unavailable):
@@ -55,20 +57,5 @@ def check(what: str, code: int, message: str | None = None) -> None:
 
 def refusal(what: str, code: int, message: str | None = None) -> HoldfastError:
     """An answer's error code as an error: to be tried again, or not."""
-    from holdfast.broker.codes import Code  # Here, since few commands fail and all would wait for it.
-
-    soon = (
-        Code.REQUEST_TIMED_OUT,
-        Code.NOT_LEADER_OR_FOLLOWER,
-        Code.COORDINATOR_LOAD_IN_PROGRESS,
-        Code.COORDINATOR_NOT_AVAILABLE,
-        Code.NOT_COORDINATOR,
-        Code.KAFKA_STORAGE_ERROR,
-        Code.OFFSET_NOT_AVAILABLE,
-    )
-    try:
-        name = Code(code).name.replace("_", " ").lower().removesuffix(" exception")
-    except ValueError:
-        name = f"error {code}"
-    kind = BrokerBusy if code in soon else OffsetGone if code == Code.OFFSET_OUT_OF_RANGE else BrokerRefused
-    return kind(what, code, message or name)
+    kind = BrokerBusy if code in SOON else OffsetGone if code == Code.OFFSET_OUT_OF_RANGE else BrokerRefused
+    return kind(what, code, message or name_of(code))
