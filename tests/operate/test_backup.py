@@ -21,13 +21,17 @@ from tests.operate.directory import (
     read_orders,
     repair,
     run,
+    topic_folder,
 )
 
 from holdfast.broker.running import Opened
+from holdfast.cli.backup.run import back_up
 from holdfast.cli.backup.wal import copy_log
 from holdfast.cli.log.place import topic_names
 from holdfast.io.disk import RealDirectory
+from holdfast.io.faulty_objects import Delay, FaultyObjects
 from holdfast.io.local_objects import LocalObjects
+from holdfast.log.identify import CLUSTER
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 from holdfast.wal import LogId, Wal, WalSettings
@@ -137,6 +141,26 @@ def test_records_that_are_set_aside_are_in_the_backup(data: Path, tmp_path: Path
         assert read_orders(place)["1"] == expected(1, 0, 100, SIZE)
     assert run("backup", data, tmp_path / "copy")[0] == 0
     assert not (tmp_path / "copy" / "quarantine" / kept.name).exists()
+
+
+def test_a_repair_behind_a_backups_back_takes_nothing_out_of_it(data: Path, tmp_path: Path) -> None:
+    """O2, O4: records that are put back into the store when that is copied already stay in the copy's quarantine."""
+    flip(sorted(topic_folder(data, 1, "manifests").glob("0*.json"))[-1], 300)
+    in_broker(data, lambda _: asyncio.sleep(0))
+    [kept] = (data / "quarantine").glob("*.tail")
+
+    def put_back() -> None:
+        assert repair(data, "--accept-loss", repair(data)[2]["token"])[0] == 0
+
+    copied = LocalObjects(tmp_path / "copy" / "objects")
+    target = FaultyObjects(copied, lambda call: Delay(put_back) if call[1:] == ("put", CLUSTER) else None)
+    back_up(RealDirectory(data / "wal"), LocalObjects(data / "objects"), tmp_path / "copy", target)
+    assert not kept.exists()
+    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 0
+    _, items, summary = repair(tmp_path / "again")
+    assert "offsets" not in {each["kind"] for each in items}
+    assert repair(tmp_path / "again", "--accept-loss", summary["token"])[0] == 0
+    assert read_orders(tmp_path / "again")["1"] == expected(1, 0, 100, SIZE)
 
 
 def test_a_cold_copy_of_the_directory_is_a_backup(data: Path, tmp_path: Path) -> None:

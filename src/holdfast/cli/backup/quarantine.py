@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from holdfast.io.disk import RealDirectory
@@ -18,25 +19,26 @@ PLACE = "quarantine"
 
 def copy_asides(source: Path, target: Path) -> int:
     """Copy what is in the quarantine of one data directory into another's, durably; how many bytes."""
-    names = _names(source)
+    names = names_of_asides(source)
     if not names:
         return 0
     directory = RealDirectory(target / PLACE)
     size = 0
-    for name in sorted(names - _names(target)):
+    for name in sorted(names - names_of_asides(target)):
         with contextlib.suppress(FileNotFoundError):  # Put back since it was listed: the store has its records.
             size += _copy(source / PLACE / name, target / PLACE / name)
     directory.sync_names()
     return size
 
 
-def prune_asides(source: Path, target: Path) -> None:
-    """What was put back, and is gone from the source, goes here, too."""
-    for name in _names(target) - _names(source):
+def prune_asides(left: Collection[str], target: Path) -> None:
+    """What was put back, and was gone from the source before its store was copied, goes here, too: the copy has it."""
+    for name in names_of_asides(target).difference(left):
         (target / PLACE / name).unlink()
 
 
-def _names(data: Path) -> set[str]:
+def names_of_asides(data: Path) -> set[str]:
+    """The files with records that are set aside now."""
     return {path.name for path in (data / PLACE).glob(f"*{SUFFIX}")}
 
 

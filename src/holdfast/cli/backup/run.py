@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.cli.backup.quarantine import copy_asides, prune_asides
+from holdfast.cli.backup.quarantine import copy_asides, names_of_asides, prune_asides
 from holdfast.cli.backup.store import StoreCopy, is_empty
 from holdfast.cli.backup.wal import copy_log, is_used
 from holdfast.cli.data_lock import held
@@ -45,6 +45,7 @@ def back_up(wal: Directory, objects: Objects, target: Path, target_objects: Obje
     for _ in range(_TRIES):
         wal_size = copy_log(wal, target / "wal.new")
         aside_size = copy_asides(data, target)
+        left = names_of_asides(data)  # What a repair puts back from here on may come too late for the store's copy.
         copy = StoreCopy(objects, target_objects)
         copy.run()
         if set(topic_names(target_objects)) <= set(topic_names(objects)):
@@ -54,7 +55,7 @@ def back_up(wal: Directory, objects: Objects, target: Path, target_objects: Obje
     if (target / "wal").exists():
         shutil.rmtree(target / "wal")
     (target / "wal.new").rename(target / "wal")
-    prune_asides(data, target)
+    prune_asides(left, target)
     _write_note(target, cluster)
     return Made(wal_size + aside_size, copy.copied, copy.size)
 
