@@ -7,7 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.operate.directory import SIZE, expected, flip, in_broker, read_orders, repair, run, serve, topic_folder
+from tests.operate.directory import (
+    SIZE,
+    content,
+    expected,
+    flip,
+    in_broker,
+    read_orders,
+    repair,
+    run,
+    serve,
+    topic_folder,
+)
 
 _PAUSING = """
 import sys
@@ -75,3 +86,16 @@ def test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore(data
         code, output = run("restore", tmp_path / "copy", target, "--store", tmp_path / "bucket-3")
         assert (code, "is there already" in output) == (1, True)
     assert (tmp_path / "foreign" / "wal" / "notes.txt").exists()
+
+
+def test_a_log_elsewhere_is_not_restored_into(data: Path, tmp_path: Path) -> None:
+    """O4: no log can be put in the place of a link. That is said before anything is copied: a store that was filled
+    without its log could neither be served nor restored into again."""
+    assert run("backup", data, tmp_path / "copy")[0] == 0
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "wal").symlink_to(tmp_path / "disk")
+    for _ in range(2):
+        code, output = run("restore", tmp_path / "copy", tmp_path / "new")
+        assert (code, "is there already" in output) == (1, True)
+        assert not content(tmp_path / "new" / "objects")
+        (tmp_path / "disk").mkdir(exist_ok=True)  # Also one that leads to an empty directory.

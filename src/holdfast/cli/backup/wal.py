@@ -71,7 +71,10 @@ def is_used(log: Path) -> bool:
     """Whether there is a log, or anything else, in its place.
 
     A start that was refused leaves a log that nothing was ever written into: neither an entry, nor whose log it is.
+    In the place of a link, or of another disk's directory, nothing can be put, be it empty or not.
     """
+    if log.is_symlink() or log.is_mount():
+        return True
     if not log.exists():
         return False
     names = {path.name for path in log.iterdir()} - _BESIDE if log.is_dir() else {log.name}
