@@ -67,6 +67,15 @@ def test_a_partition_that_cannot_be_opened_beside_one_that_is_never_read(newer: 
     assert not any("Traceback" in line for line in said)
 
 
+def test_a_start_that_fails_without_an_output(newer: Path) -> None:
+    """O1: whoever starts a server may have closed its output. It ends all the same, and does not wait for the store."""
+    words = [sys.executable, "-c", _HANGING, "serve", "--data", str(newer), "--listen", "127.0.0.1:0", of_third(newer)]
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *words]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 1
+    assert "has format version 99" in done.stderr.splitlines()[-1]
+
+
 def test_where_it_failed_is_shown_beside_a_call_that_hangs(newer: Path) -> None:
     """O1: --debug holds its word."""
     words = [sys.executable, "-c", _HANGING, "--debug", "serve", "--data", str(newer), "--listen", "127.0.0.1:0"]

@@ -31,11 +31,14 @@ def is_call_left(before: Collection[threading.Thread]) -> bool:
 
 
 def end(code: int) -> NoReturn:
-    """End the process now, threads and all."""
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    """End the process now, threads and all, also where nobody takes its last words."""
+    try:
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # It was closed before the process began.
+                stream.flush()
+    finally:
+        os._exit(code)
 
 
 def say(failure: Exception, *, is_debug: bool) -> None:
