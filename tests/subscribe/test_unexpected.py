@@ -155,6 +155,18 @@ async def test_long_words_reach_the_client_cut(tmp_path: Path, letter: str) -> N
 
 
 @in_loop
+async def test_damage_in_a_place_whose_name_is_no_text_is_raised(tmp_path: Path) -> None:
+    """S7: a path may have bytes that are no UTF-8. It is still damage, and not a server that seems to be gone."""
+    store = Broken(Corrupt("damage in /data-\udcff/objects"))
+    async with a_place(tmp_path, store) as place:
+        await _stored(place)
+        store.left = 1000
+        with pytest.raises(Corrupt, match="damage in /data-\\?/objects"):
+            async for _ in messages(place.address, Asked(sources=(Source("t"),), start=Start(0))):
+                pass
+
+
+@in_loop
 async def test_one_cluster_under_two_names_is_refused(tmp_path: Path) -> None:
     """S1: each record of a cluster comes once, so that a cluster cannot have two names; nothing comes before that."""
     async with place_with(tmp_path) as place:
