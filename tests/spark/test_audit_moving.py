@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.spark.killing import Here
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
 from holdfast.cluster.metadata import Topic, create_topic, delete_topic
@@ -20,7 +21,7 @@ from holdfast.record.records import Record
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs import audit as auditing
-from holdfast.spark.jobs.audit import audit
+from holdfast.spark.jobs.audit import Evidence, audit
 from holdfast.spark.jobs.audit_look import DELETED, NO_MANIFEST, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport, Span
 from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, Tails, sum_up
@@ -176,3 +177,22 @@ def test_a_partition_with_acknowledged_records_is_no_new_one(cluster: StoredClus
             BrokerMarks(0, 1 if known == "marks" else 0),
         )
         assert report.is_sound == (known == "nothing"), known
+
+
+def test_what_the_stores_metadata_has_lost(store: Store, cluster: StoredCluster, partition: StoredPartition) -> None:
+    """P4: records of which only the broker or its log knows, since the newest metadata is gone, are no sound cluster.
+    Topics that are deleted meanwhile are none of these."""
+    lost, home = TopicPartition("lost", 0), PartitionId(UUID(int=7), 0)
+    marks = {TopicPartition("t", 0): BrokerMarks(0, 60), lost: BrokerMarks(0, 30)}
+    tails = {home: [TailBatch(read_header(build([Record(None, b"v", T0)], base_offset=30)), is_right=True)]}
+    known = Evidence(ask_broker=lambda _: marks, read_tails=lambda: tails)
+    reports = {each.topic: each for each in audit(Here(), store, evidence=known)}
+    assert reports.pop("t").is_sound
+    assert (reports["lost"].missing, reports[str(home.topic_id)].missing) == ([Span(0, 30)], [Span(30, 31)])
+    assert not any(each.is_sound for each in reports.values())
+    answers: list[Any] = [tails, {}]
+    asked: list[Any] = [marks, marks, {TopicPartition("t", 0): BrokerMarks(0, 60)}]
+    known = Evidence(ask_broker=lambda _: asked.pop(0), read_tails=lambda: answers.pop(0))
+    [report] = audit(Here(), store, evidence=known)
+    assert report.is_sound, report.problems
+    assert (asked, answers) == ([], [])

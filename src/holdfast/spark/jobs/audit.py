@@ -4,7 +4,7 @@
     2. look      metadata, manifests, versions, stray segments: on the driver
     3. check     every segment, byte by byte and offset by offset: on executors
     4. fetch     what is in no segment yet, from the broker, when there is no write-ahead log
-    5. sum up    segments, tail and marks of each partition; then a producer's own list, when there is one
+    5. sum up    segments, tail and marks of each partition; then what the metadata lacks, and a producer's own list
 
 Marks are asked for before and after the manifests are read, because everything moves: what was acknowledged before must
 be there, and what is there must have been acknowledged after.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from holdfast.cluster.metadata import Metadata
@@ -29,6 +30,7 @@ from holdfast.spark.jobs.audit_look import DELETED, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit_segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit_sum import BrokerMarks, Tails, sum_up
+from holdfast.spark.jobs.audit_unlisted import unlisted_marks, unlisted_tails
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import OPEN_SIZE
 from holdfast.spark.store import Store, cluster_of
@@ -62,7 +64,8 @@ def audit(
     names = sorted(set(topics))
     before = known.ask_broker(names) if known.ask_broker else {}
     tails = known.read_tails() if known.read_tails else None
-    looks = look_at(store.open(), _partitions(_metadata(store), names), cluster_of(store))
+    metadata = _metadata(store)
+    looks = look_at(store.open(), _partitions(metadata, names), cluster_of(store))
     found: dict[PartitionId, list[SegmentReport]] = {look.home: [] for look in looks}
 
     def check(suspects: Sequence[Suspect]) -> None:
@@ -72,7 +75,8 @@ def audit(
                 found[home].append(report)
 
     check([Suspect.of(look.manifest, info) for look in looks if look.manifest for info in look.manifest.segments])
-    there = {home for _, home in _partitions(_metadata(store))}
+    listed = _partitions(_metadata(store))
+    there = {home for _, home in listed}
     left = [look for look in looks if look.home in there]  # Topics that are deleted by now take their segments along.
     look_again(store.open(), left, SystemClock())
     if tails is None and known.fetch_tail is not None:
@@ -81,7 +85,21 @@ def audit(
     after = known.ask_broker(sorted({look.where.topic for look in left})) if known.ask_broker and left else {}
     reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in left]
     reports += [PartitionReport(*look.where, problems=[DELETED]) for look in looks if look.home not in there]
+    reports += _unlisted(known, names, before, tails, [*_partitions(metadata), *listed])
     return _compared(reports, known.acked, set(names))
+
+
+def _unlisted(
+    known: Evidence,
+    names: Sequence[str],
+    marks: Mapping[TopicPartition, BrokerMarks],
+    tails: Tails | None,
+    listed: Sequence[tuple[TopicPartition, PartitionId]],
+) -> Iterator[PartitionReport]:
+    if known.ask_broker is not None:
+        yield from unlisted_marks(marks, {where for where, _ in listed}, partial(known.ask_broker, names))
+    if known.read_tails is not None and not names:  # A log does not say whether they are of the topics that are meant.
+        yield from unlisted_tails(tails or {}, {home for _, home in listed}, known.read_tails)
 
 
 def _metadata(store: Store) -> Metadata:
