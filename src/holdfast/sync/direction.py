@@ -46,6 +46,11 @@ class Attempt:
     workers: list[Worker] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def position(self) -> int:
+        """How far all lanes are together: it moves when any of them does."""
+        return sum(each.point.position for each in self.lanes)
+
     def is_broken(self) -> bool:
         return any(each.failure is not None for each in self.workers)
 
@@ -161,11 +166,13 @@ class Direction:
         """Until it is stopped or caught up (True), or a worker has failed or topics have changed (False)."""
         refresh_at = self._clock.monotonic() + self._settings.refresh_s
         renew_at = self._clock.monotonic() + self._settings.renew_s
+        position = attempt.position
         while not self._stop.wait(_TICK_S):
             if attempt.is_broken():
                 return False
-            if all(each.resumed for each in attempt.lanes):
+            if attempt.position != position or all(each.has_caught_up for each in attempt.lanes):
                 self._well_at = self._clock.monotonic()  # Though there may be nothing to copy for hours.
+            position = attempt.position
             if self._saver.is_due():
                 self._save(attempt.lanes, source, target)
             if self._goals is not None and self._goals.are_reached(attempt.lanes):

@@ -52,6 +52,7 @@ class Lane:
     resumed: bool = False
     winners: Winners | None = None  # Where the last writer wins.
     settled: bool = False  # The target's log holds the winners behind all others.
+    is_drained: bool = False  # The source has had nothing more, though it may end later: transactions are open there.
     # Held while batches are on their way. Not given back after a failure: nobody knows then whether they arrived.
     moving: threading.Lock = field(default_factory=threading.Lock)
     _target_end: int = 0
@@ -65,6 +66,11 @@ class Lane:
     def lag(self) -> int:
         """Offsets of the source that are still to be read."""
         return max(self.end - self.point.position, 0)
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether there is nothing to copy now."""
+        return self.resumed and (self.is_drained or not self.lag)
 
     def resume(self, source: Client, target: Client) -> None:
         """Find what is applied already. What the point says may be older than the target, and never newer."""
@@ -110,6 +116,7 @@ class Lane:
 
     def pieces(self, fetched: Fetched, source: Client) -> Generator[Piece, None, None]:
         """The batches to send. When the next one is asked for, the last one was written: see `wrote`."""
+        self.is_drained = False
         if fetched.error is not None:
             if not isinstance(fetched.error, Refused) or fetched.error.code != Code.OFFSET_OUT_OF_RANGE:
                 raise fetched.error
@@ -204,3 +211,4 @@ class Lane:
         self.end = max(self.end, stable)
         self._target_end = self.point.target_offset
         self._reached(stable, self.point.echoed)
+        self.is_drained = True
