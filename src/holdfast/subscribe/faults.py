@@ -43,7 +43,9 @@ def facts_of(failure: HoldfastError) -> tuple[tuple[str, str], ...]:
 def cut(text: str) -> str:
     """The beginning of a text: what a client sent, or a store said, may be of any size. What is no UTF-8 is a ?."""
     data = text.encode("utf-8", "replace")
-    return data[:_TEXT_SIZE_MAX].decode("utf-8", "ignore") + ("…" if len(data) > _TEXT_SIZE_MAX else "")
+    if len(data) <= _TEXT_SIZE_MAX:
+        return data.decode()
+    return data[:_TEXT_SIZE_MAX].decode("utf-8", "ignore") + "…"
 
 
 def cause_of(failure: Exception) -> tuple[str, tuple[tuple[str, str], ...]]:
