@@ -7,20 +7,23 @@ from pathlib import Path
 
 import pytest
 from tests.spark.killing import Here
-from tests.support.spark_store import StoredCluster, StoredPartition
+from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
 from holdfast.client.errors import Refused
 from holdfast.io.clock import SystemClock
 from holdfast.io.faulty_objects import Call, FaultyObjects
 from holdfast.io.local_objects import LocalObjects
 from holdfast.io.memory_objects import MemoryObjects
-from holdfast.io.versions import FULL_EVERY
+from holdfast.io.versions import FULL_EVERY, Versions
 from holdfast.record.batch import read_header
+from holdfast.record.build import build
+from holdfast.record.records import Record
 from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit import Evidence, audit
+from holdfast.spark.jobs.audit_fetch import fetch_tails
 from holdfast.spark.jobs.audit_look import look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport
-from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch
+from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, sum_up
 from holdfast.spark.store import find_store
 
 REQUESTS_MAX = 9  # More than a look at one partition makes.
@@ -100,3 +103,19 @@ def test_a_tail_that_expires_while_it_is_fetched(tmp_path: Path) -> None:
     report = run(broker, tmp_path)
     assert report.is_sound, report.problems
     assert (report.end, report.counts.records, report.counts.expired) == (40, 30, 10)
+
+
+def test_a_manifest_that_goes_while_the_tail_is_fetched() -> None:
+    """P4: what the broker has in its memory does not make up for a manifest that was there a moment ago."""
+    cluster = StoredCluster(MemoryObjects())
+    [partition] = cluster.topic("t")
+    for _ in range(2):
+        partition.count(10)
+        partition.flush()
+    where, marks = TopicPartition("t", 0), BrokerMarks(0, 21)
+    [look] = look_at(cluster.objects, [(where, partition.home)], "c")
+    assert look.manifest is not None
+    cluster.objects.delete(Versions(cluster.objects, partition.home.manifests).name(look.manifest.version))
+    tail = [TailBatch(read_header(build([Record(None, b"v", T0)] * (21 - 10), base_offset=10)), is_right=True)]
+    tails = fetch_tails(cluster.objects, [look], {where: marks}, lambda *_: tail)
+    assert not sum_up(look, [], tails, marks, marks).is_sound

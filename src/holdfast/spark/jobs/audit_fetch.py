@@ -35,7 +35,10 @@ def fetch_tails(
 
 
 def _fetch(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence[TailBatch]:
-    """Each turn but the last one finds more offsets in segments, so there is a last one."""
+    """Each turn but the last one finds more offsets in segments, so there is a last one; but what was in segments at
+    the first look must stay in some: the broker has it for as long as it runs."""
+    first = look.manifest
+    assert first is not None
     look.later = load_manifest(objects, look.home)
     while (start := look.later.flushed) < end:
         found: Sequence[TailBatch] | Rejected
@@ -44,6 +47,9 @@ def _fetch(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence
         except Rejected as refused:  # As when they expired meanwhile.
             found = refused
         look.later = load_manifest(objects, look.home)
+        if look.later.version < first.version:
+            look.problems.append(f"manifest version {first.version} was the newest, and is gone since the audit began")
+            return ()
         if look.later.flushed == start:
             if isinstance(found, Rejected):
                 raise found
