@@ -10,6 +10,7 @@ from tests.spark.killing import Here
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
 from holdfast.client.errors import Refused
+from holdfast.cluster.metadata import delete_topic
 from holdfast.io.clock import SystemClock
 from holdfast.io.faulty_objects import Call, FaultyObjects
 from holdfast.io.local_objects import LocalObjects
@@ -21,7 +22,7 @@ from holdfast.record.records import Record
 from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit import Evidence, audit
 from holdfast.spark.jobs.audit_fetch import fetch_tails
-from holdfast.spark.jobs.audit_look import look_again, look_at
+from holdfast.spark.jobs.audit_look import DELETED, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport
 from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, sum_up
 from holdfast.spark.store import find_store
@@ -103,6 +104,20 @@ def test_a_tail_that_expires_while_it_is_fetched(tmp_path: Path) -> None:
     report = run(broker, tmp_path)
     assert report.is_sound, report.problems
     assert (report.end, report.counts.records, report.counts.expired) == (40, 30, 10)
+
+
+@pytest.mark.parametrize("is_collected", [False, True])
+def test_a_topic_that_is_deleted_while_its_tail_is_fetched(tmp_path: Path, is_collected: bool) -> None:
+    """P4: it is reported as deleted, and the audit of all others goes on."""
+
+    def delete(partition: StoredPartition) -> None:
+        objects = partition.cluster.objects
+        partition.cluster.metadata.commit(delete_topic(partition.home.topic_id))
+        for each in list(objects.list(partition.home.manifests)) if is_collected else ():
+            objects.delete(each.name)
+        raise Refused("t-0", 3, "unknown topic or partition")
+
+    assert run(BusyBroker(tmp_path, delete), tmp_path).problems == [DELETED]
 
 
 def test_a_manifest_that_goes_while_the_tail_is_fetched() -> None:

@@ -82,6 +82,9 @@ def audit(
     if tails is None and known.fetch_tail is not None:
         tails = fetch_tails(store.open(), left, before, known.fetch_tail)
         check([suspect for look in left for suspect in flushed_since(look)])
+        listed = _partitions(_metadata(store))
+        there = {home for _, home in listed}
+        left = [look for look in left if look.home in there]
     after = known.ask_broker(sorted({look.where.topic for look in left})) if known.ask_broker and left else {}
     reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in left]
     reports += [PartitionReport(*look.where, problems=[DELETED]) for look in looks if look.home not in there]

@@ -27,11 +27,20 @@ def fetch_tails(
 ) -> Tails:
     """What brokers have above the manifests; not where segments are unlisted: they may know a manifest that is gone."""
     return {
-        look.home: _fetch(objects, look, marks[look.where].high_watermark, fetch)
+        look.home: _fetched(objects, look, marks[look.where].high_watermark, fetch)
         for look in looks
         if look.manifest is not None and not look.beyond and look.where in marks
         if look.manifest.flushed < marks[look.where].high_watermark
     }
+
+
+def _fetched(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence[TailBatch]:
+    """What is refused is a problem of this partition: its topic may be deleted by now, and the others are there."""
+    try:
+        return _fetch(objects, look, end, fetch)
+    except Rejected as refused:
+        look.problems.append(f"what is in no segment yet cannot be fetched: {refused}")
+        return ()
 
 
 def _fetch(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence[TailBatch]:
