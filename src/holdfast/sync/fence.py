@@ -25,7 +25,8 @@ CHECKPOINTS = "__holdfast_sync"  # The topic of the target that holds checkpoint
 CHECKPOINT_PARTITION = TopicPartition(CHECKPOINTS, 0)
 
 # Behind the last epoch comes another producer id, whose markers would not shut out who writes with the old one. So
-# nobody writes with the last ones: they only shut out those before. Several, since a sync may be killed before it has.
+# nobody writes with the last ones: they only shut out those before. Several, since a sync may be killed, or lose its
+# target, before it has.
 UNUSED_EPOCHS = range(32_767 - 16, 32_768)
 
 # Only brokers may write markers; or one is there of a coordinator, whose epoch clients do not know.

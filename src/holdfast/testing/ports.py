@@ -19,7 +19,7 @@ _TRIES = 100
 
 
 def free_port() -> int:
-    """One on which nobody listens now, and which no connection is given later."""
+    """One on which nobody listens now, and which, on a kernel with the usual range, no connection is given later."""
     below, chance = max(_range_start(), _LOWEST + 1_000), SystemChance()
     for _ in range(_TRIES):
         port = _LOWEST + int(chance.fraction() * (below - _LOWEST))

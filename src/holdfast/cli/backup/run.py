@@ -79,7 +79,8 @@ def restore(source: Path, source_objects: Objects, data: Path, objects: Objects)
         if is_used(data / "wal"):
             raise Rejected(f"{data / 'wal'} is there already: restore into an empty directory")
         if not is_empty(objects):
-            raise Rejected(f"{objects.url} holds a cluster already: restore into an empty store")
+            told = "restore into an empty store; what a restore that was broken off has left there may be removed"
+            raise Rejected(f"{objects.url} holds a cluster already: {told}")
         copy = StoreCopy(source_objects, objects)
         copy.run()
         aside_size = copy_asides(source, data)

@@ -31,8 +31,9 @@ def repair(
 ) -> None:
     """List what is damaged, missing and lost, and repair it when exactly that loss is accepted.
 
-    Everything is read. Without --accept-loss nothing is changed, and the exit code is 1 when anything is wrong.
-    Damaged originals go to the directory `quarantine`; nothing is deleted.
+    Everything is read. Without --accept-loss nothing is repaired, and the exit code is 1 when anything is wrong; only a
+    repair that was accepted before, and was cut off, is brought to its end. Damaged originals go to the directory
+    `quarantine`; nothing is deleted.
 
     \b
     Examples:
