@@ -126,7 +126,7 @@ class Versions:
         """
         if after is not None:
             return self._last(after)
-        hint = self._hint()
+        hint = self.hint()
         found = self._last(hint - 1) if hint else None
         return self._last(-1) if found is None else found
 
@@ -137,7 +137,8 @@ class Versions:
             last = last if number is None else number
         return last
 
-    def _hint(self) -> int:
+    def hint(self) -> int:
+        """A number that was once the newest full one; 0 when nobody left word."""
         try:
             number = json.loads(self.objects.get(self.prefix + _HINT))["newest_full"]
         except (NotFound, ValueError, TypeError, KeyError):

@@ -8,16 +8,18 @@ from typing import TypeVar
 
 from holdfast.errors import Unavailable
 from holdfast.io.clock import Clock
+from holdfast.sync.sides import PATIENCE_S
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-PATIENCE_S = 5.0  # Of one try, so a line is said about as often.
-
 
 def wait_for(ask: Callable[[float], T], limit_s: float | None, clock: Clock) -> T:
-    """What both clusters answer, asked with so much patience at a time; the last failure is raised at the limit."""
+    """What both clusters answer, asked with so much patience at a time; the last failure is raised at the limit.
+
+    A try has the patience of one call, so a line is said about as often.
+    """
     started = clock.monotonic()
     while True:
         left_s = None if limit_s is None else max(started + limit_s - clock.monotonic(), 0.0)

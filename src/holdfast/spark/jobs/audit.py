@@ -26,7 +26,7 @@ from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition, is_internal
 from holdfast.spark.jobs.audit_expect import Acked, compare
 from holdfast.spark.jobs.audit_fetch import FetchTail, fetch_tails, flushed_since
-from holdfast.spark.jobs.audit_look import DELETED, look_again, look_at
+from holdfast.spark.jobs.audit_look import DELETED, Look, look_again, look_at
 from holdfast.spark.jobs.audit_report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit_segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit_sum import BrokerMarks, Tails, sum_up
@@ -75,21 +75,25 @@ def audit(
                 found[home].append(report)
 
     check([Suspect.of(look.manifest, info) for look in looks if look.manifest for info in look.manifest.segments])
-    listed = _partitions(_metadata(store))
-    there = {home for _, home in listed}
-    left = [look for look in looks if look.home in there]  # Topics that are deleted by now take their segments along.
+    listed, left = _still_there(store, looks)
     look_again(store.open(), left, SystemClock())
     if tails is None and known.fetch_tail is not None:
         tails = fetch_tails(store.open(), left, before, known.fetch_tail)
         check([suspect for look in left for suspect in flushed_since(look)])
-        listed = _partitions(_metadata(store))
-        there = {home for _, home in listed}
-        left = [look for look in left if look.home in there]
+        listed, left = _still_there(store, left)
     after = known.ask_broker(sorted({look.where.topic for look in left})) if known.ask_broker and left else {}
     reports = [sum_up(look, found[look.home], tails, before.get(look.where), after.get(look.where)) for look in left]
+    there = {look.home for look in left}
     reports += [PartitionReport(*look.where, problems=[DELETED]) for look in looks if look.home not in there]
     reports += _unlisted(known, names, before, tails, [*_partitions(metadata), *listed])
     return _compared(reports, known.acked, set(names))
+
+
+def _still_there(store: Store, looks: Sequence[Look]) -> tuple[list[tuple[TopicPartition, PartitionId]], list[Look]]:
+    """The partitions that are there now, and the looks at them: topics that are deleted take their segments along."""
+    listed = _partitions(_metadata(store))
+    there = {home for _, home in listed}
+    return listed, [look for look in looks if look.home in there]
 
 
 def _unlisted(

@@ -57,7 +57,7 @@ def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: s
     stored = [each.name for each in objects.list(home.segments)]
     versions = Versions(objects, home.manifests)
     named = [each.name for each in objects.list(home.manifests)]
-    hinted = versions._hint()  # Before the manifest: it speaks of a version that was there already.
+    hinted = versions.hint()  # Before the manifest: it speaks of a version that was there already.
     try:
         loaded = load_newest(versions)
     except Corrupt as damage:
