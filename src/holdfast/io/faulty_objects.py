@@ -4,10 +4,12 @@ It injects, before or after a call has reached the inner store:
     FailBefore   StoreFailed, and the inner store was not asked
     FailAfter    the inner store answered, and the answer got lost: StoreFailed; a listing fails behind its last name
     FailEarly    StoreFailed, and the inner store is asked later, when the test says `arrive()`; for puts and deletes
-    Delay        the call waits, for as long as the test's own function does, before the inner store is asked
+    Delay        the call waits, for as long as the test's own function does, before the inner store is asked: a store
+                 that hangs is one whose `Event` nobody sets
+    WrongByte    a get's answer has one byte that is not the object's: memory, a cable or a proxy was wrong, once
 
-It does not inject wrong or short bytes, names out of order or partial objects (a store never gives them), nor `Exists`
-for an own object (the HTTP proxy in the tests does).
+It does not inject short bytes, names out of order or partial objects (a store never gives them), nor `Exists` for an
+own object (the HTTP proxy in the tests does). An object that is wrong for good is put that way into the inner store.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 from holdfast.errors import HoldfastError
 from holdfast.io.chance import Chance
@@ -57,7 +59,22 @@ class Delay:
     wait: Callable[[], object]
 
 
-Fault: TypeAlias = FailBefore | FailAfter | FailEarly | Delay
+@dataclass(frozen=True)
+class WrongByte:
+    """A get's answer has these bits of one byte flipped; `at` counts as an index does, so -1 is the last byte."""
+
+    at: int = 0
+    bits: int = 0xFF
+
+    def of(self, data: bytes) -> bytes:
+        if not -len(data) <= self.at < len(data):
+            return data
+        wrong = bytearray(data)
+        wrong[self.at] ^= self.bits
+        return bytes(wrong)
+
+
+Fault: TypeAlias = FailBefore | FailAfter | FailEarly | Delay | WrongByte
 Plan: TypeAlias = Callable[[Call], Fault | None]
 
 
@@ -65,6 +82,12 @@ def in_order(faults: Iterable[Fault | None]) -> Plan:
     """A plan from a list: one entry for each call; behind the end nothing fails."""
     left = iter(faults)
     return lambda _: next(left, None)
+
+
+def once(kind: str, within: str, fault: Fault) -> Plan:
+    """A plan for the first call of this kind whose name has `within` in it; all others get through."""
+    left = [fault]
+    return lambda call: left.pop() if left and call.kind == kind and within in call.name else None
 
 
 def by_chance(chance: Chance, before: float, after: float) -> Plan:
@@ -133,7 +156,10 @@ class FaultyObjects:
             with contextlib.suppress(HoldfastError):  # Whatever the answer was, it got lost.
                 call()
             raise StoreFailed(kind, name, "a planned fault, after it took effect")
-        return call()
+        answer = call()
+        if isinstance(fault, WrongByte) and isinstance(answer, bytes):
+            return cast("_Answer", fault.of(answer))
+        return answer
 
     def _before(self, kind: str, name: str) -> Fault | None:
         with self._lock:

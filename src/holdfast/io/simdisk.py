@@ -9,7 +9,9 @@ What it injects:
 - failing calls by plan (`fail_next`): a write (nothing, or only a part of it, was written), a sync, a rename, a create.
   After a failed sync the pages count as clean: they can be read, a later sync succeeds, and a power cut takes those
   that had not reached the disk, which chance decides sector by sector;
-- a full disk (`capacity`): a write that needs new blocks raises ENOSPC after writing what fits.
+- a full disk (`capacity`): a write that needs new blocks raises ENOSPC after writing what fits;
+- a wrong byte in what a read returns (`misread_next`), once or a few times, of a file whose bytes are right;
+- reads that hang (`during_read`), for as long as the test's own function does.
 
 What it does not inject: bits that rot in durable bytes (tests flip them with `damage`), a sector that is itself torn,
 a sync that lies about success, reads that fail or return old data, anything about subdirectories, time that passes.
@@ -52,6 +54,8 @@ class SimulatedDisk:
         self.calls = 0  # Every call that changes something counts: each is a possible crash point.
         self.crash_at: int | None = None
         self.during_sync: Callable[[], None] | None = None  # What the rest of the process does while a sync runs.
+        self.during_read: Callable[[str], None] | None = None  # The same while a file of this name is read.
+        self._misread: dict[tuple[str, int], list[int]] = {}  # (file, position) → bits of each read that goes wrong.
         self._fail_next: dict[str, list[int]] = {}
         self._visible: dict[str, _Inode] = {}
         self._durable: dict[str, _Inode] = {}
@@ -73,7 +77,7 @@ class SimulatedDisk:
             self._pending_names.append(("set", name, self._visible[name]))
         elif name not in self._visible:
             raise FileNotFoundError(errno.ENOENT, "No such file", name)
-        return SimulatedFile(self, self._visible[name], self._generation, writable=write)
+        return SimulatedFile(self, self._visible[name], self._generation, name, writable=write)
 
     def rename(self, old: str, new: str) -> None:
         self._call("rename")
@@ -119,7 +123,9 @@ class SimulatedDisk:
         self._locked = False
         self._generation += 1
         self.crash_at = None
+        self.during_read = None
         self._fail_next.clear()
+        self._misread.clear()
 
     def power_cut(self) -> None:
         """Stop the machine: of what is not durable, chance decides sector by sector and name by name."""
@@ -133,6 +139,10 @@ class SimulatedDisk:
         inode = self._visible[name]
         inode.visible[position] ^= bits
         inode.durable[position] ^= bits
+
+    def misread_next(self, name: str, position: int, bits: int = 0xFF, times: int = 1) -> None:
+        """Let the next reads of one byte, so many of them, see it with some bits flipped; the file itself is right."""
+        self._misread[name, position] = [bits] * times
 
     def content(self, name: str) -> bytearray:
         """A file's bytes as a reader sees them."""
@@ -206,6 +216,17 @@ class SimulatedDisk:
         used = sum(len(other.visible) for other in self._visible.values())
         return max(min(size, len(inode.visible) - position + self.capacity - used), 0)
 
+    def read(self, inode: _Inode, name: str, position: int, size: int) -> bytes:
+        if self.during_read is not None:
+            self.during_read(name)
+        data = inode.visible[position : position + size]
+        for (file, at), left in list(self._misread.items()):
+            if file == name and position <= at < position + len(data):
+                data[at - position] ^= left.pop()
+                if not left:
+                    del self._misread[file, at]
+        return bytes(data)
+
     def sync(self, inode: _Inode, generation: int) -> None:
         self._check_alive(generation)
         pending, inode.pending = inode.pending, []
@@ -239,8 +260,11 @@ class SimulatedDisk:
 class SimulatedFile:
     """An open file of a simulated disk."""
 
-    def __init__(self, disk: SimulatedDisk, inode: _Inode, generation: int, *, writable: bool = True) -> None:
+    def __init__(
+        self, disk: SimulatedDisk, inode: _Inode, generation: int, name: str, *, writable: bool = True
+    ) -> None:
         self._disk = disk
+        self._name = name
         self._inode = inode
         self._generation = generation
         self._writable = writable
@@ -251,7 +275,7 @@ class SimulatedFile:
         self._disk.write(self._inode, position, b"".join(buffers), self._generation)
 
     def read_at(self, position: int, size: int) -> bytes:
-        return bytes(self._inode.visible[position : position + size])
+        return self._disk.read(self._inode, self._name, position, size)
 
     def sync(self) -> None:
         self._disk.sync(self._inode, self._generation)
