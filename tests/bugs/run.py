@@ -11,11 +11,24 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # So that it runs as a file, too.
 
-from tests.bugs import broker, consumer_group, coordinator, log, operate, spark, subscribe, sync, transaction, wal
+from tests.bugs import (
+    broker,
+    consumer_group,
+    coordinator,
+    log,
+    operate,
+    spark,
+    subscribe,
+    sync,
+    transaction,
+    wal,
+    wal_tail,
+)
 from tests.bugs.bug import FAILED, Bug, Outcome, run_with
 
 ALL: list[Bug] = [*wal.BUGS, *log.BUGS, *coordinator.BUGS, *consumer_group.BUGS, *broker.BUGS, *transaction.BUGS]
 ALL += operate.BUGS + spark.BUGS + subscribe.BUGS + sync.BUGS
+ALL += wal_tail.BUGS
 AT_ONCE = 2
 
 

@@ -6,27 +6,17 @@ nothing else makes anything durable. All calls block and release the interpreter
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from holdfast.errors import Rejected
+from holdfast.io.lock import Locked as Locked
+from holdfast.io.lock import RealLock
 from holdfast.types import Buffer
 
 _BUFFERS_PER_CALL_MAX = 1024  # IOV_MAX on Linux.
-
-
-class Locked(Rejected):
-    """Another process has the directory open."""
-
-    def __init__(self, path: str, holder: str) -> None:
-        super().__init__(f"{path} is in use by {holder}: stop it first, or choose another directory")
-        self.path = path
-        self.holder = holder
 
 
 class File(Protocol):
@@ -199,35 +189,3 @@ def _sync_names(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class RealLock:
-    """An exclusive flock on the file LOCK: gone with the process, however it ends."""
-
-    def __init__(self, directory: str, purpose: str) -> None:
-        path = os.path.join(directory, "LOCK")
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = _describe_holder(os.pread(self._descriptor, 4096, 0))
-            os.close(self._descriptor)
-            raise Locked(directory, holder) from None
-        with contextlib.suppress(OSError):  # Who holds it is only told to people: a full disk is no reason to fail.
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "purpose": purpose}).encode(), 0)
-
-    def release(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, 0)
-            os.close(descriptor)
-
-
-def _describe_holder(content: bytes) -> str:
-    try:
-        holder = json.loads(content)
-        return f"process {holder['pid']} ({holder['purpose']})"
-    except (ValueError, KeyError, TypeError):
-        return "another process"
