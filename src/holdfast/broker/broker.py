@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
-from holdfast.broker.fetch_sessions import FetchSessions
+from holdfast.broker.fetch_sessions import FetchSessions, SessionLimits
 from holdfast.broker.markers import Markers
 from holdfast.broker.request import Body, Done, Request
 from holdfast.broker.settings import BrokerSettings
@@ -50,9 +50,15 @@ class Broker:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        sessions = FetchSessions(parts.settings.max_incremental_fetch_session_cache_slots, parts.chance)
+        settings = parts.settings
+        limits = SessionLimits(
+            sessions_max=settings.max_incremental_fetch_session_cache_slots,
+            partitions_max=settings.max_incremental_fetch_session_partitions,
+            silence_ms_min=settings.min_incremental_fetch_session_eviction_ms,
+        )
+        self.sessions = FetchSessions(limits, parts.clock, parts.chance)
         self._produce = Produce(parts.topics, parts.logs, parts.transactions)
-        self._fetch = Fetch(parts.topics, sessions, parts.clock, parts.settings.fetch_max_bytes)
+        self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.settings.fetch_max_bytes)
 
     def start_produce(self, request: Request, done: Done) -> bool:
         """Begin a produce request now and call back with the answer; False when it has to wait."""

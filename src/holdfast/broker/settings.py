@@ -26,6 +26,8 @@ class BrokerSettings:
     queued_max_request_bytes: int = 536_870_912  # Bytes of requests not answered yet, of all connections together.
     fetch_max_bytes: int = 57_671_680  # The most one fetch gets.
     max_incremental_fetch_session_cache_slots: int = 1000
+    max_incremental_fetch_session_partitions: int = 500_000  # That all fetch sessions together may remember.
+    min_incremental_fetch_session_eviction_ms: int = 120_000  # A session silent for less makes room for no other.
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.log import entry
@@ -67,6 +68,7 @@ class PartitionLog:
         self.epochs = Epochs(manifest.epochs)
         self.durable = Watermark(end)
         self.high_watermark = Watermark(end)
+        self.listeners: set[Callable[[], None]] = set()  # Each is told once, of the next movement that a reader sees.
         self._failure: Exception | None = None
         self._reading = Reading(self)
         self._flushing = Flushing(self)
@@ -120,7 +122,9 @@ class PartitionLog:
         self.tail.add(TailBatch(header, batch, index, 0, now_ms))
         self.note_batch(header, batch)
         self.marks = self.marks.appended(end, visible=self.settings.durability == "memory")
-        self.high_watermark.advance(self.marks.high_watermark)
+        if self.marks.high_watermark > self.high_watermark.value:
+            self.high_watermark.advance(self.marks.high_watermark)
+            self._tell()
         self.ground.on_change()
         return Appended(base, Offset(end), append_time_ms)
 
@@ -157,6 +161,14 @@ class PartitionLog:
             self.marks = self.marks.became_durable(end)
             self.durable.advance(end)
             self.high_watermark.advance(self.marks.high_watermark)
+            self._tell()
+
+    def _tell(self) -> None:
+        """A mark that readers see has moved, or all is over."""
+        if self.listeners:
+            told, self.listeners = self.listeners, set()
+            for each in told:
+                each()
 
     # Reading
 
@@ -241,12 +253,15 @@ class PartitionLog:
         if manifest.version <= self.manifest.version:
             return
         self.manifest = manifest
+        log_start = self.marks.log_start
         self.marks = self.marks.stored(manifest.log_start, manifest.flushed)
         before = self.tail.size
         self.tail.release(manifest.flushed)
         if self.tail.size < before:
             self.ground.flushed.add(before - self.tail.size)
         self.transactions.release(manifest.flushed)
+        if self.marks.log_start > log_start:
+            self._tell()
         self.ground.on_change()
 
     async def refresh_manifest(self) -> Manifest:
@@ -293,6 +308,7 @@ class PartitionLog:
             self._failure = failure
             self.durable.fail(failure)
             self.high_watermark.fail(failure)
+            self._tell()
 
     def delete(self) -> None:
         """The topic is deleted: nothing of it is needed any more."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.fetch_sessions import (
+    FetchSession,
     FetchSessions,
     SessionEpochWrong,
     SessionMixed,
     SessionUnknown,
-    TopicKey,
-    Wanted,
 )
+from holdfast.broker.fetch_watch import PartitionKey, TopicKey
 from holdfast.broker.request import Body, Request
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
@@ -24,6 +24,8 @@ from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 
 _READ_COMMITTED = 1
+_SLICE = 64  # Partitions, after which a look at the clock is worth its time.
+_SLICE_S = 0.002
 
 
 class Fetch:
@@ -38,91 +40,120 @@ class Fetch:
     async def handle(self, request: Request) -> Body:
         message = decode_request(request.version, request.body)
         try:
-            session, wanted, incremental = self._sessions.take(message, by_id=request.version >= TOPIC_IDS_FROM)
+            session, incremental = self._sessions.take(message, by_id=request.version >= TOPIC_IDS_FROM)
         except SessionUnknown:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
         except SessionMixed:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_TOPIC_ID_ERROR)
         except SessionEpochWrong:
             return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
-        answers = await self._read_or_wait(message, wanted)
-        if session is not None:
+        try:
+            answers = await _Reading(self, message, session, whole=not incremental).read_or_wait()
+        finally:
+            if not session.session_id:
+                session.watch.close()
+        if session.session_id:
             # Called for all of them: what is sent now is what later answers are compared with.
-            changed = [(topic, answer) for topic, answer in answers if session.changed(topic, answer)]
+            changed = [each for each in answers if session.changed(*each)]
             answers = changed if incremental else answers
-        session_id = session.session_id if session is not None else 0
-        return encode_response(request.version, _by_topic(answers), session_id=session_id)
+        return encode_response(request.version, _by_topic(answers), session_id=session.session_id)
 
-    async def _read_or_wait(self, message: FetchRequest, wanted: list[Wanted]) -> list[tuple[TopicKey, Fetched]]:
-        deadline = self._clock.monotonic() + message.max_wait_ms / 1000
-        while True:
-            waits = self._waits(wanted)
-            try:
-                answers, size, failed = await self._read(message, wanted)
-                left = deadline - self._clock.monotonic()
-                if size >= message.min_bytes or failed or left <= 0 or not wanted:
-                    return answers
-                await asyncio.wait(waits, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                _give_up(waits)
-
-    def _waits(self, wanted: list[Wanted]) -> list[asyncio.Future[None]]:
-        """Taken before the read, so that nothing can happen unnoticed between the two."""
-        waits = []
-        for each in wanted:
-            partition = self._find(each)
-            if isinstance(partition, PartitionLog):
-                waits.append(partition.high_watermark.reached(partition.marks.high_watermark + 1))
-        return waits
-
-    def _find(self, wanted: Wanted) -> PartitionLog | Corrupt | None:
-        topic = self._topics.find(wanted.topic) if isinstance(wanted.topic, str) else None
-        if isinstance(wanted.topic, bytes):
-            topic = self._topics.find_raw_id(wanted.topic)
-        if topic is None or not 0 <= wanted.partition.partition < len(topic.logs):
+    def find(self, key: PartitionKey) -> PartitionLog | Corrupt | None:
+        name, number = key
+        topic = self._topics.find(name) if isinstance(name, str) else self._topics.find_raw_id(name)
+        if topic is None or not 0 <= number < len(topic.logs):
             return None
-        return topic.logs[wanted.partition.partition]
+        return topic.logs[number]
 
-    async def _read(
-        self, message: FetchRequest, wanted: list[Wanted]
-    ) -> tuple[list[tuple[TopicKey, Fetched]], int, bool]:
-        answers: list[tuple[TopicKey, Fetched]] = []
-        left = min(message.max_bytes, self._size_max)
-        total = 0
-        failed = False
-        for each in wanted:
-            answer = await self._read_one(message, each, left, first=total == 0)
-            size = sum(map(len, answer.records))
-            left -= size
-            total += size
-            failed = failed or answer.error_code != 0 or answer.diverging_epoch is not None
-            answers.append((each.topic, answer))
-        return answers, total, failed
+    def is_unknown_id(self, name: TopicKey) -> bool:
+        return isinstance(name, bytes) and self._topics.find_raw_id(name) is None
 
-    async def _read_one(self, message: FetchRequest, wanted: Wanted, left: int, *, first: bool) -> Fetched:
-        number = wanted.partition.partition
-        partition = self._find(wanted)
+    @property
+    def size_max(self) -> int:
+        return self._size_max
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+
+class _Reading:
+    """One request's work: read what has moved, until there is enough of it or the time is over."""
+
+    def __init__(self, fetch: Fetch, message: FetchRequest, session: FetchSession, *, whole: bool) -> None:
+        self._fetch = fetch
+        self._session = session
+        self._whole = whole  # Each partition is answered for, also one that has nothing new.
+        self._deadline = fetch.clock.monotonic() + message.max_wait_ms / 1000
+        self._size_max = min(message.max_bytes, fetch.size_max)
+        self._size_min = min(message.min_bytes, self._size_max)
+        self._committed = message.isolation_level == _READ_COMMITTED
+        self._answers: dict[PartitionKey, Fetched] = {}
+        self._again: dict[PartitionKey, None] = {}  # What the next request has to look at, whether it moves or not.
+        self._size = 0
+        self._failed = False
+
+    async def read_or_wait(self) -> list[tuple[TopicKey, Fetched]]:
+        watch = self._session.watch
+        try:
+            while True:
+                await self._read_moved()
+                left = self._deadline - self._fetch.clock.monotonic()
+                if self._size >= self._size_min or self._failed or left <= 0 or not self._session.wanted:
+                    return [(name, answer) for (name, _), answer in self._answers.items()]
+                await watch.wait(left)
+        finally:
+            watch.moved.update(self._again)
+
+    async def _read_moved(self) -> None:
+        watch, clock = self._session.watch, self._fetch.clock
+        began = clock.monotonic()
+        for count, key in enumerate(list(watch.moved)):
+            if count % _SLICE == _SLICE - 1 and clock.monotonic() - began > _SLICE_S:
+                await asyncio.sleep(0)  # Nobody else has to wait for a fetch of very many partitions.
+                began = clock.monotonic()
+            if self._size and self._size >= self._size_max and not self._whole:
+                return  # What is left stays in front of the next fetch.
+            wanted = self._session.wanted.get(key)
+            watch.moved.pop(key, None)
+            if wanted is not None:
+                await self._read_one(key, wanted)
+
+    async def _read_one(self, key: PartitionKey, wanted: FetchPartition) -> None:
+        before = self._answers.get(key)
+        if before is not None:
+            self._size -= _size_of(before)
+        left = self._size_max - self._size
+        answer = await self._answer(key, wanted, left, first=self._size == 0)
+        self._answers[key] = answer
+        self._size += _size_of(answer)
+        failed = answer.error_code != 0 or answer.diverging_epoch is not None
+        self._failed = self._failed or failed
+        if failed or answer.records or left <= 0:
+            self._again[key] = None  # There may be more, or another answer.
+        else:
+            self._again.pop(key, None)
+
+    async def _answer(self, key: PartitionKey, wanted: FetchPartition, left: int, *, first: bool) -> Fetched:
+        partition = self._fetch.find(key)
         if partition is None:
-            by_id = isinstance(wanted.topic, bytes) and self._topics.find_raw_id(wanted.topic) is None
-            return Fetched(number, Code.UNKNOWN_TOPIC_ID if by_id else Code.UNKNOWN_TOPIC_OR_PARTITION)
+            unknown = self._fetch.is_unknown_id(key[0])
+            return Fetched(key[1], Code.UNKNOWN_TOPIC_ID if unknown else Code.UNKNOWN_TOPIC_OR_PARTITION)
         if isinstance(partition, Corrupt):
-            return Fetched(number, code_of(partition))
-        refused = _check_epochs(partition, wanted.partition)
+            return Fetched(key[1], code_of(partition))
+        self._session.watch.follow(key, partition)
+        refused = _check_epochs(partition, wanted)
         if refused is not None:
             return refused
-        limit = min(wanted.partition.max_bytes, left)
-        committed = message.isolation_level == _READ_COMMITTED
+        limit = min(wanted.max_bytes, left)
         try:
-            return await _read_partition(partition, wanted.partition, limit, first=first, committed=committed)
+            return await _read_partition(partition, wanted, limit, first=first, committed=self._committed)
         except HoldfastError as failure:
-            return Fetched(number, code_of(failure))
+            return Fetched(key[1], code_of(failure))
 
 
-def _give_up(waits: list[asyncio.Future[None]]) -> None:
-    """Stop waiting. What ended a wait, such as a deleted topic, is what the next read says."""
-    for wait in waits:
-        if not wait.cancel() and not wait.cancelled():
-            wait.exception()
+def _size_of(answer: Fetched) -> int:
+    return sum(map(len, answer.records)) if answer.records else 0
 
 
 def _check_epochs(partition: PartitionLog, wanted: FetchPartition) -> Fetched | None:
@@ -157,6 +188,8 @@ async def _read_partition(
         return Fetched(number, code, marks.high_watermark, partition.last_stable, marks.log_start)
     aborted: Sequence[AbortedTransaction] | None = [] if committed else None
     if limit <= 0 and not first:
+        return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
+    if wanted.fetch_offset >= (partition.last_stable if committed else marks.high_watermark) and partition.is_alive:
         return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
     found = await partition.read(wanted.fetch_offset, None, limit, committed=committed)
     buffers = found.buffers
