@@ -1,35 +1,29 @@
 """Put each known bug into a copy of the code in turn, and show that a test fails: `make bugs`.
 
-Other parts add a module with a list `BUGS` and name it in `ALL`. Part of a name as argument runs only those bugs.
+Other parts add a module with a list `BUGS` to this folder. Part of a name as argument runs only those bugs.
 """
 
 from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # So that it runs as a file, too.
 
-from tests.bugs import (
-    broker,
-    consumer_group,
-    coordinator,
-    log,
-    operate,
-    spark,
-    subscribe,
-    sync,
-    transaction,
-    wal,
-    wal_tail,
-)
 from tests.bugs.bug import FAILED, Bug, Outcome, run_with
 
-ALL: list[Bug] = [*wal.BUGS, *log.BUGS, *coordinator.BUGS, *consumer_group.BUGS, *broker.BUGS, *transaction.BUGS]
-ALL += operate.BUGS + spark.BUGS + subscribe.BUGS + sync.BUGS
-ALL += wal_tail.BUGS
+NOT_LISTS = ("__init__", "bug", "run", "test_bugs")
 AT_ONCE = 2
+
+
+def _all() -> list[Bug]:
+    names = sorted(file.stem for file in Path(__file__).parent.glob("*.py") if file.stem not in NOT_LISTS)
+    return [bug for name in names for bug in import_module(f"tests.bugs.{name}").BUGS]
+
+
+ALL = _all()
 
 
 def main(wanted: list[str]) -> int:

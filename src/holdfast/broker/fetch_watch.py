@@ -32,7 +32,8 @@ class FetchWatch:
         """Hear of the partition's next movement. To be called before it is read, so that nothing happens unnoticed."""
         followed = self._followed.get(key)
         if followed is None or followed[0] is not partition:
-            self.leave(key)
+            if followed is not None:
+                self.leave(key)
             followed = self._followed[key] = (partition, partial(self.note, key))
         partition.listeners.add(followed[1])
 
@@ -50,8 +51,10 @@ class FetchWatch:
             followed[0].listeners.discard(followed[1])
 
     def close(self) -> None:
-        for key in list(self._followed):
-            self.leave(key)
+        for partition, listener in self._followed.values():
+            partition.listeners.discard(listener)
+        self._followed.clear()
+        self.moved.clear()
 
     async def wait(self, timeout: float) -> None:
         """Wait until something has moved, or until the time is over."""

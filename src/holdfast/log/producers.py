@@ -191,6 +191,8 @@ class Transactions:
 
     def last_stable(self, high_watermark: int) -> int:
         """Below this every transaction is decided, and its marker is readable."""
+        if not self._open and not self._ending:
+            return high_watermark
         if self._ending:
             self._ending = [each for each in self._ending if each.marker_offset >= high_watermark]
         undecided = min((each.first_offset for each in self._ending), default=high_watermark)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.fetch_sessions import (
@@ -26,6 +27,9 @@ from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetch
 _READ_COMMITTED = 1
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
 _SLICE_S = 0.002
+_NONE_ABORTED: tuple[AbortedTransaction, ...] = ()
+_EMPTY = Fetched(0)[6:]  # Nothing to read, and nothing to say besides.
+_new_fetched: Callable[[tuple[object, ...]], Fetched] = partial(tuple.__new__, Fetched)
 
 
 class Fetch:
@@ -103,7 +107,9 @@ class _Reading:
                     return [(name, answer) for (name, _), answer in self._answers.items()]
                 await watch.wait(left)
         finally:
-            watch.moved.update(self._again)
+            served = {key: None for key in self._again if key in self._answers and self._answers[key].records}
+            watch.moved.update({key: None for key in self._again if key not in served})
+            watch.moved.update(served)  # Last: everybody gets a turn when not all fit into one answer.
 
     async def _read_moved(self) -> None:
         watch, clock = self._session.watch, self._fetch.clock
@@ -116,8 +122,29 @@ class _Reading:
                 return  # What is left stays in front of the next fetch.
             wanted = self._session.wanted.get(key)
             watch.moved.pop(key, None)
-            if wanted is not None:
+            if wanted is None:
+                continue
+            answer = self._nothing_new(key, wanted)
+            if answer is not None and key not in self._answers:
+                self._answers[key] = answer
+            else:
                 await self._read_one(key, wanted)
+
+    def _nothing_new(self, key: PartitionKey, wanted: FetchPartition) -> Fetched | None:
+        """The answer where the reader is at the end, as in most of many partitions; None where it may not be."""
+        partition = self._fetch.find(key)
+        if not isinstance(partition, PartitionLog):
+            return None
+        self._session.watch.follow(key, partition)
+        _, epoch, offset, last_epoch, _, _ = wanted
+        marks = partition.marks
+        high_watermark = marks.high_watermark
+        if offset != high_watermark or last_epoch >= 0 or not partition.is_alive:
+            return None
+        if epoch >= 0 and epoch != partition.epochs.current:
+            return None
+        aborted = _NONE_ABORTED if self._committed else None
+        return _new_fetched((key[1], 0, high_watermark, partition.last_stable, marks.log_start, aborted, *_EMPTY))
 
     async def _read_one(self, key: PartitionKey, wanted: FetchPartition) -> None:
         before = self._answers.get(key)
@@ -129,8 +156,9 @@ class _Reading:
         self._size += _size_of(answer)
         failed = answer.error_code != 0 or answer.diverging_epoch is not None
         self._failed = self._failed or failed
-        if failed or answer.records or left <= 0:
-            self._again[key] = None  # There may be more, or another answer.
+        end = answer.last_stable_offset if self._committed else answer.high_watermark
+        if failed or wanted.fetch_offset < end:
+            self._again[key] = None  # There is more, or there may be another answer.
         else:
             self._again.pop(key, None)
 
@@ -186,7 +214,7 @@ async def _read_partition(
     if wanted.fetch_offset > marks.log_end or wanted.fetch_offset < marks.log_start:
         code = Code.OFFSET_OUT_OF_RANGE
         return Fetched(number, code, marks.high_watermark, partition.last_stable, marks.log_start)
-    aborted: Sequence[AbortedTransaction] | None = [] if committed else None
+    aborted: Sequence[AbortedTransaction] | None = _NONE_ABORTED if committed else None
     if limit <= 0 and not first:
         return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
     if wanted.fetch_offset >= (partition.last_stable if committed else marks.high_watermark) and partition.is_alive:
