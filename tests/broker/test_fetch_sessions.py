@@ -1,4 +1,4 @@
-"""Fetch sessions: their table is bounded, nobody's is taken away, and a wake-up reads what has moved and nothing else."""
+"""Fetch sessions: their table is bounded, none in use is taken away, and a wake-up reads only what has moved."""
 
 from __future__ import annotations
 
