@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.talk import give_json
+from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.backup.run import Made
@@ -36,7 +36,8 @@ def backup(
 ) -> None:
     """Copy a data directory and its store, also while a broker runs on it: all that was acknowledged is in the copy.
 
-    A backup that is there already is brought up to date, and only what is new is copied.
+    A backup that is there already is brought up to date, and only what is new is copied. Anything else that is
+    there is refused and stays as it is.
 
     \b
     Examples:
@@ -44,15 +45,23 @@ def backup(
       holdfast backup ./data /backup/holdfast --store s3://bucket/prefix
       holdfast backup ./data ./backup --store s3://bucket/a --backup-store s3://other/b
     """
+    from holdfast.cli.backup.apart import check_apart
+    from holdfast.cli.backup.marker import NAME, expect_target
     from holdfast.cli.backup.run import back_up
-    from holdfast.cli.log.place import open_place
+    from holdfast.cli.log.place import cluster_of, open_place
     from holdfast.errors import Rejected
     from holdfast.io.open_objects import open_objects
 
+    if "://" not in data and (Path(data) / NAME).exists():
+        told = "a backup goes from a data directory to a backup, `holdfast restore` the other way"
+        raise Rejected(f"{data} is itself a backup, its {NAME} says: {told}")
     place = open_place(data, store)
     if place.wal is None:
         raise Rejected(f"{data} has no write-ahead log: name the data directory, and its store with --store")
-    made = back_up(place.wal, place.objects, Path(target), open_objects(backup_store or str(Path(target) / "objects")))
+    target_store = backup_store or str(Path(target) / "objects")
+    check_apart([data, place.wal.path, place.objects.url], [target, target_store])
+    expect_target(Path(target), cluster_of(place.objects))  # Before anything is made there.
+    made = back_up(place.wal, place.objects, Path(target), open_objects(target_store))
     _give("backed up", made, target, as_json=as_json)
 
 
@@ -71,15 +80,21 @@ def restore(
       holdfast restore /backup/holdfast ./data --store s3://bucket/prefix
     """
     from holdfast.cli.backup import run
+    from holdfast.cli.backup.apart import check_apart
     from holdfast.io.open_objects import open_objects
 
-    objects = open_objects(backup_store or str(Path(source) / "objects"))
-    made = run.restore(Path(source), objects, Path(data), open_objects(store or str(Path(data) / "objects")))
+    source_store, target_store = backup_store or str(Path(source) / "objects"), store or str(Path(data) / "objects")
+    run.check_whole(Path(source))
+    check_apart([source, source_store], [data, target_store])
+    made = run.restore(Path(source), open_objects(source_store), Path(data), open_objects(target_store))
     _give("restored", made, data, as_json=as_json)
 
 
 def _give(what: str, made: Made, place: str, *, as_json: bool) -> None:
+    for name in made.damaged:
+        tell(f"{name} is damaged in the source, and was copied as it is: see `holdfast repair`")
     if as_json:
-        give_json({"place": place, "wal_size": made.wal_size, "objects": made.objects, "size": made.size})
+        fields = {"place": place, "wal_size": made.wal_size, "objects": made.objects, "size": made.size}
+        give_json(fields | {"damaged": list(made.damaged)})
     else:
         print(f"{what} to {place}: {made.wal_size} bytes of log, {made.objects} objects of {made.size} bytes copied")

@@ -31,10 +31,10 @@ def copy_asides(source: Path, target: Path) -> int:
     return size
 
 
-def prune_asides(left: Collection[str], target: Path) -> None:
+def prune_asides(gone: Collection[str], target: Path) -> None:
     """What was put back, and was gone from the source before its store was copied, goes here, too: the copy has it."""
-    for name in names_of_asides(target).difference(left):
-        (target / PLACE / name).unlink()
+    for name in gone:
+        (target / PLACE / name).unlink(missing_ok=True)
 
 
 def names_of_asides(data: Path) -> set[str]:

@@ -2,21 +2,26 @@
 
 Manifests first, segments after them: whatever a manifest lists was stored before it, and stays for an hour after it
 has left the list. What is gone all the same, because the copy took longer, shows in the check at the end.
+
+Every segment is checked as it passes. One that was misread is read again; one that is damaged is copied as it is and
+said, unless the copy that is there already is sound: that one stays. Only names that a copy wrote are ever removed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from holdfast.cli.log.place import cluster_of, find_partitions
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.log.identify import CLUSTER
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.names import MANIFESTS, SEGMENTS, PartitionId
+from holdfast.segment.reader import verify
 
 METADATA = "meta/"
 _AT_A_TIME = 8
@@ -26,18 +31,27 @@ _ROUNDS = 5
 class StoreCopy:
     """Copies what is in one store into another, and keeps count."""
 
-    def __init__(self, source: Objects, target: Objects) -> None:
+    def __init__(
+        self,
+        source: Objects,
+        target: Objects,
+        written: frozenset[str] = frozenset(),
+        note: Callable[[frozenset[str]], None] = lambda _: None,
+    ) -> None:
         self._source = source
         self._target = target
+        self.written = written  # The names that copies have put into the target: all that may ever be removed there.
+        self._note = note  # Told of every name before it is written.
         self.copied = 0
         self.size = 0
+        self.damaged: set[str] = set()
 
     def run(self) -> None:
         """Everything; what the target has already is not copied twice, what the source has no more goes."""
         for _ in range(_ROUNDS):
             self._copy_versions(METADATA)
             self._copy_versions(MANIFESTS)
-            self._copy_all(self._missing_segments())
+            self._copy_all(self._missing_segments(), self._sound)
             if not self._broken():
                 break
         else:
@@ -48,29 +62,45 @@ class StoreCopy:
     def _copy_versions(self, prefix: str) -> None:
         """Versions are small, and a store that was set back may have others of the same name: each is compared."""
         names = [each.name for each in self._source.list(prefix) if _is_version(each.name)]
-        self._copy_all(names, same=lambda name, data: self._has(name, data))
+        self._copy_all(names, self._unless_there)
 
-    def _has(self, name: str, data: bytes) -> bool:
+    def _unless_there(self, name: str) -> bytes | None:
+        data = self._source.get(name)
         try:
-            return self._target.get(name) == data
+            return None if self._target.get(name) == data else data
         except NotFound:
-            return False
+            return data
+
+    def _sound(self, name: str) -> bytes | None:
+        """A segment's bytes, checked against the crcs in it; None where the target's copy is the better one."""
+        for _ in range(2):  # What was misread once is read again before it is called damage.
+            data = self._source.get(name)
+            if _is_sound(name, data):
+                return data
+        self.damaged.add(name)
+        with contextlib.suppress(NotFound):
+            if _is_sound(name, self._target.get(name)):
+                return None
+        return data
 
     def _missing_segments(self) -> list[str]:
         there = {each.name: each.size for each in self._target.list(SEGMENTS)}
         return [each.name for each in self._source.list(SEGMENTS) if there.get(each.name) != each.size]
 
-    def _copy_all(self, names: Iterable[str], same: Callable[[str, bytes], bool] = lambda *_: False) -> None:
+    def _copy_all(self, names: list[str], read: Callable[[str], bytes | None]) -> None:
         def copy(name: str) -> int | None:
             try:
-                data = self._source.get(name)
+                data = read(name)
             except NotFound:
                 return None  # Collected since it was listed.
-            if same(name, data):
+            if data is None:
                 return None
             self._target.put(name, [data])
             return len(data)
 
+        if not self.written.issuperset(names):
+            self.written |= frozenset(names)
+            self._note(self.written)
         with ThreadPoolExecutor(_AT_A_TIME) as threads:
             for size in threads.map(copy, names):
                 if size is not None:
@@ -108,8 +138,10 @@ class StoreCopy:
         for prefix in (MANIFESTS, SEGMENTS, METADATA):
             there = {each.name for each in self._source.list(prefix)}
             needed = there if prefix != SEGMENTS else there | self._listed()
-            for name in [each.name for each in self._target.list(prefix) if each.name not in needed]:
+            there = {each.name for each in self._target.list(prefix)}
+            for name in (there & self.written) - needed:
                 self._target.delete(name)
+                self.written -= {name}
 
     def _listed(self) -> set[str]:
         found: set[str] = set()
@@ -126,10 +158,24 @@ def _is_version(name: str) -> bool:
     return Versions(None, folder + "/").number(name) is not None  # type: ignore[arg-type]  # It only looks at names.
 
 
-def is_empty(objects: Objects) -> bool:
-    """Whether no cluster lives in a store yet."""
+def _is_sound(name: str, data: bytes) -> bool:
+    try:
+        verify(name, data)
+    except Corrupt:
+        return False
+    return True
+
+
+def check_free(objects: Objects, source: Objects) -> None:
+    """Raise unless a store holds nothing, but for what a restore of the same backup that was broken off has left."""
+    told = "restore into an empty store; what a restore that was broken off has left there may be removed"
     try:
         cluster_of(objects)
     except NotFound:
-        return True
-    return False
+        pass
+    else:
+        raise Rejected(f"{objects.url} holds a cluster already: {told}")
+    known = {each.name for prefix in (MANIFESTS, SEGMENTS, METADATA) for each in source.list(prefix)}
+    strange = next((each.name for each in objects.list("") if each.name not in known), None)
+    if strange is not None:
+        raise Rejected(f"{objects.url} is not empty ({strange} is in it): {told}")

@@ -21,7 +21,7 @@ from holdfast.wal.state import State
 
 _LOOKS = 10  # Purges and roll-overs come one by one; each may spoil one look.
 _PIECE_SIZE = 4 << 20
-_BESIDE = {"LOCK", RESERVE}  # In a log's directory, and no part of it.
+BESIDE = {"LOCK", RESERVE}  # In a log's directory, and no part of it.
 
 
 def copy_log(source: Directory, target: Path) -> int:
@@ -77,7 +77,7 @@ def is_used(log: Path) -> bool:
         return True
     if not log.exists():
         return False
-    names = {path.name for path in log.iterdir()} - _BESIDE if log.is_dir() else {log.name}
+    names = {path.name for path in log.iterdir()} - BESIDE if log.is_dir() else {log.name}
     if not all(parse_chunk_name(name) for name in names):
         return True
     return bool(names) and not _is_new(RealDirectory(log, create=False))

@@ -1,0 +1,85 @@
+"""Known ways in which a backup destroys what it should save."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+PLACES = "tests/operate/test_backup_places.py"
+
+BUGS = [
+    Bug(
+        "a backup writes into any folder",
+        (
+            Edit(
+                "cli/backup/marker.py",
+                '        if stranger is not None:\n            raise Rejected(f"{target}',
+                '        if False:\n            raise Rejected(f"{target}',
+            ),
+        ),
+        (f"{PLACES}::test_beside_a_running_broker_nothing_but_a_backup_is_written_to",),
+    ),
+    Bug(
+        "a backup writes into any store",
+        (
+            Edit(
+                "cli/backup/marker.py",
+                "        if stranger is not None:\n            told",
+                "        if False:\n            told",
+            ),
+        ),
+        (f"{PLACES}::test_beside_a_running_broker_nothing_but_a_backup_is_written_to",),
+    ),
+    Bug(
+        "a backup takes the store of another",
+        (Edit("cli/backup/marker.py", "    if found != mine:", "    if False:"),),
+        (f"{PLACES}::test_the_store_of_another_backup_is_not_taken",),
+    ),
+    Bug(
+        "a backup goes on where a broker has run",
+        (Edit("cli/backup/marker.py", "    if strangers:", "    if False:"),),
+        (f"{PLACES}::test_a_backup_that_a_broker_runs_on_is_left_alone",),
+    ),
+    Bug(
+        "a backup does not hold its target",
+        (Edit("cli/backup/run.py", '    with held(place, "backup"):', "    if True:"),),
+        (f"{PLACES}::test_a_backup_that_a_broker_runs_on_is_left_alone",),
+    ),
+    Bug(
+        "a backup compares places by name only",
+        (
+            Edit(
+                "cli/backup/apart.py",
+                "    if _identity(left) in _identities(right) or _identity(right) in _identities(left):\n"
+                "        return True\n"
+                "    return _nested(_on_file_system(left), _on_file_system(right))\n",
+                "    return _nested(left.parts, right.parts)\n",
+            ),
+        ),
+        (f"{PLACES}::test_a_folder_that_is_mounted_in_a_second_place_is_seen",),
+    ),
+    Bug(
+        "a backup prunes what it did not write",
+        (Edit("cli/backup/store.py", "(there & self.written) - needed", "there - needed"),),
+        (f"{PLACES}::test_nothing_goes_that_a_backup_did_not_write",),
+    ),
+    Bug(
+        "a backup lists names when they are written",
+        (Edit("cli/backup/store.py", "            self._note(self.written)\n", ""),),
+        (f"{PLACES}::test_what_a_backup_that_was_broken_off_has_written_is_known",),
+    ),
+    Bug(
+        "a backup that was broken off passes for whole",
+        (Edit("cli/backup/run.py", "    if not marker.whole:", "    if False:"),),
+        (f"{PLACES}::test_what_a_backup_that_was_broken_off_has_written_is_known",),
+    ),
+    Bug(
+        "a restore writes among somebody's files",
+        (Edit("cli/backup/store.py", "    if strange is not None:", "    if False:"),),
+        (f"{PLACES}::test_a_restore_takes_nothing_out_of_a_store",),
+    ),
+    Bug(
+        "a backup does not look at the bytes it copies",
+        (Edit("cli/backup/store.py", "            if _is_sound(name, data):", "            if True:"),),
+        (f"{PLACES}::test_a_segment_is_checked_as_it_passes",),
+    ),
+]
