@@ -6,6 +6,26 @@ from tests.bugs.bug import Bug, Edit
 
 BUGS = [
     Bug(
+        "the marker lies in one block with what it proves",
+        (
+            Edit(
+                "wal/rounds.py",
+                "            padding = record.padding_before_marker(self._chunk.end)\n",
+                "            padding = 0\n",
+            ),
+        ),
+        (
+            "tests/wal/test_marker_block.py::test_the_last_block_with_records_is_lost",
+            "tests/wal/test_crash_search.py::test_ten_thousand_crashes[0]",
+            "tests/operate/test_lost_block.py",
+        ),
+    ),
+    Bug(
+        "the padding ends a byte too early",
+        (Edit("wal/record.py", "    return gap - HEADER.size if gap else 0\n", "    return gap - 25 if gap else 0\n"),),
+        ("tests/wal/test_marker_block.py::test_a_marker_begins_at_a_border_wherever_the_records_end",),
+    ),
+    Bug(
         "only the file LOCK is locked",
         (
             Edit(

@@ -73,11 +73,11 @@ def test_dump_has_one_line_for_each_record_and_a_summary(closed: Path) -> None:
     heading, *lines, summary = holdfast("wal", "dump", closed).stdout.splitlines()
     assert heading.split()[:2] == ["position", "kind"]
     kinds = [line.split()[1] for line in lines]
-    assert kinds == ["head", "vote", "append", "append", "truncate", "commit", "purge", "state", "marker"]
+    assert kinds == ["head", "vote", "append", "append", "truncate", "commit", "purge", "state", "padding", "marker"]
     assert "1:0 to 1:2" in lines[2]
     assert all("  ok " in line for line in lines)
-    assert summary.startswith("9 records, ")
-    assert summary.endswith(" 1 head, 1 vote, 2 append, 1 truncate, 1 commit, 1 purge, 1 state, 1 marker")
+    assert summary.startswith("10 records, ")
+    assert summary.endswith(" 1 head, 1 vote, 2 append, 1 truncate, 1 commit, 1 purge, 1 state, 1 padding, 1 marker")
 
 
 def test_dump_as_json_is_one_object_a_line(closed: Path) -> None:
@@ -88,7 +88,7 @@ def test_dump_as_json_is_one_object_a_line(closed: Path) -> None:
         record["position"] + record["size"] for record in records[:-1]
     ]
     assert (records[3]["first"], records[3]["crc_ok"]) == ({"epoch": 2, "index": 3}, True)
-    assert done.stderr.startswith("9 records, ")
+    assert done.stderr.startswith("10 records, ")
 
 
 def test_verify_says_that_a_sound_log_is_sound(closed: Path) -> None:

@@ -10,9 +10,11 @@ from tests.wal.model import Model, version_of
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.simdisk import PowerCut, SimulatedDisk
-from holdfast.wal import LogId, Vote, Wal, WalFailed, WalSettings
+from holdfast.wal import Damaged, LogId, Vote, Wal, WalFailed, WalSettings
+from holdfast.wal.inspect import dump
 
 LIVES_PER_SEED = 5
+BLOCK_SIZE = 4096
 FAULTS = ("write", "sync", "sync", "rename", "create", "remove", "sync_names")
 ACTIONS = ("append", "truncate", "purge", "commit", "vote", "user data", "flush", "mark", "read", "meanwhile")
 WEIGHTS = (40, 4, 6, 6, 4, 2, 30, 3, 2, 4)
@@ -25,6 +27,7 @@ class Lives:
         self._random = random.Random(seed)
         self._disk = SimulatedDisk(SeededChance(seed))
         self._model = Model()
+        self._older: dict[str, bytes] = {}  # The files' bytes before the last flush.
         self.counts: Counter[str] = Counter()
 
     def run(self, lives: int = LIVES_PER_SEED) -> None:
@@ -33,8 +36,10 @@ class Lives:
             self._disk.crash_at = self._disk.calls + self._random.randrange(70)
             if self._random.random() < 0.25:
                 self._disk.fail_next(self._random.choice(FAULTS), after=self._random.randrange(12))
-            self._live(life)
+            quiet = self._live(life)
             self._crash()
+            if quiet and self._random.random() < 0.5:
+                self._lose_a_block()
         self._disk.crash_at = None
         self._model.check(version_of(self._open()))
 
@@ -53,7 +58,8 @@ class Lives:
         chance = SeededChance(self._random.getrandbits(32))
         return Wal.open(self._disk, self._settings, clock=ManualClock(), chance=chance, threaded=False)
 
-    def _live(self, life: int) -> None:
+    def _live(self, life: int) -> bool:
+        """Whether it ended in silence: closed, or with a marker behind all that was written."""
         self._failed = False
         try:
             wal = self._open()
@@ -62,10 +68,15 @@ class Lives:
             for _ in range(self._random.randrange(80)):
                 getattr(self, "_" + self._random.choices(ACTIONS, WEIGHTS)[0].replace(" ", "_"))(wal, life)
             mark = self._model.mark
+            if self._random.random() < 0.3:
+                self._mark(wal, life)
+                self.counts["idle"] += 1
+                return True
             wal.close()
             if not self._failed:
                 self._model.acknowledge(mark)
             self.counts["closed"] += 1
+            return not self._failed
         except PowerCut:
             self.counts["crashed"] += 1
         except WalFailed:
@@ -74,6 +85,7 @@ class Lives:
                 wal.close()  # And perhaps open it again in the same process.
         except OSError:
             self.counts["failed to open"] += 1
+        return False
 
     def _crash(self) -> None:
         if self._random.random() < 0.5:
@@ -82,6 +94,24 @@ class Lives:
         else:
             self._disk.power_cut()
             self.counts["power cut"] += 1
+
+    def _lose_a_block(self) -> None:
+        """One of the last blocks of a silent log is lost: everything is there all the same, or the open says so."""
+        name = max(name for name in self._disk.names() if name.endswith(".wal"))
+        content = self._disk.content(name)
+        last = max((line.offset for line in dump(self._disk) if line.chunk == name), default=0)
+        at = max(last // BLOCK_SIZE - self._random.choice((0, 1, 1, 2, 3)), 0) * BLOCK_SIZE
+        size = min(BLOCK_SIZE, len(content) - at)
+        before = bytes(content[at : at + size])
+        older = self._older.get(name, b"")[at : at + size].ljust(size, b"\0")
+        self._disk.lose_block(name, at, self._random.choice((bytes(size), self._random.randbytes(size), older)))
+        try:
+            self._model.check(version_of(self._open()))
+            self.counts["block not needed"] += 1
+            self._disk.kill()
+        except Damaged:
+            self.counts["lost block told"] += 1
+            self._disk.lose_block(name, at, before)
 
     # What a life does. The log first: what it refuses, or dies of, is not in the model.
 
@@ -129,6 +159,7 @@ class Lives:
         self._model.save_user_data(data)
 
     def _flush(self, wal: Wal, life: int) -> None:
+        self._older = {name: bytes(self._disk.content(name)) for name in self._disk.names()}
         mark = self._model.mark
 
         def told(failure: Exception | None) -> None:

@@ -85,7 +85,8 @@ def lines(disk: Directory, chunk: str | None = None) -> list[RecordLine]:
 
 
 def kinds(disk: Directory, chunk: str | None = None) -> list[str]:
-    return [line.kind for line in lines(disk, chunk)]
+    """The kinds of all records; the padding in front of a marker is none."""
+    return [line.kind for line in lines(disk, chunk) if line.kind != "padding"]
 
 
 def reopened(disk: SimulatedDisk, **settings: Any) -> Wal:

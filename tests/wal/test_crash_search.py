@@ -27,12 +27,14 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_ten_thousand_crashes(block: int) -> None:
-    """W10: all kinds of records, kill and power cut, several in a row, failing disks, crashes in opens, recycling."""
+    """W10, D10: all kinds of records, kill and power cut, several in a row, failing disks, crashes in opens, recycling,
+    and lost blocks at the end of silent logs."""
     counts, found = search(Lives, range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK))
     assert crash_points(counts) == 10_000 // BLOCKS
     told = "\n".join(f"seed {seed}: {type(failure).__name__}: {failure}" for seed, failure in found.items())
     assert not found, f"repeat with python -m tests.wal.crash_search --seeds 1 --start SEED\n{told}"
-    for what in ("acknowledged", "opened", "closed", "crashed", "failed", "failed to open", "killed", "power cut"):
+    tried = ["acknowledged", "opened", "closed", "crashed", "failed", "failed to open", "killed", "power cut", "idle"]
+    for what in (*tried, "block not needed", "lost block told"):
         assert counts[what] > 5, f"the search never tried what it should: {what}"
 
 

@@ -31,7 +31,7 @@ def test_every_byte_of_a_closed_log_is_protected(bits: int) -> None:
     """W7: whichever byte of whichever frame is flipped, the open refuses and names the frame it belongs to."""
     disk = new_disk()
     closed_log(disk)
-    for line in lines(disk)[:-1]:  # The closing marker is the one frame that nothing follows.
+    for line in lines(disk)[:-2]:  # Nothing follows the closing marker and the padding in front of it: one round.
         for position in range(line.offset, line.offset + line.size, 5):
             disk.damage(line.chunk, position, bits)
             with pytest.raises(Damaged) as refused:
@@ -46,12 +46,12 @@ def test_every_byte_of_a_closed_log_is_protected(bits: int) -> None:
 
 
 def test_damage_to_the_closing_marker_loses_nothing() -> None:
-    """W7: it carries no entry; the log only counts as not closed."""
+    """W7: nor does damage to the padding in front of it. They carry no entry; the log only counts as not closed."""
     disk = new_disk()
     closed_log(disk)
     entries = None
-    marker = lines(disk)[-1]
-    for position in range(marker.offset, marker.offset + marker.size):
+    padding, marker = lines(disk)[-2:]
+    for position in (*range(padding.offset, marker.offset, 99), *range(marker.offset, marker.offset + marker.size)):
         disk = new_disk()
         closed_log(disk)
         disk.damage(marker.chunk, position)

@@ -56,14 +56,14 @@ def test_dump_lists_every_record_of_every_chunk() -> None:
     listing = lines(disk)
     assert [line.kind for line in listing] == [
         *("head", "vote", "append", "append"),
-        *("head", "append", "truncate", "commit", "purge", "state", "marker"),
+        *("head", "append", "truncate", "commit", "purge", "state", "padding", "marker"),
     ]
     assert all(line.crc_ok for line in listing)
     batch = listing[2]
     assert (batch.first, batch.last) == (LogId(1, 0), LogId(1, 2))
     assert (listing[6].last, listing[7].last, listing[8].last) == (LogId(1, 3), LogId(1, 2), LogId(1, 0))
     assert listing[9].detail == "5 bytes of user data"
-    assert listing[10].detail == "closed"
+    assert listing[11].detail == "closed"
     assert [line.round for line in listing] == sorted(line.round for line in listing)
     for before, after in pairwise(listing):
         assert after.position == before.position + before.size

@@ -75,7 +75,7 @@ def test_after_a_close_damage_to_the_last_round_is_damage() -> None:
 def test_what_follows_a_marker_needs_another_one() -> None:
     """W7: each marker proves what is before it and nothing after it; a second one without news is not written."""
     disk = new_disk()
-    wal = open_log(disk)
+    wal = open_log(disk, chunk_size_max=1 << 20)
     append(wal, 1)
     wal.mark()
     wal.mark()

@@ -13,8 +13,9 @@ What it injects:
 - a wrong byte in what a read returns (`misread_next`), once or a few times, of a file whose bytes are right;
 - reads that hang (`during_read`), for as long as the test's own function does.
 
-What it does not inject: bits that rot in durable bytes (tests flip them with `damage`), a sector that is itself torn,
-a sync that lies about success, reads that fail or return old data, anything about subdirectories, time that passes.
+What it does not inject: durable bytes that rot or get lost (tests use `damage` and `lose_block`), a sector that is
+itself torn, a sync that lies about success, reads that fail or return old data, anything about subdirectories, time
+that passes.
 """
 
 from __future__ import annotations
@@ -144,6 +145,12 @@ class SimulatedDisk:
         """Let the next reads of one byte, so many of them, see it with some bits flipped; the file itself is right."""
         self._misread[name, position] = [bits] * times
 
+    def lose_block(self, name: str, position: int, instead: bytes) -> None:
+        """Put other bytes in the place of durable ones: what a block holds that the device has lost."""
+        inode = self._visible[name]
+        _patch(inode.visible, position, instead)
+        _patch(inode.durable, position, instead)
+
     def content(self, name: str) -> bytearray:
         """A file's bytes as a reader sees them."""
         return self._visible[name].visible
@@ -261,7 +268,7 @@ class SimulatedFile:
     """An open file of a simulated disk."""
 
     def __init__(
-        self, disk: SimulatedDisk, inode: _Inode, generation: int, name: str, *, writable: bool = True
+        self, disk: SimulatedDisk, inode: _Inode, generation: int, name: str = "", *, writable: bool = True
     ) -> None:
         self._disk = disk
         self._name = name

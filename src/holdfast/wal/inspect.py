@@ -145,6 +145,8 @@ def _line(name: ChunkName, start: int, frame: Frame, *, ignored: bool) -> Record
     if ignored:
         detail = f"{detail} (ignored: beyond the end that the next chunk recorded)".strip()
     kind = KIND_NAMES.get(frame.kind, f"kind {frame.kind}")
+    if record.is_padding(frame.kind, frame.body):
+        kind = "padding"
     size = frame.end - frame.offset
     return RecordLine(
         str(name), start + frame.offset, frame.offset, kind, first, last, size, frame.round, crc_ok=True, detail=detail

@@ -7,7 +7,7 @@
     5 PURGE     log id
     6 COMMIT    log id
     7 STATE     whole state
-    8 MARKER    u8: 1 when the log was closed after it
+    8 MARKER    u8: 1 when the log was closed after it; then perhaps zeros, which fill a block
 
 A log id is u8 (0 = none), epoch u64, index u64. A whole state is the vote (in the form of a log id), last, committed,
 purged, then the user data up to the end of the body.
@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.types import Buffer
+from holdfast.wal.frame import HEADER
 from holdfast.wal.state import LogId, State, Vote
 
 HEAD, VOTE, APPEND, TRUNCATE, PURGE, COMMIT, STATE, MARKER = range(1, 9)
@@ -36,6 +37,7 @@ KIND_NAMES = {
     MARKER: "marker",
 }
 FORMAT_VERSION = 1
+BLOCK_SIZE = 4096  # What a disk or a file system loses at once.
 
 _ID = struct.Struct("<BQQ")
 _HEAD = struct.Struct("<HQBQIQ")
@@ -94,6 +96,19 @@ def encode_append(first: LogId, sizes: Sequence[int]) -> bytes:
     if len(sizes) == 1:
         return _APPEND_ONE.pack(*first, 1, sizes[0])
     return APPEND_FIXED.pack(first.epoch, first.index, len(sizes)) + struct.pack(f"<{len(sizes)}I", *sizes)
+
+
+def padding_before_marker(end: int) -> int:
+    """Bytes of the body of the frame that fills a chunk from byte `end` up to a border of blocks; 0: none needed."""
+    gap = -end % BLOCK_SIZE
+    if 0 < gap < HEADER.size + 2:  # No frame is so small; and one byte is the body of a marker that marks.
+        gap += BLOCK_SIZE
+    return gap - HEADER.size if gap else 0
+
+
+def is_padding(kind: int, body: memoryview) -> bool:
+    """Whether a frame only fills its block up, in front of a marker."""
+    return kind == MARKER and len(body) > 1
 
 
 class Appended(NamedTuple):

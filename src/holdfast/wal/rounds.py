@@ -236,6 +236,9 @@ class Rounds:
         with self._lock:
             if self._queue:  # A marker proves only what was durable before its own round was written.
                 self._begin(creates_chunk=False)
+            padding = record.padding_before_marker(self._chunk.end)
+            if padding:  # In one block with what it proves, a marker would be lost together with it.
+                self.put(record.MARKER, [bytes(padding)], padding)
             self.put(record.MARKER, [bytes([closing])], 1)
         self._write_queue()
 
