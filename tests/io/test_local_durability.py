@@ -56,13 +56,16 @@ def test_the_order_of_syncs(store: LocalObjects, tmp_path: Path, monkeypatch: py
     done: list[str] = []
 
     def spy(name: str, real: Callable[..., Any], path_of: Callable[..., str]) -> None:
-        def call(*args: Any) -> None:
-            done.append(f"{name} {os.path.relpath(path_of(*args), tmp_path)}")
-            real(*args)
+        def call(*args: Any, **options: Any) -> None:
+            done.append(f"{name} {path_of(*args)}")
+            real(*args, **options)
 
         monkeypatch.setattr(os, name, call)
 
-    spy("fsync", os.fsync, lambda descriptor: os.readlink(f"/proc/self/fd/{descriptor}"))
+    def path_of_descriptor(descriptor: int) -> str:
+        return os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path)
+
+    spy("fsync", os.fsync, path_of_descriptor)
     spy("link", os.link, lambda source, target: target)
     spy("rename", os.rename, lambda source, target: target)
     store.put_if_absent("a/b/c", [b"x"])

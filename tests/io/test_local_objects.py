@@ -53,9 +53,9 @@ def test_a_listing_reads_only_the_folders_it_needs(
     read: list[str] = []
     scandir = os.scandir
 
-    def spy(path: str) -> object:
-        read.append(os.path.relpath(path, tmp_path))
-        return scandir(path)
+    def spy(descriptor: int) -> object:
+        read.append(os.path.relpath(os.readlink(f"/proc/self/fd/{descriptor}"), tmp_path))
+        return scandir(descriptor)
 
     monkeypatch.setattr(os, "scandir", spy)
     assert [info.name for info in store.list("a/", after="a/2/x")] == ["a/2/y", "a/3/x"]

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.io.chance import Chance
 from holdfast.io.disk import RealFile
+from holdfast.io.local_root import OpenRoot
 from holdfast.types import Buffer
 
 UNFINISHED = ".unfinished"
@@ -27,62 +28,62 @@ _LEAVE_IT = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)  # Gone alrea
 class Unfinished:
     """The files of a store that are being written."""
 
-    def __init__(self, root: str, chance: Chance) -> None:
-        self._folder = os.path.join(root, UNFINISHED)
+    def __init__(self, chance: Chance) -> None:
         self._chance = chance
 
     @contextlib.contextmanager
-    def written(self, data: Sequence[Buffer]) -> Iterator[str]:
-        """The path of a new file with these bytes, all of them durable; it has gone when the block ends."""
-        path, descriptor = self._create()
+    def written(self, root: OpenRoot, data: Sequence[Buffer]) -> Iterator[str]:
+        """The path, below the root, of a new file with these bytes, all durable; it has gone when the block ends."""
+        path, descriptor = self._create(root)
         try:
             RealFile(descriptor).write_at(0, data)
             os.fsync(descriptor)
             yield path
         finally:
             with contextlib.suppress(OSError):  # What cannot be removed now is swept at the next open.
-                os.unlink(path)
+                os.unlink(path, dir_fd=root.descriptor)
             os.close(descriptor)  # Last: until the name is gone, the lock keeps sweepers away.
 
-    def _create(self) -> tuple[str, int]:
+    def _create(self, root: OpenRoot) -> tuple[str, int]:
         for _ in range(_ATTEMPTS_MAX):
-            path = os.path.join(self._folder, f"{self._chance.bits(64):016x}")
+            path = f"{UNFINISHED}/{self._chance.bits(64):016x}"
             try:
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                descriptor = os.open(path, flags, 0o644, dir_fd=root.descriptor)
             except FileNotFoundError:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(self._folder)  # And no more than that: a store that has gone must not come back empty.
+                    os.mkdir(UNFINISHED, dir_fd=root.descriptor)
                 continue
             # A sweeper may have come between the two calls and removed the file as nobody's.
             if _locked(descriptor) and os.fstat(descriptor).st_nlink:
                 return path, descriptor
             os.close(descriptor)
-        raise OSError(errno.EAGAIN, "no file could be made", self._folder)
+        raise OSError(errno.EAGAIN, "no file could be made", UNFINISHED)
 
-    def sweep(self) -> None:
+    def sweep(self, root: OpenRoot) -> None:
         """Remove the files of dead writers.
 
         One that has a second name got its name in the store, but whether that name is durable is not known: its writer
         died before it took the first one away. Such names are made durable before anybody can read them.
         """
         try:
-            names = os.listdir(self._folder)
+            names = _names(root)
         except FileNotFoundError:
             return
         for name in names:
             try:
-                self._remove_if_dead(os.path.join(self._folder, name))
+                self._remove_if_dead(root, f"{UNFINISHED}/{name}")
             except OSError as failure:
                 if failure.errno not in _LEAVE_IT:
                     raise
 
-    def _remove_if_dead(self, path: str) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    def _remove_if_dead(self, root: OpenRoot, path: str) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root.descriptor)
         try:
             if _locked(descriptor):
                 if os.fstat(descriptor).st_nlink > 1:
                     sync_file_system(descriptor)
-                os.unlink(path)
+                os.unlink(path, dir_fd=root.descriptor)
         finally:
             os.close(descriptor)
 
@@ -90,27 +91,25 @@ class Unfinished:
 class Folders:
     """Makes the folders of a store, and knows which of them are durable."""
 
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._durable: set[str] = set()
+    def __init__(self) -> None:
+        self._durable: set[tuple[int, str]] = set()  # Of which root, and the path below it.
         self._lock = threading.Lock()
 
-    def make(self, folder: str) -> None:
-        """Make a folder of the store and those above it, all of them durable.
+    def make(self, root: OpenRoot, folder: str) -> None:
+        """Make a folder of the store and those above it, all of them durable; never the store itself.
 
         A folder that is there already may be one that another writer has just made and not synced yet, so that the
-        first use of every folder syncs the one above it. What is above the store, and there, is not ours to sync.
+        first use of every folder syncs the one above it.
         """
-        if folder in self._durable:
+        if not folder or (root.number, folder) in self._durable:
             return
         above = os.path.dirname(folder)
-        if folder.startswith(self._root + "/") or not os.path.isdir(folder):
-            self.make(above)
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(folder)
-            sync_folder(above)
+        self.make(root, above)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, dir_fd=root.descriptor)
+        sync_folder(above, root.descriptor)
         with self._lock:
-            self._durable.add(folder)
+            self._durable.add((root.number, folder))
 
     def forget(self) -> None:
         """Look again at the next call: somebody has removed folders."""
@@ -118,9 +117,19 @@ class Folders:
             self._durable.clear()
 
 
-def sync_folder(path: str) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def make_durable(folder: str) -> None:
+    """Make a folder and those above it that are missing. What is above, and there, is not ours to sync."""
+    if not os.path.isdir(folder):
+        above = os.path.dirname(folder)
+        make_durable(above)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)
+        sync_folder(above)
+
+
+def sync_folder(path: str, root: int | None = None) -> None:
+    """Make the names in a folder durable; with `root` the path is below that directory."""
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root)
     try:
         os.fsync(descriptor)
     finally:
@@ -135,6 +144,14 @@ def sync_file_system(descriptor: int) -> None:
     elif syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+def _names(root: OpenRoot) -> list[str]:
+    folder = os.open(UNFINISHED, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root.descriptor)
+    try:
+        return os.listdir(folder)
+    finally:
+        os.close(folder)
 
 
 def _locked(descriptor: int) -> bool:

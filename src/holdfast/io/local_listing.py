@@ -14,28 +14,28 @@ from holdfast.io.object_names import is_name
 from holdfast.io.objects import ObjectInfo
 
 
-def listed(root: str, prefix: str, after: str) -> Iterator[ObjectInfo]:
-    """The objects under `root` whose name starts with `prefix` and is greater than `after`, or OSError."""
+def listed(root: int, prefix: str, after: str) -> Iterator[ObjectInfo]:
+    """The objects below the open directory whose name starts with `prefix` and is greater than `after`, or OSError."""
     return _listed(root, prefix[: prefix.rfind("/") + 1], prefix, after)
 
 
-def _listed(root: str, folder: str, prefix: str, after: str) -> Iterator[ObjectInfo]:
-    for key, entry in sorted(_wanted(root, folder, prefix, after), key=lambda pair: pair[0]):
+def _listed(root: int, folder: str, prefix: str, after: str) -> Iterator[ObjectInfo]:
+    for key in sorted(_wanted(root, folder, prefix, after)):
         if key.endswith("/"):
             yield from _listed(root, key, prefix, after)
-        elif info := _info(key, entry):
+        elif info := _info(root, key):
             yield info
 
 
-def _info(name: str, entry: os.DirEntry[str]) -> ObjectInfo | None:
+def _info(root: int, name: str) -> ObjectInfo | None:
     try:
-        found = entry.stat(follow_symlinks=False)
+        found = os.stat(name, dir_fd=root, follow_symlinks=False)
     except FileNotFoundError:
         return None  # Deleted since its folder was read.
     return ObjectInfo(name, found.st_size, found.st_mtime_ns // 1_000_000)
 
 
-def _wanted(root: str, folder: str, prefix: str, after: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _wanted(root: int, folder: str, prefix: str, after: str) -> Iterator[str]:
     for entry in _entries(root, folder):
         name = folder + entry.name
         if not is_name(entry.name):
@@ -46,17 +46,18 @@ def _wanted(root: str, folder: str, prefix: str, after: str) -> Iterator[tuple[s
         if entry.is_dir(follow_symlinks=False):
             key = name + "/"
             if (key.startswith(prefix) or prefix.startswith(key)) and (key > after or after.startswith(key)):
-                yield key, entry
+                yield key
         elif name.startswith(prefix) and name > after:
-            yield name, entry
+            yield name
 
 
-def _entries(root: str, folder: str) -> Iterator[os.DirEntry[str]]:
+def _entries(root: int, folder: str) -> Iterator[os.DirEntry[str]]:
     try:
-        entries = os.scandir(os.path.join(root, folder))
+        descriptor = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root)
     except (FileNotFoundError, NotADirectoryError):
-        if not os.path.isdir(root):
-            raise  # The store itself has gone: that is not an empty store.
         return
-    with entries:
-        yield from entries
+    try:
+        with os.scandir(descriptor) as entries:
+            yield from entries
+    finally:
+        os.close(descriptor)

@@ -11,6 +11,8 @@ import re
 
 from holdfast.errors import Rejected
 
+CLUSTER = "cluster.json"  # The object that says whose store it is.
+
 _PART_SIZE_MAX = 200
 _NAME_SIZE_MAX = 900
 _ILLEGAL = re.compile(r"[\\\x00-\x1f\x7f]")

@@ -27,8 +27,11 @@ class UnknownStore(Rejected):
         self.url = url
 
 
-def open_objects(url: str, options: Mapping[str, Any] | None = None) -> Objects:
-    """The object store that a URL or a plain path names; `options` are those of `RemoteObjects`, others take none."""
+def open_objects(url: str, options: Mapping[str, Any] | None = None, *, is_known: bool = False) -> Objects:
+    """The object store that a URL or a plain path names; `options` are those of `RemoteObjects`, others take none.
+
+    A directory that is not there is made. One that `is_known` to have been there is waited for instead.
+    """
     scheme, separator, rest = url.partition("://")
     if separator and scheme in ("s3", "gs", "az"):
         from holdfast.io.remote_objects import RemoteObjects  # Only now: who uses a local store needs no HTTP client.
@@ -39,9 +42,9 @@ def open_objects(url: str, options: Mapping[str, Any] | None = None) -> Objects:
     if separator and scheme == "memory" and rest:
         return _memory(rest)
     if separator and scheme == "file":
-        return LocalObjects(_local_path(url))
+        return LocalObjects(_local_path(url), may_be_absent=is_known)
     if not separator and url:
-        return LocalObjects(url)
+        return LocalObjects(url, may_be_absent=is_known)
     raise UnknownStore(url)
 
 

@@ -11,6 +11,7 @@ Rejected
 └── NewLog                 the write-ahead log is new, and the store is not
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
+├── StoreUnknown           the store that the write-ahead log was used with is not there: mount it
 ├── DiskFull               the disk's free space is down to the reserve: free some, then try again
 └── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
 Stopped
@@ -104,6 +105,17 @@ class NewLog(Rejected):
         )
         self.store = store
         self.cluster = cluster
+
+
+class StoreUnknown(Unavailable):
+    """What is at the store's place is not the store."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(
+            f"the store {store} has no cluster.json, though the write-ahead log was used with it: is its file system "
+            "mounted, is it the right place? Nothing is written there"
+        )
+        self.store = store
 
 
 class ColdReadFailed(Unavailable):

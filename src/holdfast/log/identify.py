@@ -7,16 +7,16 @@ import logging
 
 from holdfast.errors import Corrupt
 from holdfast.io.chance import Chance
-from holdfast.io.objects import Exists, Objects
+from holdfast.io.object_names import CLUSTER as CLUSTER
+from holdfast.io.objects import Exists, NotFound, Objects
 from holdfast.io.store_errors import NewerFormat
-from holdfast.log.errors import NewLog, WrongStore
+from holdfast.log.errors import NewLog, StoreUnknown, WrongStore
 from holdfast.log.kept import Identity, Kept, read_kept, save_kept
 from holdfast.segment.names import MANIFESTS
 from holdfast.wal import Wal
 
 log = logging.getLogger(__name__)
 
-CLUSTER = "cluster.json"
 _VERSION = 1
 
 
@@ -38,7 +38,7 @@ def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = Tr
     last. Without `take_over` it is refused.
     """
     kept = read_kept(wal)
-    cluster = _cluster_of(objects, kept.identity.cluster if kept else f"{chance.bits(128):032x}")
+    cluster = _cluster_of(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
     if kept is None:
         _check_new(objects, cluster, take_over=take_over)
         return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", 1))).identity
@@ -54,6 +54,17 @@ def _check_new(objects: Objects, cluster: str, *, take_over: bool) -> None:
     if not take_over:
         raise found
     log.warning("%s", found)
+
+
+def _known_cluster(objects: Objects) -> str:
+    """The cluster's id in a store that this log was used with: it had one before the log had.
+
+    It is never written a second time. Where it is missing, this is not the store, but perhaps its bare mount point.
+    """
+    try:
+        return decode_cluster(objects.get(CLUSTER))
+    except NotFound:
+        raise StoreUnknown(objects.url) from None
 
 
 def _cluster_of(objects: Objects, cluster: str) -> str:

@@ -193,7 +193,8 @@ def _surroundings(data: Path, settings: config.ServeSettings, metrics: Metrics |
     from holdfast.io.disk import RealDirectory
     from holdfast.io.open_objects import open_objects
 
-    objects = open_objects(settings.store or str(data / "objects"))
+    is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.
+    objects = open_objects(settings.store or str(data / "objects"), is_known=is_known)
     return Surroundings.real(
         metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
         metrics.objects(objects) if metrics else objects,

@@ -1,0 +1,31 @@
+"""Bugs of the store's side: what is at its path, how long a put may take, a broker that starts without it."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+ROOT = "tests/io/test_local_root.py"
+MOUNT = "tests/operate/test_mount_gone_real.py"
+
+BUGS = [
+    Bug(
+        "a store is not recognised before a call",
+        (Edit("io/local_root.py", "            if sight != self._known:\n", "            if self._known is None:\n"),),
+        (f"{ROOT}::test_a_bare_mount_point_is_not_the_store"),
+    ),
+    Bug(
+        "any cluster's store will do",
+        (Edit("io/local_root.py", "if self._mark is not None and mark != self._mark:", "if False:"),),
+        (f"{ROOT}::test_another_clusters_store_at_the_same_place_is_refused",),
+    ),
+    Bug(
+        "a store is known by its place alone",
+        (Edit("io/local_root.py", "if self._mark is None and is_new_place:", "if is_new_place:"),),
+        (f"{ROOT}::test_a_store_that_comes_back_on_another_device_is_known_by_its_cluster_file",),
+    ),
+    Bug(
+        "a known log writes its cluster into any empty place",
+        (Edit("log/identify.py", "if kept is None else _known_cluster(objects)", ""),),
+        (f"{MOUNT}::test_a_start_without_the_mount_writes_nothing",),
+    ),
+]
