@@ -11,7 +11,7 @@ BUGS = [
     Bug(
         "a store is not recognised before a call",
         (Edit("io/local_root.py", "            if sight != self._known:\n", "            if self._known is None:\n"),),
-        (f"{ROOT}::test_a_bare_mount_point_is_not_the_store"),
+        (f"{ROOT}::test_a_bare_mount_point_is_not_the_store",),
     ),
     Bug(
         "any cluster's store will do",
