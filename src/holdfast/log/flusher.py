@@ -1,46 +1,64 @@
 """The background flusher: by size, by age, by memory and by the size of the write-ahead log; and its purge.
 
+Nothing is looked for: a partition whose tail has changed is noted where it belongs (`backlog`), so that what is due is
+known at once, however many partitions there are. The next flush starts when one ends.
+
 A store that fails is tried again with growing pauses, per partition. Nothing is lost meanwhile: the tails stay.
 """
 
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import Fenced, HoldfastError, Unavailable
+from holdfast.log.backlog import Largest, Oldest
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.log.store_watch import StoreWatch
+from holdfast.log.tail import MemoryUse, TailBatch
 
 if TYPE_CHECKING:
     from holdfast.log.logs import Logs
 
 log = logging.getLogger(__name__)
 
-_TICK_MS = 100
+_LOOK_S_MAX = 1.0  # So often it is looked at least, while there is a tail.
 _PRESSURE = 0.5  # Of a limit: from here on tails are flushed although they are small and young.
 
 
-class Flusher:
-    """Decides which partitions are due, and flushes a few at a time."""
+class Failed(NamedTuple):
+    """Why a partition was not flushed, and when it is tried again."""
 
-    def __init__(self, logs: Logs, ground: Ground) -> None:
+    delay_s: float
+    until: float  # In the clock's seconds.
+    why: Exception
+
+
+class Flusher:
+    """Knows which partitions are due, and flushes a few at a time."""
+
+    def __init__(self, logs: Logs, ground: Ground, use: MemoryUse) -> None:
         self._logs = logs
         self._ground = ground
+        self._use = use
         self._task: asyncio.Task[None] | None = None
-        self._running: dict[PartitionLog, asyncio.Task[None]] = {}
-        self._delays: dict[PartitionLog, tuple[float, float]] = {}  # After a failure: (not before, delay).
         self._woken = asyncio.Event()
         self._store = StoreWatch(ground.objects.url)
+        self._running: dict[PartitionLog, asyncio.Task[None]] = {}
+        self._failed: dict[PartitionLog, Failed] = {}
+        self._retries: list[tuple[float, int, PartitionLog]] = []  # When which of these is tried again.
+        self._tries = 0
+        self._oldest = Oldest(self._first_index)
+        self._largest = Largest(self._free_memory_size)
+        self._full: dict[PartitionLog, None] = {}  # As large as a segment.
+        self._homeless: dict[PartitionLog, None] = {}  # Fenced with a tail.
 
     def start(self) -> None:
         self._task = asyncio.ensure_future(self._run())
-
-    def wake(self) -> None:
-        self._woken.set()
 
     async def stop(self) -> None:
         """Stop deciding; flushes under way end."""
@@ -49,71 +67,146 @@ class Flusher:
             await asyncio.gather(self._task, return_exceptions=True)
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
+    # What is noted
+
+    def note(self, partition: PartitionLog) -> None:
+        """A partition's tail has grown or shrunk, or it has failed."""
+        if partition in self._running:
+            return  # Noted again when that is over.
+        if not partition.is_alive:
+            self._failed.pop(partition, None)
+            if len(partition.tail) and isinstance(partition.failure, Fenced):
+                self._homeless[partition] = None
+                self.wake()
+            return
+        is_first = not self._oldest
+        self._oldest.add(partition)
+        self._largest.note(partition)
+        if partition.tail.size >= self._ground.settings.segment_size_max:
+            self._full[partition] = None
+        if is_first:
+            self.wake()  # From here on there is an age to be waited for.
+
+    def look(self) -> None:
+        """Something has become durable: wake up if that makes anything due."""
+        if self._free and self._next() is not None:
+            self.wake()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def _is_busy(self, partition: PartitionLog) -> bool:
+        """Whether it is being flushed, or waits for its next try."""
+        failed = self._failed.get(partition)
+        return partition in self._running or (failed is not None and failed.until > self._ground.clock.monotonic())
+
+    def _first_index(self, partition: PartitionLog) -> int | None:
+        first = partition.tail.first
+        return None if first is None or not partition.is_alive or self._is_busy(partition) else first.index
+
+    def _free_memory_size(self, partition: PartitionLog) -> int:
+        return 0 if not partition.is_alive or self._is_busy(partition) else partition.tail.memory_size
+
+    # What is due
+
+    @property
+    def _free(self) -> int:
+        return self._ground.settings.flushes_max - len(self._running)
+
+    def _next(self) -> PartitionLog | None:
+        """What is to be flushed now, the most pressing one."""
+        oldest = self._oldest.first()
+        first = None if oldest is None else oldest.tail.first
+        if oldest is None or first is None or first.end > oldest.marks.durable:
+            return None  # Entries become durable in order: if the oldest one is not, none is.
+        if self._presses_log(first):
+            return oldest
+        return self._next_by_memory() or self._next_by_size() or (oldest if self._age_left(first) <= 0 else None)
+
+    def _presses_log(self, first: TailBatch) -> bool:
+        """Whether the write-ahead log would become too large if this entry stayed the oldest one."""
+        settings, journal = self._ground.settings, self._ground.journal
+        limit = settings.wal_size_max * _PRESSURE
+        return journal.size > limit and journal.size_from(first.index) > limit
+
+    def _next_by_memory(self) -> PartitionLog | None:
+        held = self._use.size - sum(each.tail.memory_size for each in self._running)  # These let go of it anyway.
+        if held <= self._ground.settings.tail_size_max * _PRESSURE:
+            return None
+        largest = self._largest.first()
+        return largest if largest is not None and _is_durable(largest) else None
+
+    def _next_by_size(self) -> PartitionLog | None:
+        for partition in list(self._full):
+            if partition.tail.size < self._ground.settings.segment_size_max or self._is_busy(partition):
+                del self._full[partition]  # Noted again when it is not busy any more.
+            elif _is_durable(partition):
+                return partition
+        return None
+
+    def _age_left(self, first: TailBatch) -> float:
+        """Seconds until a tail is flushed because of its age."""
+        return first.appended_at + self._ground.settings.flush_age_ms_max / 1000 - self._ground.clock.monotonic()
+
+    # What is done
+
     async def _run(self) -> None:
         while True:
+            self._woken.clear()
             try:
                 self.tick()
             except Exception:  # Whatever it is, the next tick must come: nobody else flushes.
                 log.exception("the flusher has failed, and is tried again")
-            if any(len(tail) for tail in self._logs.tails()):
-                await self._ground.calls.pause(_TICK_MS / 1000)
-            else:
-                self._woken.clear()
-                await self._woken.wait()
+            await self._rest()
+
+    async def _rest(self) -> None:
+        """Wait until somebody wakes us, or something may have become due."""
+        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._woken.wait())]
+        if self._oldest or self._retries:
+            waits.append(asyncio.ensure_future(self._ground.calls.pause(self._pause_s())))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    def _pause_s(self) -> float:
+        times = [_LOOK_S_MAX]
+        oldest = self._oldest.first() if self._free else None
+        if oldest is not None and oldest.tail.first is not None:
+            times.append(self._age_left(oldest.tail.first))
+        if self._retries:
+            times.append(self._retries[0][0] - self._ground.clock.monotonic())
+        return min((each for each in times if each > 0), default=_LOOK_S_MAX)
 
     def tick(self) -> None:
         """Start what is due."""
         self._logs.purge(chunks_only=True)
         self._save_fenced()
-        free = self._ground.settings.flushes_max - len(self._running)
-        for partition in self.due()[: max(free, 0)]:
-            self._start(partition)
+        self._take_retries()
+        while self._free > 0 and (partition := self._next()) is not None:
+            self._run_for(partition, self._flush(partition))
 
     def _save_fenced(self) -> None:
-        for each in self._logs.partitions:
-            if len(each.tail) and isinstance(each.failure, Fenced) and each not in self._running:
-                self._run_for(each, self._logs.save_fenced(each))
+        while self._homeless:
+            partition, _ = self._homeless.popitem()
+            self._run_for(partition, self._logs.save_fenced(partition), again=False)
 
-    def due(self) -> list[PartitionLog]:
-        """The partitions to be flushed now, the most pressing first."""
+    def _take_retries(self) -> None:
         now = self._ground.clock.monotonic()
-        ready = [
-            each
-            for each in self._logs.partitions
-            if len(each.tail)
-            and each.is_alive
-            and each.tail.first.end <= each.marks.durable  # type: ignore[union-attr]  # It has a first one.
-            and each not in self._running
-            and self._delays.get(each, (0.0, 0.0))[0] <= now
-        ]
-        pressing = self._under_pressure(ready)
-        return pressing + [each for each in ready if each not in pressing and self._is_ripe(each)]
+        while self._retries and self._retries[0][0] <= now:
+            self.note(heapq.heappop(self._retries)[2])
 
-    def _is_ripe(self, partition: PartitionLog) -> bool:
-        settings = self._ground.settings
-        first = partition.tail.first
-        assert first is not None
-        age_ms = self._ground.clock.now_ms() - first.appended_ms
-        return partition.tail.size >= settings.segment_size_max or age_ms >= settings.flush_age_ms_max
-
-    def _under_pressure(self, ready: list[PartitionLog]) -> list[PartitionLog]:
-        """Who must flush so that memory and write-ahead log stay small: the largest, and who has the oldest entry."""
-        settings = self._ground.settings
-        pressing: list[PartitionLog] = []
-        if ready and self._ground.journal.size > settings.wal_size_max * _PRESSURE:
-            pressing.append(min(ready, key=lambda each: each.tail.first.index))  # type: ignore[union-attr]
-        if sum(each.tail.memory_size for each in ready) > settings.tail_size_max * _PRESSURE:
-            largest = max(ready, key=lambda each: each.tail.memory_size)
-            pressing += [] if largest in pressing else [largest]
-        return pressing
-
-    def _start(self, partition: PartitionLog) -> None:
-        self._run_for(partition, self._flush(partition))
-
-    def _run_for(self, partition: PartitionLog, work: Coroutine[None, None, None]) -> None:
+    def _run_for(self, partition: PartitionLog, work: Coroutine[None, None, None], *, again: bool = True) -> None:
         task = asyncio.ensure_future(work)
         self._running[partition] = task
-        task.add_done_callback(lambda _: self._running.pop(partition, None))
+        task.add_done_callback(lambda _: self._ended(partition, again=again))
+
+    def _ended(self, partition: PartitionLog, *, again: bool) -> None:
+        self._running.pop(partition, None)
+        if again:
+            self.note(partition)
+        self.wake()  # The next one starts now, not at some later look.
 
     async def _flush(self, partition: PartitionLog) -> None:
         try:
@@ -127,26 +220,29 @@ class Flusher:
             log.exception("%s: not flushed, will be tried again", partition.home.path)
             self._delay(partition, failure)
         else:
-            if self._delays.pop(partition, None):
+            if self._failed.pop(partition, None):
                 log.debug("%s: flushed again", partition.home.path)
-            self._delays = {each: delay for each, delay in self._delays.items() if each.is_alive}
-            if not self._delays:
+            if not self._failed:
                 self._store.note_success()
             self._logs.purge(chunks_only=True)
 
     def _delay(self, partition: PartitionLog, failure: Exception) -> None:
         settings = self._ground.settings
-        before = self._delays.get(partition)
-        delay = min(before[1] * 2, settings.flush_retry_ms_max / 1000) if before else settings.flush_retry_ms / 1000
+        before = self._failed.get(partition)
+        delay = settings.flush_retry_ms / 1000 if before is None else before.delay_s * 2
         if before is None:  # One line for the store; those of its partitions, which may be thousands, only on wish.
             log.debug("%s: not flushed, will be tried again: %s", partition.home.path, failure)
         self._store.note_failure(failure)
-        self._delays[partition] = (self._ground.clock.monotonic() + delay, delay)
+        delay = min(delay, settings.flush_retry_ms_max / 1000)
+        until = self._ground.clock.monotonic() + delay
+        self._failed[partition] = Failed(delay, until, failure)
+        self._tries += 1
+        heapq.heappush(self._retries, (until, self._tries, partition))
 
     async def flush_all(self) -> None:
         """Flush all durable batches of all partitions; a store that fails is tried again until it works."""
         gate = asyncio.Semaphore(self._ground.settings.flushes_max)
-        await asyncio.gather(*(self._flush_out(each, gate) for each in self._logs.partitions))
+        await asyncio.gather(*(self._flush_out(each, gate) for each in self._logs.partitions if len(each.tail)))
 
     async def _flush_out(self, partition: PartitionLog, gate: asyncio.Semaphore) -> None:
         delay = self._ground.settings.flush_retry_ms / 1000
@@ -160,3 +256,9 @@ class Flusher:
                     delay = min(delay * 2, self._ground.settings.flush_retry_ms_max / 1000)
                 except HoldfastError:
                     return
+
+
+def _is_durable(partition: PartitionLog) -> bool:
+    """Whether there is anything that may be flushed."""
+    first = partition.tail.first
+    return first is not None and first.end <= partition.marks.durable

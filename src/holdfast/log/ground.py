@@ -43,7 +43,7 @@ class Ground:
     chance: Chance
     patience: Patience
     settings: LogSettings
-    on_change: Callable[[], None]  # A tail has grown or shrunk.
+    on_change: Callable[..., None]  # A partition's tail has grown or shrunk, or it has failed; or others let go.
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
@@ -55,7 +55,7 @@ class Ground:
         journal: Journal,
         parts: Parts,
         settings: LogSettings,
-        on_change: Callable[[], None],
+        on_change: Callable[..., None],
         room: Callable[[], Awaitable[None]],
     ) -> Ground:
         """The ground over a journal, with the block cache and the patience that its settings and parts make."""

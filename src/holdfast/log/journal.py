@@ -52,6 +52,15 @@ class Journal:
         """Bytes on disk."""
         return self._wal.on_disk_size()
 
+    def size_from(self, index: int) -> int:
+        """Bytes of the log from an entry on."""
+        return self._wal.size_from(index)
+
+    @property
+    def chunk_size_max(self) -> int:
+        """Bytes: of so many at once the disk is given back."""
+        return self._wal.chunk_size_max
+
     def stat(self) -> Stat:
         """Figures about the write-ahead log."""
         return self._wal.stat()

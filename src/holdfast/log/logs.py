@@ -22,6 +22,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
+from holdfast.log.backlog import Oldest
 from holdfast.log.begin import Begun, begin, tell_recovered
 from holdfast.log.deletions import Deletions
 from holdfast.log.errors import LogsStopped, PartitionDeleted
@@ -53,13 +54,16 @@ class Logs:
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._openings = Openings(self._ground, replayed, quarantine, self._welcome)
         self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
+        self._pins = Oldest(_first_index)  # All tails, also of partitions nobody has opened.
+        for tail in self._openings.tails:
+            self._pins.add(tail)
         self._room = Room(self, self._ground, self._use)
-        self._flusher = Flusher(self, self._ground)
+        self._flusher = Flusher(self, self._ground, self._use)
         self._upkeep = Upkeep(self, self._ground)
         self._purged_below = 0
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
-        journal.on_durable = self._room.update
+        journal.on_durable = self._became_durable
         journal.on_failure = self._fail
 
     @classmethod
@@ -130,6 +134,7 @@ class Logs:
         if partition.home.topic_id in self._deletions:
             raise PartitionDeleted(partition.home.path)
         self._partitions[partition.home] = partition
+        self._changed(partition)
 
     async def save_fenced(self, partition: PartitionLog) -> None:
         """What another leader's writing has made homeless goes to quarantine."""
@@ -191,10 +196,25 @@ class Logs:
     def is_disk_low(self) -> bool:
         return self._space is not None and self._space.is_low
 
-    def _changed(self) -> None:
-        """A tail has grown or shrunk: keep memory bounded, let the write-ahead log go where nothing needs it."""
+    def _changed(self, partition: PartitionLog | None = None) -> None:
+        """A partition's tail has grown or shrunk, or it has failed; without one, others let go of their entries."""
+        if partition is None:
+            self._flusher.wake()
+        else:
+            self._pins.add(partition.tail)
+            self._room.note(partition)
+            self._flusher.note(partition)
         self._room.update()
-        self._flusher.wake()
+
+    def _became_durable(self) -> None:
+        self._room.spill()
+        self._room.update()
+        self._flusher.look()
+
+    def needed(self) -> int:
+        """The oldest entry of the write-ahead log that anything still needs."""
+        lowest = self._pins.lowest()
+        return min([self._ground.journal.next_index if lowest is None else lowest, *self._deletions.needed()])
 
     def purge(self, *, chunks_only: bool = False) -> None:
         """Let the write-ahead log go below the oldest entry that anything still needs.
@@ -202,11 +222,7 @@ class Logs:
         With `chunks_only` only if that frees a chunk: each purge saves the marks of all partitions.
         """
         journal = self._ground.journal
-        needed = journal.next_index
-        for tail in self.tails():
-            if tail.first is not None:
-                needed = min(needed, tail.first.index)
-        needed = min([needed, *self._deletions.needed()])
+        needed = self.needed()
         if needed <= self._purged_below or self._failure is not None:
             return
         if chunks_only and not journal.frees_a_chunk(needed):
@@ -223,10 +239,6 @@ class Logs:
                 flushed[home] = partition.marks.flushed
         return flushed
 
-    def tails(self) -> list[Tail]:
-        """All tails, also of partitions nobody has opened."""
-        return [*(each.tail for each in self._partitions.values()), *self._openings.tails]
-
     # The end
 
     async def flush_all(self) -> None:
@@ -236,6 +248,7 @@ class Logs:
     async def close(self, timeout_ms: int | None = None) -> None:
         """Make everything durable, flush within the time limit (of the settings, if no other), let the directory go."""
         limit_ms = self._ground.settings.close_timeout_ms if timeout_ms is None else timeout_ms
+        self._room.close()
         await self._upkeep.stop()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finish(), limit_ms / 1000)
@@ -297,3 +310,7 @@ class Logs:
     def failure(self) -> Exception | None:
         """What stopped the logs, if anything did."""
         return self._failure
+
+
+def _first_index(tail: Tail) -> int | None:
+    return None if tail.first is None else tail.first.index

@@ -108,24 +108,23 @@ class PartitionLog:
             base = Offset(repeat.base_offset)
             append_time_ms = repeat.timestamp if stamps_time else -1
             return Appended(base, Offset(base + header.last_offset_delta + 1), append_time_ms, repeated=True)
-        now_ms = self.ground.clock.now_ms()
         append_time_ms = -1
         latest_ms = header.max_timestamp
         if stamps_time and not header.is_control:
-            append_time_ms = latest_ms = now_ms
-            stamp_log_append_time(batch, now_ms)
+            append_time_ms = latest_ms = self.ground.clock.now_ms()
+            stamp_log_append_time(batch, append_time_ms)
         base, epoch = self.marks.log_end, self.epochs.current
         stamp(batch, base, epoch)
         header = header._replace(base_offset=base, leader_epoch=epoch, max_timestamp=latest_ms)
         end = header.end_offset
         index = self.ground.journal.append(entry.BATCHES, self.home, batch, self._note_durable, end)
-        self.tail.add(TailBatch(header, batch, index, 0, now_ms))
+        self.tail.add(TailBatch(header, batch, index, 0, self.ground.clock.monotonic()))
         self.note_batch(header, batch)
         self.marks = self.marks.appended(end, visible=self.settings.durability == "memory")
         if self.marks.high_watermark > self.high_watermark.value:
             self.high_watermark.advance(self.marks.high_watermark)
             self._tell()
-        self.ground.on_change()
+        self.ground.on_change(self)
         return Appended(base, Offset(end), append_time_ms)
 
     def append_marker(self, marker: Marker) -> Appended:
@@ -262,7 +261,7 @@ class PartitionLog:
         self.transactions.release(manifest.flushed)
         if self.marks.log_start > log_start:
             self._tell()
-        self.ground.on_change()
+        self.ground.on_change(self)
 
     async def refresh_manifest(self) -> Manifest:
         """Load the newest manifest: someone else, such as compaction, may have committed."""
@@ -309,12 +308,12 @@ class PartitionLog:
             self.durable.fail(failure)
             self.high_watermark.fail(failure)
             self._tell()
+            self.ground.on_change(self)
 
     def delete(self) -> None:
         """The topic is deleted: nothing of it is needed any more."""
-        self.fail(PartitionDeleted(self.home.path))
         self.tail.clear()
-        self.ground.on_change()
+        self.fail(PartitionDeleted(self.home.path))
 
 
 def _stated_size(batch: memoryview) -> int:

@@ -25,7 +25,7 @@ class Replayed:
     use: MemoryUse = field(default_factory=MemoryUse)
 
 
-def replay(wal: Wal, memory_max: int, now_ms: int) -> Replayed:
+def replay(wal: Wal, memory_max: int, now: float) -> Replayed:
     """Sort all entries. Bytes above `memory_max` are not kept: they are read back when they are needed. Blocks."""
     replayed = Replayed()
     state = wal.state
@@ -34,14 +34,14 @@ def replay(wal: Wal, memory_max: int, now_ms: int) -> Replayed:
         if content.kind == entry.DELETE_TOPIC:
             replayed.deleted[content.home.topic_id] = found.log_id.index
         elif content.kind == entry.BATCHES:
-            _add(replayed, content, found.log_id.index, memory_max, now_ms)
+            _add(replayed, content, found.log_id.index, memory_max, now)
     for found_tails in (replayed.tails, replayed.strays):
         for home in [home for home in found_tails if home.topic_id in replayed.deleted]:
             found_tails.pop(home).clear()
     return replayed
 
 
-def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: int, now_ms: int) -> None:
+def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: int, now: float) -> None:
     tail = replayed.tails.setdefault(content.home, Tail(replayed.use))
     start = 0
     for header, batch in split(content.content):
@@ -51,7 +51,7 @@ def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: in
         if tail.end not in (None, header.base_offset):
             # Another leader had the partition in between. What we wrote before is ours only if it is in segments.
             replayed.strays.setdefault(content.home, Tail(replayed.use)).move_from(tail)
-        tail.add(TailBatch(header, data, index, start, now_ms))
+        tail.add(TailBatch(header, data, index, start, now))
         start += header.size
 
 

@@ -16,7 +16,7 @@ class TailBatch:
     """One batch: its offsets, where it is in the write-ahead log, and its bytes unless they were spilled."""
 
     __slots__ = (
-        "appended_ms",
+        "appended_at",
         "base",
         "data",
         "end",
@@ -28,7 +28,9 @@ class TailBatch:
         "start",
     )
 
-    def __init__(self, header: BatchHeader, data: memoryview | None, index: int, start: int, appended_ms: int) -> None:
+    def __init__(
+        self, header: BatchHeader, data: memoryview | None, index: int, start: int, appended_at: float
+    ) -> None:
         self.base = header.base_offset
         self.end = header.end_offset
         self.size = header.size
@@ -38,7 +40,7 @@ class TailBatch:
         self.data = data
         self.index = index  # Of its entry in the write-ahead log.
         self.start = start  # Its first byte in that entry's content.
-        self.appended_ms = appended_ms
+        self.appended_at = appended_at  # In the clock's seconds: an age that no change of the time of day touches.
 
 
 class MemoryUse:

@@ -73,6 +73,15 @@ class EntryIndex:
             end = min(end, self.chunks[chunk_number + 1].first_index)
         return chunk, places, end
 
+    def position_of(self, index: int) -> int | None:
+        """Where the frame of an entry begins; None when it lies before all that have a place."""
+        chunk_number = bisect_right(self.chunks, index, key=lambda chunk: chunk.first_index) - 1
+        if chunk_number < 0:
+            return None
+        chunk = self.chunks[chunk_number]
+        number = chunk.places.number_of(index)
+        return chunk.start + chunk.places[number].offset if number >= 0 else chunk.start
+
     def first_place(self) -> int | None:
         """The lowest index that has a place."""
         return next((chunk.places.first_index for chunk in self.chunks if len(chunk.places)), None)

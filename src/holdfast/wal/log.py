@@ -310,6 +310,18 @@ class Wal:
         """Bytes of the chunks in use, without spare files."""
         return self._end - self._index.chunks[0].start
 
+    @property
+    def chunk_size_max(self) -> int:
+        return self._settings.chunk_size_max
+
+    def size_from(self, index: int) -> int:
+        """Bytes of the log from an entry on: what it would be if this were the oldest one that is needed."""
+        with self._lock:
+            if index >= self._current.state.next_index:
+                return 0
+            start = self._index.position_of(index)
+            return self._end - (self._index.chunks[0].start if start is None else start)
+
     def wait_worker_idle(self, timeout: float | None = None) -> bool:
         """Wait until the writer has nothing left to do, not even a marker; False on timeout."""
         return self._rounds.wait_idle(timeout)
