@@ -52,7 +52,7 @@ BUGS = [
     ),
     Bug(
         "the write-ahead log lets go of what is not in a segment yet",
-        (Edit("log/logs.py", "needed = min(needed, tail.first.index)", "needed = min(needed, tail.first.index + 1)"),),
+        (Edit("log/logs.py", "None else tail.first.index\n", "None else tail.first.index + 1\n"),),
         SEARCH,
     ),
     Bug(
