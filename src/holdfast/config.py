@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.broker.settings import BrokerSettings, kafka_name
 from holdfast.errors import Rejected
+from holdfast.io.store_settings import StoreSettings
 from holdfast.log.settings import LogSettings
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.wal.settings import WalSettings
@@ -79,6 +80,7 @@ class Settings:
     """All sections. A section belongs to the package that uses it."""
 
     serve: ServeSettings = field(default_factory=ServeSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
     wal: WalSettings = field(default_factory=WalSettings)
     log: LogSettings = field(default_factory=LogSettings)
     broker: BrokerSettings = field(default_factory=BrokerSettings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 ROOT = "tests/io/test_local_root.py"
+UPLINK = "tests/log/test_slow_uplink.py"
 MOUNT = "tests/operate/test_mount_gone_real.py"
 
 BUGS = [
@@ -27,5 +28,20 @@ BUGS = [
         "a known log writes its cluster into any empty place",
         (Edit("log/identify.py", "if kept is None else _known_cluster(objects)", ""),),
         (f"{MOUNT}::test_a_start_without_the_mount_writes_nothing",),
+    ),
+    Bug(
+        "a put has no more time than any other call",
+        (Edit("io/remote_client.py", "if size <= SMALL_SIZE:", "if True:"),),
+        ("tests/io/test_slow_uplink.py::test_a_put_has_the_time_of_its_bytes",),
+    ),
+    Bug(
+        "segments stay large however slow the store is",
+        (Edit("log/flush.py", "            ground.pace.note_timeout(number)\n", ""),),
+        (f"{UPLINK}::test_a_large_tail_gets_through_a_slow_line",),
+    ),
+    Bug(
+        "a store that is well again stays slow",
+        (Edit("log/pace.py", "        self._good += 1\n", ""),),
+        ("tests/log/test_pace.py::test_successes_bring_it_back",),
     ),
 ]

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 _SILENT_SECONDS_MAX = 20  # No connection, held back or not, outlives this.
+_PIECE_SIZE = 16 << 10
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close by reset, without a farewell.
 
 
@@ -50,14 +51,22 @@ class FaultyProxy:
     def __init__(self, port: int) -> None:
         self.plan: Plan = lambda method, path: None
         self.delay_s = 0.0  # Before each request.
+        self.bytes_per_s: float = 0  # How fast bodies of requests come through, all together; 0: as fast as they can.
         self.disturbed = 0  # How many requests a fault hit: a test that hits none tests nothing.
         self._lock = threading.Lock()
+        self._line = threading.Lock()
         self._server = _Server(self, port)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @property
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def carry(self, size: int) -> None:
+        """Take the time that so many bytes need on the one line that all requests share."""
+        with self._line:
+            if self.bytes_per_s:
+                time.sleep(size / self.bytes_per_s)
 
     def fault(self, method: str, path: str) -> Fault | None:
         """What to do with this request; called from many threads."""
@@ -124,7 +133,10 @@ class _Connection(BaseHTTPRequestHandler):
             self.close_connection = True  # The client or the server has gone: that is what proxies are for.
 
     def _pass(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        size = int(self.headers.get("Content-Length", 0))
+        body = self._body(size)
+        if len(body) < size:
+            return self._cut()  # The client has given up.
         time.sleep(self.server.proxy.delay_s)
         fault = self.server.proxy.fault(self.command, self.path)
         if fault is Fault.CUT_BEFORE_REQUEST:
@@ -138,6 +150,14 @@ class _Connection(BaseHTTPRequestHandler):
                 return self._cut()
             response = upstream.getresponse()
             return self._bring_back(response, response.read(), fault)
+
+    def _body(self, size: int) -> bytes:
+        pieces = []
+        while size > 0 and (piece := self.rfile.read(min(size, _PIECE_SIZE))):
+            self.server.proxy.carry(len(piece))
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _pass  # noqa: N815
 

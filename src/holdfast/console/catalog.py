@@ -46,6 +46,12 @@ METRICS = (
     Metric("holdfast_tail_memory_bytes", "gauge", (), "Bytes of batches in memory that are in no segment yet."),
     Metric("holdfast_flushes", "counter", (), "Times a tail's durable batches went into a segment."),
     Metric("holdfast_flushed_bytes", "counter", (), "Bytes of these batches."),
+    Metric(
+        "holdfast_flush_bytes_max",
+        "gauge",
+        (),
+        "Bytes that go into one segment at most: log.segment_size_max, and less while the store is slow.",
+    ),
     Metric("holdfast_producers_held_back", "gauge", (), "1 while producers wait for room, else 0."),
     Metric(
         "holdfast_read_seconds",

@@ -99,6 +99,7 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         "holdfast_tail_memory_bytes": stat.tail_memory_size,
         "holdfast_flushes": stat.flushed.flushes,
         "holdfast_flushed_bytes": stat.flushed.size,
+        "holdfast_flush_bytes_max": stat.segment_size_max,
         "holdfast_producers_held_back": int(not stat.has_room),
         "holdfast_cache_bytes": cache.size,
         "holdfast_cache_hits": cache.hits,

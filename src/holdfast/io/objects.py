@@ -43,6 +43,10 @@ class StoreFailed(Unavailable):
         self.cause = cause
 
 
+class StoreTimedOut(StoreFailed):
+    """The store did not answer in time: with less to carry it may."""
+
+
 class ObjectInfo(NamedTuple):
     """What a listing tells about one object."""
 

@@ -33,7 +33,7 @@ def open_objects(url: str, options: Mapping[str, Any] | None = None, *, is_known
     A directory that is not there is made. One that `is_known` to have been there is waited for instead.
     """
     scheme, separator, rest = url.partition("://")
-    if separator and scheme in ("s3", "gs", "az"):
+    if is_remote(url):
         from holdfast.io.remote_objects import RemoteObjects  # Only now: who uses a local store needs no HTTP client.
 
         return RemoteObjects(url, **(options or {}))
@@ -46,6 +46,12 @@ def open_objects(url: str, options: Mapping[str, Any] | None = None, *, is_known
     if not separator and url:
         return LocalObjects(url, may_be_absent=is_known)
     raise UnknownStore(url)
+
+
+def is_remote(url: str) -> bool:
+    """Whether a store is reached over HTTP."""
+    scheme, separator, _ = url.partition("://")
+    return bool(separator) and scheme in ("s3", "gs", "az")
 
 
 def _memory(name: str) -> MemoryObjects:

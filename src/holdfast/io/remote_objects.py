@@ -6,7 +6,8 @@ the object that the first attempt made. So our own bytes may be answered with `E
 is known: the object may be there, or still come. What is answered as success always is one. Whoever must know reads the
 object and looks for the mark it wrote into it, as manifests do.
 
-Every call ends: after `retry_timeout_ms` no attempt is started, and an attempt takes at most `request_timeout_ms`.
+Every call ends: after `retry_timeout_ms` no attempt is started, and an attempt takes at most `request_timeout_ms`; one
+of a put as much longer as its bytes take at `put_bytes_per_s_min` (`remote_client.Clients` says why).
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from obstore.exceptions import AlreadyExistsError, BaseError, NotModifiedError, 
 
 from holdfast.errors import Rejected
 from holdfast.io.object_names import check_name, check_prefix, check_range, clip, is_name
-from holdfast.io.objects import Exists, NotFound, ObjectInfo, StoreFailed
-from holdfast.io.remote_client import CLIENTS, Limits, first_lines, open_client
+from holdfast.io.objects import Exists, NotFound, ObjectInfo, StoreFailed, StoreTimedOut
+from holdfast.io.remote_client import CLIENTS, Clients, Limits, first_lines, is_timeout
+from holdfast.io.store_settings import StoreSettings
 from holdfast.types import Buffer
+
+TIMES = StoreSettings()
 
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _NAMES_PER_PAGE = 1000
@@ -41,10 +45,11 @@ class RemoteObjects:
         self,
         url: str,
         *,
-        connect_timeout_ms: int = 5_000,
-        request_timeout_ms: int = 30_000,
-        retries: int = 3,
-        retry_timeout_ms: int = 60_000,
+        connect_timeout_ms: int = TIMES.connect_timeout_ms,
+        request_timeout_ms: int = TIMES.request_timeout_ms,
+        put_bytes_per_s_min: int = TIMES.put_bytes_per_s_min,
+        retries: int = TIMES.retries,
+        retry_timeout_ms: int = TIMES.retry_timeout_ms,
         allow_http: bool = False,
         **config: str,
     ) -> None:
@@ -53,8 +58,15 @@ class RemoteObjects:
         self.url = f"{scheme}://{bucket}/{self._prefix}".rstrip("/")
         if scheme not in CLIENTS or not bucket:
             raise Rejected(f"{url} does not name a bucket: write s3://, gs:// or az:// and the bucket's name")
-        limits = Limits(connect_timeout_ms, request_timeout_ms, retries, retry_timeout_ms, allow_http)
-        self._store = open_client(scheme, bucket, limits, config)
+        times = StoreSettings(
+            connect_timeout_ms=connect_timeout_ms,
+            request_timeout_ms=request_timeout_ms,
+            put_bytes_per_s_min=put_bytes_per_s_min,
+            retries=retries,
+            retry_timeout_ms=retry_timeout_ms,
+        )
+        self._clients = Clients(scheme, bucket, Limits(times, allow_http), config)
+        self._store = self._clients.small
 
     def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:
         try:
@@ -99,7 +111,8 @@ class RemoteObjects:
         with _answered("put", name):
             try:
                 # One request, never parts: only a single request is atomic and takes a precondition.
-                obstore.put(self._store, self._prefix + name, data, mode=mode, use_multipart=False)
+                client = self._clients.for_size(sum(memoryview(each).nbytes for each in data))
+                obstore.put(client, self._prefix + name, data, mode=mode, use_multipart=False)
             except (AlreadyExistsError, PreconditionError, NotModifiedError):
                 if mode == "create":
                     raise Exists(name) from None
@@ -154,6 +167,8 @@ def _answered(action: str, name: str) -> Iterator[None]:
             raise StoreFailed(action, name, first_lines(failure)) from failure  # It is the bucket that was not found.
         raise NotFound(name) from None
     except (BaseError, OSError, ValueError) as failure:
+        if is_timeout(failure):
+            raise StoreTimedOut(action, name, first_lines(failure)) from failure
         raise StoreFailed(action, name, first_lines(failure)) from failure
 
 

@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Fenced
-from holdfast.io.objects import Exists, Objects, StoreFailed
+from holdfast.io.objects import Exists, Objects, StoreFailed, StoreTimedOut
 from holdfast.log.errors import CommitOvertaken, OutOfRange
 from holdfast.log.producers import ProducerTable
 from holdfast.log.retention import is_too_old, new_log_start
@@ -61,7 +61,7 @@ class Flushing:
         for batch in partition.tail:
             if batch.end > partition.marks.durable:
                 break
-            if taken and size + batch.size > partition.ground.settings.segment_size_max:
+            if taken and size + batch.size > partition.ground.pace.segment_size_max:
                 break
             taken.append(batch)
             size += batch.size
@@ -84,9 +84,19 @@ class Flushing:
             aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),
         )
         partition.check_alive()
-        await ground.calls.run(_put, ground.objects, info, data)
+        await self._put(info, data)
         partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
         await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))
+
+    async def _put(self, info: SegmentInfo, data: list[Buffer]) -> None:
+        ground = self._partition.ground
+        number = ground.pace.number
+        try:
+            await ground.calls.run(_put, ground.objects, info, data)
+        except StoreTimedOut:
+            ground.pace.note_timeout(number)
+            raise
+        ground.pace.note_success(number)
 
     def _epoch_changes(self) -> list[Change]:
         partition = self._partition

@@ -111,7 +111,7 @@ class Flusher:
 
     @property
     def _free(self) -> int:
-        return self._ground.settings.flushes_max - len(self._running)
+        return self._ground.pace.flushes_max - len(self._running)
 
     def _next(self) -> PartitionLog | None:
         """What is to be flushed now, the most pressing one."""
@@ -241,7 +241,7 @@ class Flusher:
 
     async def flush_all(self) -> None:
         """Flush all durable batches of all partitions; a store that fails is tried again until it works."""
-        gate = asyncio.Semaphore(self._ground.settings.flushes_max)
+        gate = asyncio.Semaphore(self._ground.pace.flushes_max)
         await asyncio.gather(*(self._flush_out(each, gate) for each in self._logs.partitions if len(each.tail)))
 
     async def _flush_out(self, partition: PartitionLog, gate: asyncio.Semaphore) -> None:

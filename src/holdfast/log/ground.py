@@ -13,6 +13,7 @@ from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
 from holdfast.log.journal import Journal
+from holdfast.log.pace import Pace
 from holdfast.log.settings import LogSettings
 from holdfast.measure import FlushCounts, Histogram
 from holdfast.segment.blocks import BlockCache
@@ -43,6 +44,7 @@ class Ground:
     chance: Chance
     patience: Patience
     settings: LogSettings
+    pace: Pace
     on_change: Callable[..., None]  # A partition's tail has grown or shrunk, or it has failed; or others let go.
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
@@ -62,7 +64,8 @@ class Ground:
         objects, calls, clock, chance = parts
         reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
         patience = Patience(clock, chance, calls.block)
-        return cls(journal, objects, reader, calls, clock, chance, patience, settings, on_change, room)
+        pace = Pace(settings, objects.url)
+        return cls(journal, objects, reader, calls, clock, chance, patience, settings, pace, on_change, room)
 
     async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
         """The partition's newest manifest; if there is none it is made, or NoManifest raised."""

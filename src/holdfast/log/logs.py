@@ -299,7 +299,15 @@ class Logs:
         """Figures about the write-ahead log, the cache, reads and memory."""
         ground = self._ground
         cache = ground.reader.blocks.counters()
-        return LogsStat(ground.journal.stat(), cache, ground.read_times, self._use.size, self.has_room, ground.flushed)
+        return LogsStat(
+            ground.journal.stat(),
+            cache,
+            ground.read_times,
+            self._use.size,
+            self.has_room,
+            ground.flushed,
+            ground.pace.segment_size_max,
+        )
 
     @property
     def has_room(self) -> bool:

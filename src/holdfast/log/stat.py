@@ -20,3 +20,4 @@ class LogsStat:
     tail_memory_size: int  # Bytes of tails in memory.
     has_room: bool  # Producers are not held back.
     flushed: FlushCounts  # Still counting.
+    segment_size_max: int  # Bytes of a segment at most, as of now: less when the store is slow.

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -164,7 +165,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     async with AsyncExitStack() as stack:
         stack.enter_context(held(data, "serve"))
         finish_interrupted(data)
-        around = _surroundings(data, settings.serve, metrics)
+        around = _surroundings(data, settings, metrics)
         stack.callback(around.calls.close)
         broker = await stack.enter_async_context(opened(around, everything, *told))
         counted = listening(broker, bound, around.clock, metrics.traffic if metrics else None)
@@ -188,18 +189,19 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
-def _surroundings(data: Path, settings: config.ServeSettings, metrics: Metrics | None) -> Surroundings:
+def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None) -> Surroundings:
     from holdfast.broker.running import Surroundings
     from holdfast.io.disk import RealDirectory
-    from holdfast.io.open_objects import open_objects
+    from holdfast.io.open_objects import is_remote, open_objects
 
+    url = settings.serve.store or str(data / "objects")
     is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.
-    objects = open_objects(settings.store or str(data / "objects"), is_known=is_known)
+    objects = open_objects(url, asdict(settings.store) if is_remote(url) else None, is_known=is_known)
     return Surroundings.real(
         metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
         metrics.objects(objects) if metrics else objects,
         lambda: RealDirectory(data / "quarantine"),
-        settings.disk_reserve_size,
+        settings.serve.disk_reserve_size,
     )
 
 
