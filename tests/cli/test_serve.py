@@ -151,7 +151,7 @@ from holdfast.io.faulty_objects import Delay, FaultyObjects
 
 sign, open_objects = Path(sys.argv.pop()), door.open_objects
 hang = Delay(threading.Event().wait)
-door.open_objects = lambda url: FaultyObjects(open_objects(url), lambda _: hang if sign.exists() else None)
+door.open_objects = lambda *a, **k: FaultyObjects(open_objects(*a, **k), lambda _: hang if sign.exists() else None)
 
 from holdfast.cli.main import main
 main()

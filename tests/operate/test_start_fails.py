@@ -29,7 +29,8 @@ from holdfast.io.faulty_objects import Delay, FaultyObjects
 
 part, open_objects = sys.argv.pop(), door.open_objects
 hang = Delay(threading.Event().wait)
-door.open_objects = lambda url: FaultyObjects(open_objects(url), lambda call: hang if part in call.name else None)
+plan = lambda call: hang if part in call.name else None
+door.open_objects = lambda *given, **options: FaultyObjects(open_objects(*given, **options), plan)
 
 from holdfast.cli.main import main
 main()

@@ -104,8 +104,8 @@ def wrap(controls: Controls) -> None:
     """Put the wrappers where `serve` looks for the real things."""
     open_real = open_objects.open_objects
 
-    def open_faulty(url: str, options: Any = None) -> Objects:
-        objects = FaultyObjects(open_real(url, options), StorePlan(controls))
+    def open_faulty(url: str, options: Any = None, **more: Any) -> Objects:
+        objects = FaultyObjects(open_real(url, options, **more), StorePlan(controls))
         threading.Thread(target=_let_arrive, args=(objects,), daemon=True).start()
         return objects
 
