@@ -14,11 +14,11 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.sim import frames
+from tests.sim.clock import BrokerClock
 
 from holdfast.broker.api.produce import ProduceRefused
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
 from holdfast.errors import HoldfastError
-from holdfast.io.clock import ManualClock
 from holdfast.io.simdisk import PowerCut, SimulatedDisk
 from holdfast.log.errors import PartitionDeleted
 from holdfast.protocol.api import Key
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from tests.sim.model import Model
 
 STUCK_S = 20  # Real seconds: nothing here waits for time to pass, so whoever takes longer waits for ever.
+_FLUSHES = 200  # Far more than there can be partitions with something to flush.
+DAY_MS = 86_400_000
+AGES_MS = (0, 0, 0, 1000, 2 * DAY_MS, 6 * DAY_MS)
 HOST, PORT = "127.0.0.1", 9092
 
 
@@ -55,6 +58,10 @@ class Life:
         self.problems: list[BaseException] = []
         self.is_shown = False  # Somebody was told the leader epoch of this life.
         self.is_closing = False  # It may be closed cleanly, as far as the next start can tell.
+        self.is_usurped = False  # Another has taken its place.
+        self.held = Held()  # For those who have no connection of their own.
+        self.ages_ms: tuple[int, ...] = AGES_MS  # How old records are that clients write.
+        self.held_back = 0  # Produce requests that wait for room.
         self._context: AbstractAsyncContextManager[Opened] | None = None
         self._opened: Opened | None = None
         self._crash: asyncio.Future[None] | None = None
@@ -129,7 +136,9 @@ class Life:
             if self._crash is not None and not self._crash.done():
                 self._crash.set_result(None)
                 self.counts["crashed"] += 1
-        elif (self.faulty or self.is_dead or self.is_closing) and isinstance(failure, OSError | HoldfastError):
+        elif (self.faulty or self.is_dead or self.is_closing or self.is_usurped) and isinstance(
+            failure, OSError | HoldfastError
+        ):
             self.counts["failed"] += 1
         else:
             self.problems.append(failure)
@@ -160,7 +169,7 @@ class Life:
     @property
     def may_fail(self) -> bool:
         """Whether a request may be refused for no fault of its own."""
-        return self.faulty or self.is_broken or self.is_dead or self.is_closing
+        return self.faulty or self.is_broken or self.is_dead or self.is_closing or self.is_usurped
 
     @property
     def is_over(self) -> bool:
@@ -168,9 +177,13 @@ class Life:
         return bool(self.problems) or self.is_broken or (self._crash is not None and self._crash.done())
 
     @property
-    def clock(self) -> ManualClock:
-        assert isinstance(self._around.clock, ManualClock)
+    def clock(self) -> BrokerClock:
+        assert isinstance(self._around.clock, BrokerClock)
         return self._around.clock
+
+    def stamp(self) -> int:
+        """A client's time for a record: now, or of days ago, as somebody who writes what has happened long since."""
+        return self.clock.true_ms() - self.random.choice(self.ages_ms)
 
     async def ask(self, key: Key, version: int, fields: Mapping[str, Any]) -> Any:
         """Send a request and wait for its answer."""
@@ -205,12 +218,26 @@ class Life:
         except ProduceRefused:
             self.counts["closed connections"] += 1
 
+    async def check_nobody_waits(self) -> None:
+        """With a store that is well, whoever waits for room gets it, however long he has to wait for a flush."""
+        for _ in range(_FLUSHES):
+            if not self.held_back or self.is_over:
+                return
+            self.clock.advance(1.0)
+            self.broker.parts.logs._flusher.tick()
+            await turns(20)
+        assert not self.held_back, (
+            f"Producers are stuck: {self.held_back} requests wait for room, and nothing disturbs."
+        )
+
     async def _produce_later(self, wanted: Any, tell: Callable[[Any], None], held: Held) -> None:
+        self.held_back += 1
         try:
             with self._closing_connections():
                 self._tell(tell, wanted, await self.broker.broker.handle(wanted))
         finally:
             held.count -= 1
+            self.held_back -= 1
 
     def _tell(self, tell: Callable[[Any], None], wanted: Any, buffers: Any) -> None:
         try:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from tests.sim.admins import Committer, Member, Operator
-from tests.sim.life import Life, turns
+from tests.sim.clock import BrokerClock
+from tests.sim.life import AGES_MS, DAY_MS, Life, turns
 from tests.sim.model import Model
-from tests.sim.producers import IdempotentProducer, PlainProducer
+from tests.sim.producers import HOUR_MS, IdempotentProducer, PlainProducer
 from tests.sim.readers import check_committed, check_everything, check_partition, look_while_syncing
 from tests.sim.store import ProcessObjects
+from tests.sim.usurper import SLEEP_S, go_on, in_thread
 
 from holdfast.broker.running import AllSettings, Surroundings
 from holdfast.broker.settings import BrokerSettings
@@ -25,19 +29,24 @@ from holdfast.wal import WalSettings
 
 LIVES_PER_SEED = 5
 FAULTS = ("write", "sync", "sync", "rename", "create", "remove", "sync_names")
+ALL = ("denies", "misreads", "usurps", "jumps", "ages")  # Beside crashes, and failures of disk and store.
+NOT_YET = ("denies", "misreads", "usurps", "jumps", "ages")  # Known to break something.
+KINDS = tuple(kind for kind in ALL if kind not in NOT_YET)
+JUMPS_MS = (0, 0, HOUR_MS // 2, -HOUR_MS // 2, 8 * DAY_MS, 40 * DAY_MS, -8 * DAY_MS)  # Of the broker's wall clock.
 PAUSES = (0, 0, 0, 1, 2, 6, 20)  # Turns of the loop between two things that happen.
 
 
 class Lives:
     """One seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, kinds: Collection[str] = KINDS) -> None:
         self.model = Model()
+        self._kinds = kinds
         self.counts: Counter[str] = Counter()
         self._random = random.Random(seed)
         self._disk = SimulatedDisk(SeededChance(seed))
-        self._clock = ManualClock()
-        self._objects = MemoryObjects(MemoryBucket(), clock=self._clock)
+        self._world = ManualClock()
+        self._objects = MemoryObjects(MemoryBucket(), clock=self._world)
         self._clean = True  # Nobody has seen an epoch that the next start must raise.
         self._members = [Member(number) for number in range(2)]
         self._clients: list[Any] = [
@@ -65,24 +74,30 @@ class Lives:
 
     def _live(self, *, faulty: bool, fault_share: float, close: bool | None = None) -> None:
         seed = self._random.getrandbits(32)
+        denies = self._comes("denies", 0.15)
+        self._denies = denies and not faulty  # Then nothing else is wrong with the store.
+        misread_at = self._random.choice((5, 20, 60)) if self._comes("misreads", 0.2) else -1
+        self._suspend_at = self._random.randrange(150) if self._comes("usurps", 0.1) else -1
+        disk, chance = self._disk, SeededChance(seed)
         around = Surroundings(
-            wal_directory=self._disk,
-            objects=ProcessObjects(self._objects, self._disk, SeededChance(seed), fault_share),
-            clock=self._clock,
+            wal_directory=disk,
+            objects=ProcessObjects(self._objects, disk, chance, fault_share, denies=denies, misread_at=misread_at),
+            clock=BrokerClock(self._world),
             chance=SeededChance(seed),
             calls=InlineCalls(),
             threaded=False,
         )
         close = self._random.random() < 0.25 if close is None else close
-        life = Life(around, self._choose_settings(), self.model, self._random, faulty=faulty)
+        life = Life(around, self._choose_settings(), self.model, self._random, faulty=faulty or denies)
+        life.ages_ms = AGES_MS if "ages" in self._kinds else (0,)
         for client in self._clients:
             client.begin()
         try:
             life.run(self._use, close=close)
         finally:
-            self._disk.during_sync = None
+            disk.during_sync = None
             self.counts += life.counts
-            if life.is_shown:
+            if life.is_shown and not life.is_usurped:
                 self._clean = life.is_closing
 
     def _choose_settings(self) -> AllSettings:
@@ -118,14 +133,40 @@ class Lives:
         for member in self._members:
             await member.check(life)
         self._disk.during_sync = lambda: look_while_syncing(life)
-        for _ in range(self._random.randrange(150)):
+        for step in range(self._random.randrange(150)):
             if life.is_over:
+                return
+            if step == self._suspend_at:
+                self._usurp(life)
+                await go_on(life, self._work_in_the_background)
                 return
             self._do_something(life)
             await turns(self._random.choice(PAUSES))
         await turns(100)
+        if not life.faulty or self._denies:
+            await life.check_nobody_waits()
         if not life.is_over:
             await check_everything(life, clean=True)
+
+    def _comes(self, kind: str, share: float) -> bool:
+        """Whether something happens in this life; drawn also where it is left out, so that all else is the same."""
+        return self._random.random() < share and kind in self._kinds
+
+    def _usurp(self, life: Life) -> None:
+        """Suspend this broker; another one lives and ends on a copy of its disk, which is the disk from now on."""
+        self._disk.during_sync = None
+        self._disk = copy.deepcopy(self._disk)
+        self._disk.kill()
+        self._disk.crash_at = self._disk.calls + 30 + self._random.randrange(150)
+        began = self._world.monotonic()
+        self._world.advance(SLEEP_S)
+        for client in self._clients:
+            client.begin()
+        in_thread(lambda: self._live(faulty=False, fault_share=0.0, close=False))
+        self._crash()
+        self._disk.crash_at = None
+        life.clock.slept_s += self._world.monotonic() - began
+        self.counts["usurped"] += 1
 
     def _do_something(self, life: Life) -> None:
         drawn = self._random.random()
@@ -148,7 +189,10 @@ class Lives:
     def _work_in_the_background(self, life: Life) -> None:
         logs = life.broker.parts.logs
         upkeep = logs._upkeep
-        self._clock.advance(self._random.choice((0.0, 0.1, 1.0, 3.0)))
+        self._world.advance(self._random.choice((0.0, 0.1, 1.0, 3.0)))
+        if self._comes("jumps", 0.05):
+            life.clock.off_ms = self._random.choice(JUMPS_MS)
+            self.counts["clock jumps"] += 1
         drawn = self._random.random()
         if drawn < 0.7:
             logs._flusher.tick()

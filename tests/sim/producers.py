@@ -14,6 +14,7 @@ from holdfast.protocol.codes import Code
 from holdfast.record.build import build
 from holdfast.record.records import Record
 
+HOUR_MS = 3_600_000
 PENDING_MAX = 5  # As many batches of a producer as a partition remembers.
 DELETED = (Code.UNKNOWN_TOPIC_OR_PARTITION, Code.UNKNOWN_TOPIC_ID)
 LOST = (  # Whether it happened is not known.
@@ -27,6 +28,8 @@ def check_refusal(life: Life, code: int, topic: TopicModel | None, what: str) ->
     """Is this a refusal that a client has to expect?"""
     if code in DELETED and topic is not None and (topic.leaving or topic.gone):
         return
+    if code == Code.INVALID_TIMESTAMP and life.clock.off_ms < -HOUR_MS:
+        return  # By the broker's clock it is from a time to come.
     assert code in LOST, f"{what} was refused with {Code(code).name}"
     assert life.may_fail, f"{what} was refused with {Code(code).name} although nothing had failed"
 
@@ -42,6 +45,12 @@ def produce_fields(version: int, parts: list[tuple[TopicModel, int, bytes]], ack
 
 def answers(answer: Any) -> list[Any]:
     return [part for topic in answer.responses for part in topic.partition_responses]
+
+
+def check_usurped(answer: Any) -> None:
+    """Nothing of what was under way is acknowledged any more."""
+    told = [] if answer is None else [part.error_code for part in answers(answer)]
+    assert all(told), "A broker acknowledged a record after another had taken its place."
 
 
 @dataclass
@@ -121,13 +130,16 @@ class IdempotentProducer:
         return batch
 
     def _send(self, life: Life, topic: TopicModel, partition: int, lane: Lane, batch: Batch) -> None:
-        records = [Record(None, value, life.clock.now_ms()) for value in batch.values]
+        records = [Record(None, value, life.stamp()) for value in batch.values]
         assert self._producer_id is not None
         data = build(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=batch.sequence)
         version = life.version(9, 12, 13)
         batch.in_flight = True
 
         def tell(answer: Any) -> None:
+            if life.is_usurped:
+                check_usurped(answer)
+                return
             [part] = answers(answer)
             batch.in_flight = False
             if part.error_code:
@@ -167,7 +179,9 @@ class PlainProducer:
             topic.partition(partition).sent.update(values)
 
         def tell(answer: Any) -> None:
-            if acks != 0:
+            if life.is_usurped:
+                check_usurped(answer)
+            elif acks != 0:
                 self._told(life, answer, [*parts.values()], by_id=version >= 13)
 
         life.produce(version, produce_fields(version, wanted, acks), tell, self._held)
@@ -179,7 +193,7 @@ class PlainProducer:
 
     @staticmethod
     def _batch(life: Life, values: list[bytes]) -> bytes:
-        return bytes(build([Record(None, value, life.clock.now_ms()) for value in values]))
+        return bytes(build([Record(None, value, life.stamp()) for value in values]))
 
     @staticmethod
     def _told(life: Life, answer: Any, parts: list[tuple[TopicModel, int, list[bytes]]], *, by_id: bool) -> None:

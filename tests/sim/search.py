@@ -3,18 +3,25 @@
     python tests/sim/search.py --seeds 1000 --start 0
 
 Every seed is several lives of one broker on a simulated disk, each ended by a kill or a power cut at a random call to
-disk or store, or cleanly. A seed that found something is printed; the same seed gives the same run.
+disk or store, or cleanly. A seed that found something is printed; the same seed gives the same run. `--faults` says
+what else happens, and leaves everything else as it was: denies,misreads,usurps,jumps,ages, or none.
 """
 
 from __future__ import annotations
 
+import argparse
+import functools
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # So that it runs as a file, too.
 
-from tests.sim.lives import Lives
+from tests.sim.lives import ALL, KINDS, Lives
 from tests.support.seed_search import main
 
 if __name__ == "__main__":
-    sys.exit(main(Lives, __doc__, "crashes of a broker"))
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--faults", default=",".join(KINDS))
+    asked, sys.argv[1:] = parser.parse_known_args()
+    kinds = tuple(kind for kind in ALL if kind in asked.faults.split(","))
+    sys.exit(main(functools.partial(Lives, kinds=kinds), __doc__, "crashes of a broker"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from holdfast.io.chance import Chance
+from holdfast.io.faulty_objects import WrongByte
 from holdfast.io.objects import ObjectInfo, Objects, StoreFailed
 from holdfast.io.simdisk import PowerCut, SimulatedDisk
 from holdfast.types import Buffer
@@ -14,16 +15,27 @@ class ProcessObjects:
     """Counts its changes together with those of the disk, so that one number chooses among all crash points.
 
     A crash in a change comes before or after it took effect, as chance decides. Some changes fail although nothing
-    crashed, again before or after they took effect.
+    crashed, again before or after they took effect. A store may deny all deletions, and one read may give a wrong byte.
     """
 
-    def __init__(self, inner: Objects, disk: SimulatedDisk, chance: Chance, fault_share: float) -> None:
+    def __init__(
+        self,
+        inner: Objects,
+        disk: SimulatedDisk,
+        chance: Chance,
+        fault_share: float,
+        *,
+        denies: bool = False,
+        misread_at: int = -1,
+    ) -> None:
         self.url = inner.url
         self.is_alive = True
         self._inner = inner
         self._disk = disk
         self._chance = chance
         self._fault_share = fault_share
+        self._denies = denies
+        self._until_misread = misread_at
 
     def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:
         self._change("put", name, lambda: self._inner.put_if_absent(name, data))
@@ -32,11 +44,17 @@ class ProcessObjects:
         self._change("put", name, lambda: self._inner.put(name, data))
 
     def delete(self, name: str) -> None:
+        if self._denies:
+            raise StoreFailed("delete", name, "it is not allowed")
         self._change("delete", name, lambda: self._inner.delete(name))
 
     def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         self._check_alive()
-        return self._inner.get(name, start, end)
+        data = self._inner.get(name, start, end)
+        self._until_misread -= 1
+        if self._until_misread or not data:
+            return data
+        return WrongByte(int(self._chance.fraction() * len(data))).of(data)
 
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
         self._check_alive()

@@ -11,13 +11,29 @@ from tests.torture.clients.following import Follower
 from tests.torture.clients.grouping import Member
 from tests.torture.clients.looking import Looker
 from tests.torture.clients.sending import Sender
+from tests.torture.clients.sending_java import JavaSender
+from tests.torture.clients.sending_many import ManySender
 from tests.torture.clients.sending_single import SingleSender
 from tests.torture.clients.streaming import Streamer
 from tests.torture.clients.subscribing import Subscriber
 from tests.torture.clients.syncing import Syncer
 from tests.torture.clients.transacting import Transactor
 from tests.torture.clients.transacting_async import AsyncTransactor
-from tests.torture.ground import COMPACTED, CUT, KEPT, LIGHT, ONE, PHOENIX, SHRINKING, Ground
+from tests.torture.ground import (
+    COMPACTED,
+    CUT,
+    KEPT,
+    LIGHT,
+    MANY,
+    ONE,
+    PHOENIX,
+    SHRINKING,
+    SMALL,
+    TOPICS,
+    Ground,
+    Topic,
+)
+from tests.torture.schedule import DEFAULT
 
 KEPT_NAMES = tuple(topic.name for topic in KEPT)
 GROUPS = ("classic", "modern")
@@ -46,13 +62,29 @@ class Options(NamedTuple):
     sync: bool = False
     s3: bool = False  # A real S3 server, if it is installed; otherwise a directory.
     mounted: bool = False  # A disk of bounded size, if this user may mount one; otherwise a wrapper says "full".
+    java: bool = False  # Kafka's own producer.
+    many: int = 0  # Partitions of a topic that has many.
+    stamps: bool = False  # Producers whose records are days old, or whose clock counts microseconds.
+    faults: tuple[str, ...] = DEFAULT
 
 
 OPTIONS = Options()
 
 
-def writers(administrator: Administrator) -> list[Client]:
+def topics(options: Options) -> tuple[Topic, ...]:
+    return (*TOPICS, Topic(MANY, "kept", partitions=options.many)) if options.many else TOPICS
+
+
+def writers(administrator: Administrator, options: Options) -> list[Client]:
+    more: list[Client] = [JavaSender("java", SMALL)] if options.java else []
+    more += [ManySender(MANY, topics(options)[-1])] if options.many else []
+    if options.stamps:
+        more += [
+            Sender("idem-old", ONE, once=True, stamps="old"),
+            Sender("idem-future", CUT, once=True, stamps="future"),
+        ]
     return [
+        *more,
         Sender("idem-a", ONE, once=True),
         Sender("idem-b", ONE, once=True),
         Sender("plain", ONE, once=False),

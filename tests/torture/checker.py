@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs fro
 
 from tests.torture.gathering import facts_of
 from tests.torture.history import Event, in_time, read_histories
-from tests.torture.rules import acked, broker, deleting, mirrored, offsets, reading, transactions
+from tests.torture.rules import acked, broker, deleting, duels, mirrored, offsets, reading, transactions, waiting
 from tests.torture.rules.problem import Problem, Rule
 
 RULES: tuple[Rule, ...] = (
@@ -40,6 +40,12 @@ RULES: tuple[Rule, ...] = (
     broker.memory,
     broker.handles,
     broker.growing,
+    waiting.stuck,
+    waiting.pinned,
+    duels.vanished,
+    duels.usurped,
+    duels.silent,
+    duels.rewritten,
 )
 
 

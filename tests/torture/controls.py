@@ -19,7 +19,11 @@ NAMES = (
     "store_after",  # … after it …
     "store_early",  # … or while they are still under way.
     "store_delay_ms",
+    "store_hangs",  # 1: no call to the store comes back until this is 0 again.
+    "store_denies",  # 1: nothing can be deleted from the store.
+    "store_errs",  # 1: the next get gives one wrong byte, and only that one.
     "clock_jump_ms",  # How far the wall clock is off.
+    "slept_s",  # How long the clock of intervals stood still, in all: as after a suspend.
 )
 _PLACES = {name: at * _NUMBER.size for at, name in enumerate(NAMES)}
 QUIET = dict.fromkeys(NAMES, 0.0) | {"free_size": -1.0}

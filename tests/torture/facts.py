@@ -16,7 +16,10 @@ The ops, and their facts, as clients write them down:
     broker      info: event (started, killed, failed, stopped, ended), expected
     said        info: line: something the broker should never have to say
     unfinished  info: what: a client that did not come to its end
-    sample      info: process, rss, handles, connections · limits  info: rss, handles, files, growth (see `Limits`)
+    breather    info: seconds, stuck: who was not acknowledged though nothing disturbed
+    idle        info: entries: how much the write-ahead log still holds though nobody writes
+    duel        info: see `Duel`
+    sample      info: process, rss, handles, connections · limits  info: rss, handles, files, growth, entries
 
 A record's value says what it is: `producer:number:txn:`, and padding. `txn` is - outside of transactions.
 """
@@ -114,9 +117,32 @@ class Limits(NamedTuple):
     handles: int = 1 << 62
     files: int = 1 << 62  # Handles besides the connections, while nothing disturbs.
     growth: int = 1 << 62  # Bytes that one process may grow by after it has settled.
+    entries: int = 1 << 62  # In the write-ahead log, while nobody writes.
 
 
 NO_LIMITS = Limits()
+
+
+class DuelAck(NamedTuple):
+    """A record that one of two brokers has acknowledged."""
+
+    writer: str
+    value: str
+    at: float
+    offset: int
+
+
+class Duel(NamedTuple):
+    """Two brokers on one store, and what was left of them."""
+
+    name: str
+    acks: list[DuelAck]
+    served: dict[str, float]  # Broker → when it began to serve; the last one stays.
+    resumed: dict[str, float]  # Broker → when it went on after a suspend in which the last one came.
+    silent: list[str]  # Brokers that still ran at the end, or had ended without a word, though another had come.
+    log: list[tuple[int, str, int]]  # What is there in the end: offset, value, leader epoch.
+    seen: list[tuple[int, str, int]]  # What was read before.
+    kept: dict[str, list[str]]  # Broker → values in its own log and quarantine, of those that are not there.
 
 
 class Span(NamedTuple):
@@ -159,6 +185,9 @@ class Facts:
     mirrors: list[Mirror] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     limits: Limits = NO_LIMITS
+    stuck: list[tuple[float, str]] = field(default_factory=list)  # When, and who.
+    idle: list[int] = field(default_factory=list)  # Entries of the write-ahead log, while nobody wrote.
+    duels: list[Duel] = field(default_factory=list)
 
     def like(self, topic: str) -> str:
         return self.likes.get(topic, "kept")

@@ -8,11 +8,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.torture.clients.administering import Administrator
-from tests.torture.controls import Controls
+from tests.torture.controls import NAMES, Controls
 from tests.torture.disk import MountedDisk, WrappedDisk
+from tests.torture.duel import Duel
 from tests.torture.garbage import throw_garbage
+from tests.torture.ground import Ground
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.schedule import Planned
@@ -22,6 +25,10 @@ from tests.torture.store import DirectoryStore
 from holdfast.testing import BrokerDidNotStart, RunningBroker
 
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+STUCK_S = 30.0  # A producer that waits for longer while nothing disturbs is stuck; its own time-outs are 10 s.
+WRITERS = ("idem-a", "idem-b", "plain", "single", "short", "keyed")  # Who must not wait for longer than that.
+_SLEEPS, _DENIES = 3, 8  # Times as long as others.
 _LOOK_S = 0.05
 _LONGER, _START_S = 1.25, 60.0
 _NEVER = ("Traceback", "never retrieved", "was never awaited", "Exception in callback")  # Lines that tell of a bug.
@@ -40,6 +47,8 @@ class Faults:
         administrator: Administrator,
         history: History,
         chance: random.Random,
+        ground: Ground,
+        folder: Path,
     ) -> None:
         self._broker = broker
         self._controls = controls
@@ -49,9 +58,14 @@ class Faults:
         self._administrator = administrator
         self._history = history
         self._chance = chance
+        self._ground = ground
+        self._folder = folder
+        self._duelling: threading.Thread | None = None
+        self._duels = 0
         self._later: list[threading.Timer] = []  # What ends a fault that lasts.
         self._fsync_armed = False
         self._heard = 0
+        self._woken: set[float] = set()  # When those sleeps began that are over.
 
     def run(self, plan: list[Planned], seconds: float) -> None:
         """The schedule, then quiet. Its clock stands still while a broker starts, or faults would pile up there."""
@@ -67,6 +81,10 @@ class Faults:
                 getattr(self, fault.kind)(fault)
         self.calm()
 
+    def end_duel(self) -> None:
+        if self._duelling is not None:
+            self._duelling.join()
+
     def calm(self) -> None:
         """End everything that lasts, and have a broker that serves."""
         for timer in self._later:
@@ -77,7 +95,7 @@ class Faults:
         self._revive()
 
     def _quiet(self) -> None:
-        self._controls.quiet()
+        self._controls.quiet(*(name for name in NAMES if name != "slept_s"))  # Time that is lost does not come back.
         self._disk.quiet()
         self._store.quiet()
 
@@ -128,6 +146,19 @@ class Faults:
     def _thaw(self, process: int) -> None:
         if self._broker.is_running and self._broker.pid == process:
             self._broker.signal(signal.SIGCONT)
+
+    def suspend(self, fault: Planned) -> None:
+        """The machine sleeps: the process stands still, and its clock of intervals, too; the wall clock does not."""
+        if self._broker.is_running:
+            self._broker.signal(signal.SIGSTOP)
+            process, began = self._broker.pid, time.monotonic()
+            self._in(fault.seconds * _SLEEPS, lambda: self._wake(process, began))
+
+    def _wake(self, process: int, began: float) -> None:
+        if self._broker.is_running and self._broker.pid == process and began not in self._woken:
+            self._woken.add(began)
+            self._controls["slept_s"] += time.monotonic() - began
+        self._thaw(process)
 
     def start(self) -> None:
         """A start may fail while its disk or store does; then it is made again without that."""
@@ -198,6 +229,69 @@ class Faults:
         """Up to an hour, forward or back; it stays so until the next jump."""
         self._controls["clock_jump_ms"] = (fault.amount - 0.5) * 2 * HOUR_MS
 
+    def clock_days(self, fault: Planned) -> None:
+        """Up to a month, forward or back, for a few seconds."""
+        self._controls["clock_jump_ms"] = (fault.amount - 0.5) * 60 * DAY_MS
+        self._in(fault.seconds * 2, lambda: self._controls.quiet("clock_jump_ms"))
+
+    def store_hangs(self, fault: Planned) -> None:
+        self._store.hang()
+        self._in(fault.seconds * 2, self._store.quiet)
+
+    def store_errs(self, fault: Planned) -> None:
+        self._store.err()
+
+    def store_unmounted(self, fault: Planned) -> None:
+        self._store.unmount()
+        self._in(fault.seconds, self._store.quiet)
+
+    def store_denies(self, fault: Planned) -> None:
+        """For so long that a topic is deleted, and much is written, meanwhile."""
+        self._store.deny(on=True)
+        self._administrator.tell("recreate", fault.amount)
+        self._in(fault.seconds * _DENIES, lambda: self._store.deny(on=False))
+
+    def breather(self, fault: Planned) -> None:
+        """End what disturbs, and see that everybody who writes is acknowledged. That nothing can be deleted, and that
+        a clock is wrong by an hour, are no excuses: they stay as they are."""
+        denies, jump = self._controls["store_denies"], self._controls["clock_jump_ms"]
+        self.calm()
+        self._controls["clock_jump_ms"] = jump if abs(jump) <= HOUR_MS else 0
+        self._store.deny(on=bool(denies))
+        if denies:
+            self._in(_DENIES, lambda: self._store.deny(on=False))
+        began = time.monotonic()
+        waiting = set(WRITERS)
+        while waiting and time.monotonic() < began + STUCK_S:
+            time.sleep(_LOOK_S)
+            waiting = {name for name in waiting if self._ground.histories[name].ok_at < began}
+        self._history.info("breather", seconds=time.monotonic() - began, stuck=sorted(waiting))
+
+    # Two brokers on one store
+
+    def clone(self, fault: Planned) -> None:
+        self._duel("clone", fault)
+
+    def usurp(self, fault: Planned) -> None:
+        self._duel("usurp", fault)
+
+    def set_back(self, fault: Planned) -> None:
+        self._duel("set_back", fault)
+
+    def _duel(self, kind: str, fault: Planned) -> None:
+        """In a world of their own, beside all the rest; one behind the other."""
+        self._duels += 1
+        duel = Duel(self._folder / f"{kind}-{self._duels}", kind, random.Random(fault.amount))
+        before = self._duelling
+
+        def run() -> None:
+            if before is not None:
+                before.join()
+            duel.run(self._history)
+
+        self._duelling = threading.Thread(target=run, name=kind, daemon=True)
+        self._duelling.start()
+
     # Its clients
 
     def cut(self, fault: Planned) -> None:
@@ -214,6 +308,9 @@ class Faults:
 
     def recreate(self, fault: Planned) -> None:
         self._administrator.tell("recreate", fault.amount)
+
+    def half_delete(self, fault: Planned) -> None:
+        self._administrator.tell("half_delete", fault.amount)
 
     def delete_records(self, fault: Planned) -> None:
         self._administrator.tell("delete_records", fault.amount)

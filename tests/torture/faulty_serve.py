@@ -26,11 +26,22 @@ from holdfast.cli.main import main
 from holdfast.io import disk, open_objects
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.faulty_objects import Call, Delay, FailAfter, FailBefore, FailEarly, Fault, FaultyObjects
+from holdfast.io.faulty_objects import (
+    Call,
+    Delay,
+    FailAfter,
+    FailBefore,
+    FailEarly,
+    Fault,
+    FaultyObjects,
+    WrongByte,
+)
 from holdfast.io.objects import Objects
 from holdfast.types import Buffer
 
 _ARRIVE_EVERY_S = 0.3
+_LOOK_S = 0.02
+_WRONG_AT = (-1, 0, 40, 90)  # Of an answer: in its last bytes, its first, and in between.
 
 
 class FaultyFile(disk.RealFile):
@@ -74,13 +85,18 @@ class FaultyDirectory(disk.RealDirectory):
 
 
 class JumpingClock(SystemClock):
-    """A clock that somebody sets, forward and back."""
+    """A clock that somebody sets, forward and back; the one of intervals has stood still while the machine slept."""
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
+        self._last = 0.0
 
     def now_ms(self) -> int:
         return super().now_ms() + int(self._controls["clock_jump_ms"])
+
+    def monotonic(self) -> float:
+        self._last = max(self._last, super().monotonic() - self._controls["slept_s"])
+        return self._last
 
 
 class StorePlan:
@@ -96,8 +112,19 @@ class StorePlan:
             drawn -= self._controls[name]
             if drawn < 0:
                 return fault
+        if self._controls["store_denies"] and call.kind == "delete":
+            return FailBefore()
+        if self._controls["store_errs"] and call.kind == "get":
+            self._controls.quiet("store_errs")
+            return WrongByte(_WRONG_AT[self._chance.bits(2)])
         delay_ms = self._controls["store_delay_ms"]
+        if self._controls["store_hangs"]:
+            return Delay(self._hang)
         return Delay(lambda: time.sleep(delay_ms / 1000)) if delay_ms else None
+
+    def _hang(self) -> None:
+        while self._controls["store_hangs"]:
+            time.sleep(_LOOK_S)
 
 
 def wrap(controls: Controls) -> None:

@@ -6,7 +6,22 @@ from collections.abc import Callable, Iterable
 from math import inf
 from typing import TypeAlias
 
-from tests.torture.facts import NO_TXN, Ack, Committed, Facts, Id, Limits, Marks, Mirror, Read, Sample, Sent, Span
+from tests.torture.facts import (
+    NO_TXN,
+    Ack,
+    Committed,
+    Duel,
+    DuelAck,
+    Facts,
+    Id,
+    Limits,
+    Marks,
+    Mirror,
+    Read,
+    Sample,
+    Sent,
+    Span,
+)
 from tests.torture.history import Event
 
 Taker: TypeAlias = Callable[[Facts, Event, float], None]  # With when the client had asked.
@@ -142,7 +157,23 @@ def _sample(facts: Facts, event: Event, _: float) -> None:
 
 
 def _limits(facts: Facts, event: Event, _: float) -> None:
-    facts.limits = Limits(event["rss"], event["handles"], event["files"], event["growth"])
+    facts.limits = Limits(*(event[name] for name in ("rss", "handles", "files", "growth", "entries")))
+
+
+def _breather(facts: Facts, event: Event, _: float) -> None:
+    facts.stuck += [(event["seconds"], who) for who in event["stuck"]]
+
+
+def _idle(facts: Facts, event: Event, _: float) -> None:
+    facts.idle.append(event["entries"])
+
+
+def _duel(facts: Facts, event: Event, _: float) -> None:
+    acks = [DuelAck(*each) for each in event["acks"]]
+    rows = [[(offset, value, epoch) for offset, value, epoch in event[name]] for name in ("log", "seen")]
+    facts.duels.append(
+        Duel(event["name"], acks, event["served"], event["resumed"], event["silent"], *rows, event["kept"])
+    )
 
 
 _TAKERS: dict[str, Taker] = {
@@ -164,4 +195,7 @@ _TAKERS: dict[str, Taker] = {
     "unfinished": _wrong,
     "sample": _sample,
     "limits": _limits,
+    "breather": _breather,
+    "idle": _idle,
+    "duel": _duel,
 }

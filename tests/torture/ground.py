@@ -34,6 +34,7 @@ class Topic:
     name: str
     like: str = "kept"
     configs: dict[str, str] = field(default_factory=dict)
+    partitions: int = PARTITIONS
 
 
 ONE = Topic("one")  # Idempotent and plain producers.
@@ -44,7 +45,9 @@ CUT = Topic("cut", "shrinking")  # DeleteRecords.
 COMPACTED = Topic("compacted", "compacted", {"cleanup.policy": "compact"})
 LIGHT = Topic("light", "memory", {"holdfast.durability": "memory"})
 PHOENIX = Topic("phoenix", "reborn")
-TOPICS = (ONE, TXN, COPIES, SHRINKING, CUT, COMPACTED, LIGHT, PHOENIX)
+SMALL = Topic("small", "kept", {"max.message.bytes": "6000"})  # Java's producer splits its batches, and sends again.
+TOPICS = (ONE, TXN, COPIES, SHRINKING, CUT, COMPACTED, LIGHT, PHOENIX, SMALL)
+MANY = "many"  # A topic of many partitions, where a run has one.
 KEPT = tuple(topic for topic in TOPICS if topic.like == "kept")
 
 
@@ -57,12 +60,18 @@ class Ground:
     folder: Path
     seed: int
     store: DirectoryStore
+    topics: tuple[Topic, ...] = TOPICS
+    histories: dict[str, History] = field(default_factory=dict)  # The newest of each client.
     writing: threading.Event = field(default_factory=threading.Event)  # Set: stop writing.
     reading: threading.Event = field(default_factory=threading.Event)  # Set: stop reading.
     reached: dict[tuple[str, str, int], int] = field(default_factory=dict)  # Reader, topic, partition → last offset.
 
     def history(self, who: str) -> History:
-        return History(self.folder, who)
+        made = self.histories[who] = History(self.folder, who)
+        return made
+
+    def partitions(self, topic: str) -> int:
+        return next((each.partitions for each in self.topics if each.name == topic), PARTITIONS)
 
     def chance(self, who: str) -> random.Random:
         return random.Random(f"{who} {self.seed}")

@@ -29,12 +29,14 @@ class History:
         self.who = who
         self._file = (folder / f"{who}.jsonl").open("a", buffering=1)
         self._lock = threading.Lock()  # Delivery reports come from a client's own threads.
+        self.ok_at = 0.0  # When it was last told yes.
 
     def invoke(self, op: str, **facts: Any) -> float:
         return self._add("invoke", op, facts)
 
     def ok(self, op: str, **facts: Any) -> float:
-        return self._add("ok", op, facts)
+        self.ok_at = self._add("ok", op, facts)
+        return self.ok_at
 
     def fail(self, op: str, **facts: Any) -> float:
         return self._add("fail", op, facts)

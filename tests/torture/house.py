@@ -8,11 +8,11 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.torture.cast import GROUPS, KEPT_NAMES, OPTIONS, Mirror, Options, mirrors, readers, writers
+from tests.torture.cast import GROUPS, KEPT_NAMES, OPTIONS, Mirror, Options, mirrors, readers, topics, writers
 from tests.torture.clients.administering import Administrator, create
 from tests.torture.clients.following import read_whole
 from tests.torture.clients.looking import look_at_marks
@@ -20,19 +20,24 @@ from tests.torture.clients.transacting import GoneWrong, client
 from tests.torture.controls import Controls
 from tests.torture.disk import disk
 from tests.torture.faults import Faults
-from tests.torture.ground import PARTITIONS, PHOENIX, TOPICS, Ground
+from tests.torture.ground import PARTITIONS, PHOENIX, Ground
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.sampling import Sampler
-from tests.torture.schedule import schedule
+from tests.torture.schedule import Planned, schedule
 from tests.torture.store import store
 
+from holdfast.errors import HoldfastError
+from holdfast.io.disk import RealDirectory
 from holdfast.testing import RunningBroker, free_port
+from holdfast.wal.inspect import verify
 
 MIB = 1 << 20
 # Python with all that it loads has about 200 MiB. What may come on top is bounded by the settings below: log and tails
 # 24 MiB each, cache 4 MiB, a few requests and segments under way.
 RSS_MAX, HANDLES_MAX, FILES_MAX, GROWTH_MAX = 400 * MIB, 250, 60, 48 * MIB
+ENTRIES_MAX = 3000  # In the write-ahead log while nobody but groups writes: what comes in within a second or two.
+_IDLE_S = 30.0
 _PATIENCE_S = 90.0
 ENTRY = Path(__file__).with_name("faulty_serve.py")
 SETTINGS = (
@@ -66,17 +71,21 @@ class House:
     history: History
     proxies: tuple[Proxy, ...]
     mirrors: list[Mirror]
+    options: Options
 
     def run(self, seed: int, seconds: float, administrator: Administrator) -> None:
         self.faults.start()
         self._make_topics()
         sampled = self._in_thread("sampler", Sampler(self.broker, self.proxies, self.history).run, self.ground.reading)
         reading = [self._in_thread(each.name, each.run, self.ground) for each in readers()]
-        busy = [*writers(administrator), *self.mirrors]
+        busy = [*writers(administrator, self.options), *self.mirrors]
         writing = [self._in_thread(each.name, each.run, self.ground) for each in busy]
-        self.faults.run(schedule(seed, seconds), seconds)
+        self.faults.run(schedule(seed, seconds, self.options.faults), seconds)
+        self.faults.end_duel()
+        self.faults.breather(Planned(0, "breather", 0, 0))
         self.ground.writing.set()
         self._end(writing)
+        self._see_log_let_go()
         self._settle()
         self._read_everything(1)
         self._wait_for_readers()
@@ -89,9 +98,11 @@ class House:
         self.faults.finish()
 
     def _make_topics(self) -> None:
-        self.history.info("limits", rss=RSS_MAX, handles=HANDLES_MAX, files=FILES_MAX, growth=GROWTH_MAX)
-        for topic in TOPICS:
-            self.history.info("topic", name=topic.name, like=topic.like, partitions=PARTITIONS)
+        self.history.info(
+            "limits", rss=RSS_MAX, handles=HANDLES_MAX, files=FILES_MAX, growth=GROWTH_MAX, entries=ENTRIES_MAX
+        )
+        for topic in self.ground.topics:
+            self.history.info("topic", name=topic.name, like=topic.like, partitions=topic.partitions)
             assert create(self.ground, topic), f"{topic.name} could not be made"
 
     def _in_thread(self, name: str, run: object, argument: object) -> threading.Thread:
@@ -115,6 +126,18 @@ class House:
                 where = traceback.format_stack(frame)[-4:]
                 self.history.info("unfinished", what=f"{thread.name} does not come to its end", where=where)
 
+    def _see_log_let_go(self) -> None:
+        """All is stored soon after the last record, and the write-ahead log holds nothing that is stored."""
+        deadline = time.monotonic() + _IDLE_S
+        while True:
+            with suppress(OSError, HoldfastError):  # It moves while one looks.
+                state = verify(RealDirectory(self.broker.data / "wal", create=False)).state
+                entries = state.next_index - state.first_index
+                if entries <= ENTRIES_MAX // 4 or time.monotonic() > deadline:
+                    self.history.info("idle", entries=entries)
+                    return
+            time.sleep(0.5)
+
     def _settle(self) -> None:
         """End what transactional producers have left open: the next one of an id does so. Have all topics."""
         self.history.invoke("create_topic", topic=PHOENIX.name)
@@ -127,7 +150,7 @@ class House:
                 self.history.info("unfinished", what=f"{name} could not be taken over: {failure}")
 
     def _read_everything(self, round_: int) -> None:
-        names = tuple(topic.name for topic in TOPICS)
+        names = tuple(topic.name for topic in self.ground.topics)
         for committed in (False, True):
             who = f"final-{round_}-{'committed' if committed else 'all'}"
             left = read_whole(self.ground, who, names, committed=committed, patience_s=_PATIENCE_S, final=round_)
@@ -170,7 +193,7 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
     with ExitStack() as stack:
         front, side = (stack.enter_context(Proxy(port)) for port in (kafka, subscribers))
         chance = random.Random(f"faults {seed}")
-        behind = stack.enter_context(store(folder / "store", controls, chance, s3=options.s3))
+        behind = stack.enter_context(store(folder / "store", controls, chance, s3=options.s3, mounted=options.mounted))
         data = stack.enter_context(disk(folder / "data", controls, mounted=options.mounted))
         own = [f"serve.store={behind.url}", f"serve.advertise={front.address}"]
         given = [*SETTINGS, *own, f"subscribe.listen=127.0.0.1:{subscribers}"]
@@ -181,7 +204,7 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
             options=[word for each in given for word in ("--set", each)],
             entry=[str(ENTRY)],
         )
-        ground = Ground(front.address, side.address, histories, seed, behind)
+        ground = Ground(front.address, side.address, histories, seed, behind, topics(options))
         history = ground.history("house")
         stack.callback(history.close)
         stack.callback(broker.close)
@@ -189,5 +212,7 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
         for each in others:
             stack.callback(each.close)
         history.info("made of", store=behind.name, disk=data.name)
-        faults = Faults(broker, controls, data, behind, (front, side), administrator, history, chance)
-        yield House(ground, broker, faults, history, (front, side), others)
+        faults = Faults(
+            broker, controls, data, behind, (front, side), administrator, history, chance, ground, folder / "duels"
+        )
+        yield House(ground, broker, faults, history, (front, side), others, options)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs from the command line.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # Before it is loaded: it tells of every connection that ends.
 
+from tests.java.jvm import missing
 from tests.support.spark_session import no_spark
 from tests.torture.cast import OPTIONS, Options
 from tests.torture.checker import check, tell
@@ -31,6 +32,7 @@ from tests.torture.clients.administering import Administrator
 from tests.torture.history import Event, read_histories
 from tests.torture.house import house
 from tests.torture.rules.problem import Problem
+from tests.torture.schedule import ALL, DEFAULT
 
 LONG_MINUTES = 5.0
 
@@ -70,9 +72,23 @@ def _options(asked: argparse.Namespace) -> Options:
     return Options(
         spark=long and no_spark() is None if asked.spark is None else asked.spark,
         sync=long if asked.sync is None else asked.sync,
-        s3=asked.store == "s3",
+        s3=asked.seed % 2 == 0 if asked.store is None else asked.store == "s3",
         mounted=True,
+        java=bool(asked.java) and missing() is None,
+        stamps=bool(asked.stamps),
+        many=asked.many,
+        faults=_faults(asked.faults),
     )
+
+
+def _faults(asked: str | None) -> tuple[str, ...]:
+    """Names, or those that are left out of all, with a minus sign; some of each makes no sense."""
+    names = asked.split(",") if asked else []
+    unknown = {name.removeprefix("-") for name in names} - set(ALL)
+    if unknown:
+        raise SystemExit(f"no such fault: {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
+    wanted = [name for name in names if not name.startswith("-")]
+    return tuple(name for name in ALL if name in (wanted or DEFAULT) and f"-{name}" not in names)
 
 
 def main() -> int:
@@ -81,7 +97,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     for name in ("spark", "sync"):
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help="default: in long runs")
-    parser.add_argument("--store", choices=("s3", "directory"), default="s3", help="s3, if its server is installed")
+    parser.add_argument("--java", action=argparse.BooleanOptionalAction, help="Kafka's own producer, if it is there")
+    parser.add_argument("--stamps", action=argparse.BooleanOptionalAction, help="records of other days")
+    parser.add_argument("--many", type=int, default=0, metavar="N", help="a topic of N partitions, as 2000")
+    parser.add_argument("--faults", metavar="NAMES", help="only kill,cut,… or the usual but -clone,…")
+    parser.add_argument("--store", choices=("s3", "directory"), help="default: by the seed; s3, if it is installed")
     parser.add_argument("--keep", action="store_true", help="keep the histories of a run that is all right, too")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix=f"holdfast-torture-{asked.seed}-"))

@@ -7,6 +7,7 @@ Those that last overlap with what comes meanwhile: a broker is killed while its 
 from __future__ import annotations
 
 import random
+from collections.abc import Collection
 from typing import NamedTuple
 
 KINDS = (
@@ -26,8 +27,25 @@ KINDS = (
     "garbage",  # Bytes on the port that are no request.
     "recreate",  # A topic is deleted and made again.
     "delete_records",
+    "suspend",  # As `freeze`, for longer, and the clock of intervals stands still meanwhile.
+    "clock_days",  # The wall clock is off by up to a month, forward or back, for a while.
+    "store_hangs",  # No call comes back.
+    "store_denies",  # Nothing can be deleted, for many seconds, and a topic is deleted meanwhile.
+    "store_errs",  # One answer has one wrong byte.
+    "store_unmounted",  # The file system of the store goes, and comes back.
+    "breather",  # Nothing disturbs: everybody who writes must be acknowledged soon.
+    "clone",  # Two brokers on one store: a copy of a data directory is started beside the original.
+    "usurp",  # … another broker takes over from one that is suspended, which then goes on.
+    "set_back",  # … a data directory is set back to an older copy of itself.
 )
+LAST = "half_delete"  # A topic is deleted while the store is away; nothing else that could heal it comes later.
+ALL = (*KINDS, LAST)
+NOT_YET = ("clock_days", "store_denies", "clone", "usurp", "set_back", LAST)  # Known to break something.
+DEFAULT = tuple(kind for kind in ALL if kind not in NOT_YET)
 OFTEN = ("kill", "kill", "cut", "recreate", "delete_records")  # Come more often than the others.
+
+HEALS = ("recreate", "store_denies", LAST)  # Deletions go on where another one is made.
+LAST_BEFORE_S = 12.0  # From the last deletion to the end: time to pile up what it holds back.
 
 ENDS = ("kill", "restart", "failed_fsync")  # After these there is a new process.
 LONG_S = 240.0  # In a run as long as this one process lives through its last third: what piles up must be seen.
@@ -45,8 +63,17 @@ class Planned(NamedTuple):
     amount: float  # From 0 to 1: how bad it is.
 
 
-def schedule(seed: int, seconds: float) -> list[Planned]:
-    """Faults in the order of their times."""
+def schedule(seed: int, seconds: float, kinds: Collection[str] = DEFAULT) -> list[Planned]:
+    """Faults of these kinds in the order of their times. A kind that is left out changes no other's place."""
+    last = max(seconds - LAST_BEFORE_S, seconds / 2)
+    found = [each for each in _dealt(seed, seconds) if each.kind in kinds]
+    if LAST not in kinds:
+        return found
+    found = [each for each in found if each.at < last or each.kind not in HEALS]
+    return sorted([*found, Planned(last, LAST, 1.0, 0.5)])
+
+
+def _dealt(seed: int, seconds: float) -> list[Planned]:
     chance = random.Random(f"schedule {seed}")
     plan: list[Planned] = []
     deck: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Self
 from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
 from tests.torture.controls import Controls
+from tests.torture.disk import can_mount
 
 from holdfast.io.objects import Objects
 from holdfast.io.open_objects import open_objects
 
-_WRAPPED = ("store_before", "store_after", "store_early", "store_delay_ms")
+_WRAPPED = ("store_before", "store_after", "store_early", "store_delay_ms", "store_hangs", "store_errs")
 _ON_THE_WAY = (
     Fault.ANSWER_503,
     Fault.DO_AND_ANSWER_503,
@@ -56,7 +58,7 @@ class DirectoryStore:
 
     @property
     def is_away(self) -> bool:
-        return self._controls["store_before"] >= 1
+        return self._controls["store_before"] >= 1 or self._controls["store_hangs"] > 0
 
     def open(self) -> Objects:
         return open_objects(self.url, self.options)
@@ -69,11 +71,73 @@ class DirectoryStore:
     def away(self) -> None:
         self._controls["store_before"] = 1
 
+    def hang(self) -> None:
+        """No call comes back."""
+        self._controls["store_hangs"] = 1
+
+    def err(self) -> None:
+        """One answer has one wrong byte."""
+        self._controls["store_errs"] = 1
+
+    def deny(self, *, on: bool) -> None:
+        """Nothing can be deleted; everything else is well."""
+        self._controls["store_denies"] = int(on)
+
+    def unmount(self) -> None:
+        """Its file system goes; a store that has none is away."""
+        self.away()
+
     def slow(self, amount: float) -> None:
         self._controls["store_delay_ms"] = 500 * amount
 
     def quiet(self) -> None:
         self._controls.quiet(*_WRAPPED)
+
+
+class MountedStore(DirectoryStore):
+    """A directory on a file system that may go, and come back with all that was on it."""
+
+    name = "a directory that is mounted"
+
+    def __init__(self, folder: Path, controls: Controls) -> None:
+        super().__init__(folder, controls)
+        self._folder = folder
+        self._real = folder.with_name(folder.name + ".real")
+        self._gone = False
+
+    def __enter__(self) -> Self:
+        for each in (self._real, self._folder):
+            each.mkdir(parents=True)
+        self._mount()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.quiet()
+        subprocess.run(["umount", "--lazy", self.url], check=False, capture_output=True)
+
+    @property
+    def is_disturbed(self) -> bool:
+        return super().is_disturbed or self._gone
+
+    @property
+    def is_away(self) -> bool:
+        return super().is_away or self._gone
+
+    def unmount(self) -> None:
+        if not self._gone:
+            subprocess.run(["umount", "--lazy", self.url], check=True, capture_output=True)
+            self._gone = True
+
+    def quiet(self) -> None:
+        super().quiet()
+        if self._gone:
+            self._gone = False
+            self._mount()
+
+    def _mount(self) -> None:
+        subprocess.run(["mount", "--bind", str(self._real), self.url], check=True, capture_output=True)
 
 
 class S3Store(DirectoryStore):
@@ -137,6 +201,8 @@ class S3Store(DirectoryStore):
         )
 
 
-def store(folder: Path, controls: Controls, chance: random.Random, *, s3: bool) -> DirectoryStore:
-    """An S3 server, if it is wanted and installed."""
-    return S3Store(controls, chance) if s3 and missing() is None else DirectoryStore(folder, controls)
+def store(folder: Path, controls: Controls, chance: random.Random, *, s3: bool, mounted: bool) -> DirectoryStore:
+    """An S3 server, if it is wanted and installed; else a directory, mounted if that is wanted and allowed."""
+    if s3 and missing() is None:
+        return S3Store(controls, chance)
+    return (MountedStore if mounted and can_mount(folder.parent) else DirectoryStore)(folder, controls)

@@ -68,6 +68,13 @@ class Story:
         whole = {"process": 1, "rss": 500, "handles": 50, "connections": 40, **facts}
         self.add("house", "info", "sample", **whole)
 
+    def duel(self) -> None:
+        """`a` is stopped, `b` takes its place, and what only `a` has is in its quarantine."""
+        acks = [["a", "a:0", 1.0, 0], ["a", "a:1", 1.5, 1], ["b", "b:0", 3.0, 1]]
+        rows: dict[str, Any] = {"log": [[0, "a:0", 1], [1, "b:0", 2]], "seen": [[0, "a:0", 1], [1, "a:1", 1]]}
+        rows |= {"served": {"a": 0.5, "b": 2.0}, "resumed": {"a": 4.0}, "silent": [], "kept": {"a": ["a:1"]}}
+        self.add("house", "info", "duel", name="usurp-1", acks=acks, **rows)
+
     def marks(self, topic: str, low: int = 0, **facts: Any) -> None:
         high = len(self._logs.get(topic, []))
         self.add("marks", "ok", "marks", topic=topic, partition=0, low=low, high=high, asked=self.now - 0.5, **facts)
@@ -94,7 +101,7 @@ class Story:
 def good_story() -> list[Event]:
     """One of everything."""
     story = Story()
-    story.add("house", "info", "limits", rss=1000, handles=100, files=30, growth=50)
+    story.add("house", "info", "limits", rss=1000, handles=100, files=30, growth=50, entries=9)
     for topic, like in (
         ("one", "kept"),
         ("txn", "kept"),
@@ -162,6 +169,9 @@ def good_story() -> list[Event]:
         story.read(f"final-{round_}", "phoenix", 0, final=round_)
     story.mirror("spark", "txn", without="1", offsets=True)
     story.mirror("sync", "txn", without="1", offsets=False)
+    story.add("house", "info", "breather", seconds=1.0, stuck=[])
+    story.add("house", "info", "idle", entries=3)
+    story.duel()
     story.sample(rss=500, process=2)
     story.add("house", "info", "broker", event="started", expected=True)
     for _ in range(LONG_LIFE):

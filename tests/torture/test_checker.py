@@ -70,6 +70,47 @@ def a_new_topic_loses(events: list[Event]) -> None:
     drop(next(of(events, "read", topic="phoenix", final=1)), 0)
 
 
+@breaks("stuck")
+def a_producer_waits_though_nothing_disturbs(events: list[Event]) -> None:
+    next(of(events, "breather"))["stuck"] = ["idem"]
+
+
+@breaks("pinned")
+def the_log_does_not_let_go(events: list[Event]) -> None:
+    next(of(events, "idle"))["entries"] = 10
+
+
+@breaks("vanished")
+def what_a_fenced_broker_acknowledged_is_nowhere(events: list[Event]) -> None:
+    next(of(events, "duel"))["kept"] = {}
+
+
+@breaks("vanished")
+def what_the_owner_acknowledged_is_not_there(events: list[Event]) -> None:
+    next(of(events, "duel"))["log"].pop()
+
+
+@breaks("usurped")
+def a_broker_acknowledges_after_it_was_suspended(events: list[Event]) -> None:
+    next(of(events, "duel"))["acks"][1][2] = 4.1
+
+
+@breaks("usurped")
+def a_broker_acknowledges_long_after_another_has_come(events: list[Event]) -> None:
+    duel = next(of(events, "duel"))
+    duel["resumed"], duel["acks"][1][2] = {}, 6.1
+
+
+@breaks("silent")
+def two_brokers_serve_one_store(events: list[Event]) -> None:
+    next(of(events, "duel"))["silent"] = ["a"]
+
+
+@breaks("rewritten")
+def an_offset_is_given_again_in_the_same_epoch(events: list[Event]) -> None:
+    next(of(events, "duel"))["log"][1][2] = 1
+
+
 @breaks("doubled")
 def an_idempotent_record_is_there_twice(events: list[Event]) -> None:
     for read in of(events, "read", topic="one", final=1):

@@ -8,7 +8,7 @@ import pytest
 from tests.torture.controls import NAMES, QUIET, Controls
 from tests.torture.disk import MountedDisk, can_mount
 from tests.torture.faults import Faults
-from tests.torture.schedule import ENDS, KINDS, schedule
+from tests.torture.schedule import ALL, ENDS, HEALS, KINDS, LAST, LAST_BEFORE_S, schedule
 
 
 def test_a_seed_repeats_its_schedule() -> None:
@@ -19,14 +19,30 @@ def test_a_seed_repeats_its_schedule() -> None:
 
 def test_every_fault_comes_soon() -> None:
     """A8, K7: a run of two minutes sees every kind of fault, and each can be carried out."""
-    assert {fault.kind for fault in schedule(7, 120)} == set(KINDS)
-    assert all(callable(getattr(Faults, kind)) for kind in KINDS)
+    assert {fault.kind for fault in schedule(7, 120, ALL)} == set(ALL)
+    assert all(callable(getattr(Faults, kind)) for kind in ALL)
+
+
+def test_a_kind_that_is_left_out_changes_no_other() -> None:
+    """A8: so that a run can be made again without one fault, and with the same others."""
+    without = schedule(7, 120, [kind for kind in KINDS if kind != "kill"])
+    assert without == [fault for fault in schedule(7, 120, KINDS) if fault.kind != "kill"]
+
+
+def test_what_is_half_done_is_not_healed() -> None:
+    """D4: behind the last deletion comes no other that would carry it on, and faults go on."""
+    plan = schedule(7, 120, ALL)
+    [half] = [fault for fault in plan if fault.kind == LAST]
+    assert half.at == 120 - LAST_BEFORE_S
+    later = {fault.kind for fault in plan if fault.at > half.at}
+    assert later
+    assert not later & set(HEALS)
 
 
 def test_a_long_run_ends_with_a_long_life() -> None:
     """A8: in the last third of a long run faults go on, but none of them ends the broker."""
-    late = {fault.kind for fault in schedule(7, 600) if fault.at > 400}
-    assert late == set(KINDS) - set(ENDS)
+    late = {fault.kind for fault in schedule(7, 600, ALL) if fault.at > 400}
+    assert late == set(ALL) - set(ENDS)
 
 
 def test_a_full_disk_is_full(tmp_path: Path) -> None:

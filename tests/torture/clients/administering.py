@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicIdError
@@ -22,6 +23,8 @@ from holdfast.errors import HoldfastError
 _ASK_MS = 5000
 _PATIENCE_S = 90.0
 _WORK_MAX = 8
+_HALF = 20  # Records of a topic that is half deleted.
+_AWAY_MS = 2000
 
 
 def until_done(ask: Callable[[KafkaAdminClient], object], bootstrap: str, done: type[KafkaError]) -> bool:
@@ -40,7 +43,7 @@ def until_done(ask: Callable[[KafkaAdminClient], object], bootstrap: str, done: 
 
 
 def create(ground: Ground, topic: Topic) -> bool:
-    new = NewTopic(topic.name, PARTITIONS, 1, topic_configs=topic.configs)
+    new = NewTopic(topic.name, topic.partitions, 1, topic_configs=topic.configs)
     return until_done(lambda admin: admin.create_topics([new]), ground.bootstrap, TopicAlreadyExistsError)
 
 
@@ -77,6 +80,8 @@ class Administrator:
                 continue
             if what == "recreate":
                 self._recreate(ground, history)
+            elif what == "half_delete":
+                self._half_delete(ground)
             else:
                 self._delete_records(ground, history, amount)
         history.close()
@@ -91,6 +96,24 @@ class Administrator:
             history.ok(op, topic=PHOENIX.name)
         self.fresh += 1
         read_whole(ground, f"fresh-{self.fresh}", (PHOENIX.name,), committed=False, patience_s=5)
+
+    def _half_delete(self, ground: Ground) -> None:
+        """Delete a topic while the store is away, ask once, and leave it at that. Nobody reads or checks it."""
+        half = Topic("half", "reborn")
+        if not create(ground, half):
+            return
+        producer = Producer(ground.settings(message_timeout_ms=_ASK_MS))
+        for number in range(_HALF):
+            producer.produce(half.name, str(number), partition=number % half.partitions)
+        producer.flush(_ASK_MS / 1000)
+        ground.store.away()
+        try:
+            with closing(KafkaAdminClient(bootstrap_servers=ground.bootstrap, request_timeout_ms=_ASK_MS)) as admin:
+                admin.delete_topics([half.name], timeout_ms=_AWAY_MS)
+        except (KafkaError, OSError):
+            pass  # As it is meant.
+        finally:
+            ground.store.quiet()
 
     def _delete_records(self, ground: Ground, history: History, amount: float) -> None:
         partition = int(amount * 1000) % PARTITIONS

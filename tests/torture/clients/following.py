@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from tests.torture.clients.seeing import Seeing
-from tests.torture.ground import PARTITIONS, READS_MAX, Ground
+from tests.torture.ground import READS_MAX, Ground
 
 
 def reader(ground: Ground, *, committed: bool) -> Consumer:
@@ -29,7 +29,9 @@ class Follower:
         history = ground.history(self.name)
         seeing = Seeing(ground, history, committed=self.committed)
         consumer = reader(ground, committed=self.committed)
-        consumer.assign([TopicPartition(each, n, OFFSET_BEGINNING) for each in self.topics for n in range(PARTITIONS)])
+        consumer.assign(
+            [TopicPartition(each, n, OFFSET_BEGINNING) for each in self.topics for n in range(ground.partitions(each))]
+        )
         while not ground.reading.is_set():
             for message in consumer.consume(READS_MAX, 0.2):
                 if message.error() is None:
@@ -46,7 +48,7 @@ def read_whole(
     history = ground.history(who)
     seeing = Seeing(ground, history, committed=committed)
     consumer = reader(ground, committed=committed)
-    left = {(topic, partition) for topic in topics for partition in range(PARTITIONS)}
+    left = {(topic, partition) for topic in topics for partition in range(ground.partitions(topic))}
     deadline = time.monotonic() + patience_s
     consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in sorted(left)])
     while left and time.monotonic() < deadline:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaException, Producer
 from tests.torture.clients.reports import Reports
 from tests.torture.facts import NO_TXN, value_of
-from tests.torture.ground import PARTITIONS, Ground, Topic
+from tests.torture.ground import Ground, Topic
 from tests.torture.history import History
 from tests.torture.rules.acked import key_of
 
 _FLUSH_S = 90.0
 WAITS = 0.3  # Of all bursts.
 IN_FLIGHT = 5
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Sender:
     name: str
     topic: Topic
     once: bool
+    stamps: str = ""  # Of its records: now; "old", of days ago; "future", as somebody who counts microseconds.
 
     def run(self, ground: Ground) -> None:
         history = ground.history(self.name)
@@ -76,6 +79,13 @@ class _Life:
         if left and not self._reports.is_fatal:
             self._history.info("unfinished", what=f"{left} records of {self._producer} have no answer")
 
+    def _stamp(self) -> int:
+        """0 is the client's own."""
+        if not self._sender.stamps:
+            return 0
+        now_ms = int(time.time() * 1000)
+        return now_ms * 1000 if self._sender.stamps == "future" else now_ms - self._chance.randint(2, 6) * DAY_MS
+
     def _produce(self, number: int) -> None:
         key = key_of(number)
         keyed = self._sender.topic.like == "compacted"
@@ -86,7 +96,8 @@ class _Life:
                     self._sender.topic.name,
                     value_of(self._producer, number, padding=padding),
                     str(key),
-                    partition=(key if keyed else number) % PARTITIONS,
+                    partition=(key if keyed else number) % self._sender.topic.partitions,
+                    timestamp=self._stamp(),
                     on_delivery=self._reports.for_number(number),
                 )
                 return
