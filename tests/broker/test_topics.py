@@ -204,7 +204,7 @@ def test_a_store_that_fails_while_a_topic_is_deleted_leaves_nothing_of_it(tmp_pa
         away.prefix = "meta/"
         wanted = [{"name": topic, "topic_id": None}]
         [gone] = wire.ask(Key.DELETE_TOPICS, 6, topics=wanted, timeout_ms=5000).responses
-        assert gone.error_code == 56
+        assert gone.error_code == 0
         away.prefix = ""
         create_topic(wire, topic)
         assert (end_offset(wire, topic), committed(wire, "readers", topic)) == (0, NOTHING)

@@ -221,7 +221,7 @@ BUGS = [
         (
             Edit(
                 "log/replay.py",
-                "            replayed.deleted[content.home.topic_id] = found.log_id.index\n",
+                "            replayed.deleted.add(content.home.topic_id)\n",
                 "            pass\n",
             ),
         ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from uuid import UUID
 
 import pytest
 from tests.log.parked import ParkedCalls
 from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
 
+from holdfast.errors import Unavailable
 from holdfast.io.faulty_objects import FailBefore
 from holdfast.log.errors import LogsStopped, PartitionDeleted
 
@@ -165,9 +167,9 @@ async def test_a_deletion_that_is_not_durable_deletes_nothing() -> None:
     await fill(await logs.partition(HOME), 2)
     await (await logs.partition(HOME)).flush()
     world.disk.fail_next("sync")
-    deletion = asyncio.ensure_future(logs.mark_deleted(TOPIC))
+    deletion = asyncio.ensure_future(logs.delete_topic(TOPIC))
     await asyncio.sleep(0)
-    logs.collect_deleted()
+    logs.begin_deleting()
     with pytest.raises(LogsStopped):
         await deletion
     await turns()
@@ -175,20 +177,27 @@ async def test_a_deletion_that_is_not_durable_deletes_nothing() -> None:
 
 
 @in_loop
-async def test_only_what_is_asked_for_is_collected() -> None:
-    """K6: who keeps a list of topics strikes one there and has it collected; another one, not yet struck, stays."""
+async def test_objects_stay_until_their_topic_is_struck_off_the_list() -> None:
+    """K6, D5: whoever keeps a list of topics strikes a deleted one there first; one that cannot be struck keeps none of
+    the others, and is tried again."""
     world = World()
     logs = await world.open()
+    sound = {OTHER.topic_id}
+
+    async def strike(topic_id: UUID) -> None:
+        if topic_id not in sound:
+            raise Unavailable("not now")
+
+    logs.begin_deleting(strike)
     for home in (HOME, OTHER):
         partition = await logs.partition(home)
         await fill(partition, 2)
         await partition.flush()
-        await logs.mark_deleted(home.topic_id)
-    logs.collect_deleted(OTHER.topic_id)
+        await logs.delete_topic(home.topic_id)
     await turns()
     assert objects_of(world)
     assert not [name for name in world.names() if OTHER.topic_id.hex in name]
-    logs.collect_deleted()
+    sound.add(TOPIC)
     await turns()
     assert not objects_of(world)
 

@@ -31,6 +31,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (TopicExists, Code.TOPIC_ALREADY_EXISTS),
     (TopicNameInvalid, Code.INVALID_TOPIC_EXCEPTION),
     (PartitionCountInvalid, Code.INVALID_PARTITIONS),
+    (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),
     (group_errors.InvalidGroupId, Code.INVALID_GROUP_ID),
     (group_errors.GroupNotFound, Code.GROUP_ID_NOT_FOUND),

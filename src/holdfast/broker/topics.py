@@ -1,12 +1,13 @@
 """Which topics there are, and their open partitions: the cluster's metadata and the logs, kept in step.
 
-A topic is made when its metadata is committed, and deleted when its tombstone is durable in the write-ahead log: a
-crash in between is finished at the next start (`open`).
+A topic is made when its metadata is committed, and deleted when its tombstone is durable in the write-ahead log: from
+there on it is struck off the list in the background (`_strike`), now or after a start.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -42,6 +43,7 @@ TRANSACTIONS_TOPIC = "__transaction_state"
 INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 PARTITIONS_MAX = 10_000  # Of one topic.
 OPENS_AT_A_TIME = 32
+_STRIKE_S = 10.0  # So long a deletion waits for the list to be changed: readers of the store see it there.
 
 
 class TopicNameInvalid(Rejected):
@@ -89,6 +91,7 @@ class Topics:
         self._chance = chance
         self._defaults = defaults
         self._changing = asyncio.Lock()
+        self._striking = asyncio.Lock()
         self._opening = asyncio.Semaphore(OPENS_AT_A_TIME)
         self._by_name: dict[str, OpenTopic] = {}
         self._by_id: dict[UUID, OpenTopic] = {}
@@ -96,20 +99,15 @@ class Topics:
         self.on_change: list[Callable[[], None]] = []
 
     async def open(self) -> None:
-        """Open all partitions, and finish what a crash has left half done."""
+        """Open all partitions, and go on with what a crash has left half done."""
         known = list(self._metadata.metadata.topics.values())
         missing = self._logs.unopened - {each.topic_id for each in known}
         if missing:
             raise TopicsMissing(self._metadata.url, sorted(map(str, missing)))
-        opening = []
-        for topic in known:
-            if topic.topic_id in self._logs.deleted:
-                await self._calls.run(self._metadata.commit, delete_topic(topic.topic_id))
-            else:
-                opening.append(topic)
+        opening = [topic for topic in known if topic.topic_id not in self._logs.deleted]
         for opened in await asyncio.gather(*map(self._open_topic, opening)):
             self._add(opened)
-        self._logs.collect_deleted()
+        self._logs.begin_deleting(self._strike)
 
     async def _open_topic(self, topic: Topic, known: tuple[PartitionLog | Corrupt, ...] = ()) -> OpenTopic:
         settings = partition_settings(topic.configs, self._defaults)
@@ -170,6 +168,7 @@ class Topics:
             raise TopicExists(name)
         if not 1 <= partitions <= PARTITIONS_MAX:
             raise PartitionCountInvalid(partitions, f"1 to {PARTITIONS_MAX} are allowed")
+        self._logs.check_partitions(partitions)
         check_topic_configs(configs)
         if name in INTERNAL and configs.get("holdfast.durability") == "memory":
             raise Rejected(f"{name} is internal: it is never kept in memory only")
@@ -192,24 +191,37 @@ class Topics:
             return opened
 
     async def delete(self, opened: OpenTopic) -> None:
-        """Delete a topic and its data; nothing of it is visible on return."""
+        """Delete a topic and its data; nothing of it is visible on return.
+
+        It is deleted as soon as that is durable in the write-ahead log. What the store says to it changes nothing more:
+        it is struck off the list, and its objects go, in the background.
+        """
         async with self._changing:
             if self._by_id.get(opened.topic.topic_id) is None:
                 raise TopicUnknown(opened.topic.name)
-            await self._logs.mark_deleted(opened.topic.topic_id)
-            self._remove(self._by_id[opened.topic.topic_id])
-            await self._calls.run(self._metadata.commit, delete_topic(opened.topic.topic_id))
-            self._logs.collect_deleted(opened.topic.topic_id)
-            facts = {"event": "topic_deleted", "topic": opened.topic.name, "topic_id": str(opened.topic.topic_id)}
-            log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id, extra={"facts": facts})
+            try:
+                await self._logs.delete_topic(opened.topic.topic_id)
+            finally:  # Also for who does not wait for it: from its first step on nothing of the topic can be used.
+                if opened.topic.topic_id in self._logs.deleted:
+                    self._remove(self._by_id[opened.topic.topic_id])
+        facts = {"event": "topic_deleted", "topic": opened.topic.name, "topic_id": str(opened.topic.topic_id)}
+        log.info("topic %s deleted, id %s", opened.topic.name, opened.topic.topic_id, extra={"facts": facts})
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._logs.struck(opened.topic.topic_id), _STRIKE_S)
+
+    async def _strike(self, topic_id: UUID) -> None:
+        """Strike a topic that is deleted off the list."""
+        async with self._striking:  # One at a time: while the store is away, only one thread waits for it.
+            if any(each.topic_id == topic_id for each in self._metadata.metadata.topics.values()):
+                with contextlib.suppress(TopicUnknown):  # Struck by an attempt that had no answer.
+                    await self._calls.run(self._metadata.commit, delete_topic(topic_id))
 
     async def _strike_deleted(self) -> None:
         """Topics that are deleted, but still listed because the store failed then, are struck off the list."""
         deleted = self._logs.deleted
-        for topic in self._metadata.metadata.topics.values():
+        for topic in list(self._metadata.metadata.topics.values()):
             if topic.topic_id in deleted:
-                await self._calls.run(self._metadata.commit, delete_topic(topic.topic_id))
-                self._logs.collect_deleted(topic.topic_id)
+                await self._strike(topic.topic_id)
 
     async def add_partitions(self, name: str, count: int) -> None:
         """Let a topic have `count` partitions, more than it has now."""
@@ -219,12 +231,12 @@ class Topics:
             metadata = await self._calls.run(self._metadata.commit, set_partitions(opened.topic.topic_id, count))
             self._add(await self._open_topic(metadata.topic(name), opened.logs))
 
-    @staticmethod
-    def check_more_partitions(opened: OpenTopic, count: int) -> None:
+    def check_more_partitions(self, opened: OpenTopic, count: int) -> None:
         if count <= opened.topic.partitions:
             raise PartitionCountInvalid(count, f"{opened.topic.name} has {opened.topic.partitions} already")
         if count > PARTITIONS_MAX:
             raise PartitionCountInvalid(count, f"{PARTITIONS_MAX} are allowed")
+        self._logs.check_partitions(count - opened.topic.partitions)
 
     async def change_configs(self, name: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
         """Give a topic other configs: what `change` makes of those it has. Nobody else changes them meanwhile."""

@@ -54,6 +54,15 @@ METRICS = (
     ),
     Metric("holdfast_producers_held_back", "gauge", (), "1 while producers wait for room, else 0."),
     Metric(
+        "holdfast_deletions", "gauge", (), "Deleted topics of which something is left, in the list or in the store."
+    ),
+    Metric(
+        "holdfast_deletion_age_seconds",
+        "gauge",
+        (),
+        "How long the oldest of these takes, since it was deleted or the broker has started; 0 without any.",
+    ),
+    Metric(
         "holdfast_read_seconds",
         "histogram",
         ("place",),

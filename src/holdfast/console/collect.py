@@ -101,6 +101,8 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         "holdfast_flushed_bytes": stat.flushed.size,
         "holdfast_flush_bytes_max": stat.segment_size_max,
         "holdfast_producers_held_back": int(not stat.has_room),
+        "holdfast_deletions": stat.deletions.count,
+        "holdfast_deletion_age_seconds": stat.deletions.age_s,
         "holdfast_cache_bytes": cache.size,
         "holdfast_cache_hits": cache.hits,
         "holdfast_cache_misses": cache.misses,

@@ -67,7 +67,7 @@ async def begin(
         if space is not None:
             await space.begin(waits=threaded)
         journal = Journal(wal, await run(identify, wal, parts.objects, chance, take_over=take_over))
-        replayed = await run(replay, wal, settings.tail_size_max // 2, clock.monotonic())
+        replayed = await run(replay, wal, settings.tail_size_max // 2, clock.monotonic(), journal.kept.deleted)
     except BaseException:
         if space is not None:
             space.close()

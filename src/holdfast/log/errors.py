@@ -7,11 +7,13 @@ Rejected
 ├── SequenceOld            a repeat of a batch too old to be remembered
 ├── ProducerEpochOld       another producer with the same id and a higher epoch has written
 ├── TransactionMismatch    a marker or a batch does not fit the producer's open transaction
+├── TooManyPartitions      the write-ahead log could not remember the marks of so many
 ├── WrongStore             the write-ahead log and the store do not belong together
 └── NewLog                 the write-ahead log is new, and the store is not
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
 ├── StoreUnknown           the store that the write-ahead log was used with is not there: mount it
+├── TooMuchToKeep          the write-ahead log can remember no more of this before some of it is done
 ├── DiskFull               the disk's free space is down to the reserve: free some, then try again
 └── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
 Stopped
@@ -44,6 +46,26 @@ class PartitionDeleted(Rejected):
     def __init__(self, path: str) -> None:
         super().__init__(f"partition {path} is deleted")
         self.path = path
+
+
+class TooManyPartitions(Rejected):
+    """So many partitions' marks do not fit into the write-ahead log."""
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(
+            f"{count} partitions are too many for one broker with this write-ahead log: {limit} are allowed"
+        )
+        self.count = count
+        self.limit = limit
+
+
+class TooMuchToKeep(Unavailable):
+    """A table that the write-ahead log keeps is full."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"there are {limit} {what}, and no more can be remembered: try again when some are gone")
+        self.what = what
+        self.limit = limit
 
 
 class _Sequence(Rejected):

@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from uuid import UUID
 
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
-from holdfast.log.kept import Aside, Identity, Kept, read_kept, save_kept
+from holdfast.log.kept import Aside, Identity, Kept, check_aside, read_kept, save_kept
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
 from holdfast.wal import LogId, Stat, Wal
@@ -77,6 +76,7 @@ class Journal:
     def set_aside(self, home: PartitionId, aside: Aside) -> None:
         """Records of a partition are in a file now. Blocks until that is durable."""
         with self._saving:
+            check_aside(self.kept.aside, home)
             self.kept = save_kept(self._wal, replace(self.kept, aside={**self.kept.aside, home: aside}))
 
     def append(
@@ -143,10 +143,8 @@ class Journal:
         """Whether a purge below this entry would give any room back."""
         return self._wal.frees_a_chunk(index)
 
-    def purge_below(self, index: int, flushed: Mapping[PartitionId, int], deleted: Container[UUID] = ()) -> bool:
-        """Nothing below this entry is needed any more: the store has all below `flushed`, which is saved first.
-
-        Of topics in `deleted` nothing is remembered, not even what is set aside.
+    def purge_below(self, index: int, change: Callable[[Kept], Kept]) -> bool:
+        """Nothing below this entry is needed any more; what `change` makes of what is kept is saved first.
 
         False: not now, another thread is saving something, and the loop never waits for a disk.
         """
@@ -156,10 +154,10 @@ class Journal:
         if not self._saving.acquire(blocking=False):
             return False
         try:
-            aside = {home: each for home, each in self.kept.aside.items() if home.topic_id not in deleted}
-            if flushed != self.kept.flushed or aside != self.kept.aside:
-                self.kept = replace(self.kept, flushed=flushed, aside=aside)
-                self._wal.save_user_data(self.kept.encode())
+            kept = change(self.kept)
+            if kept != self.kept:
+                self._wal.save_user_data(kept.encode())
+                self.kept = kept  # Only now: what is not saved must be saved by the next purge.
             self._wal.purge(log_id)
         finally:
             self._saving.release()

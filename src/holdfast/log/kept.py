@@ -1,28 +1,56 @@
-"""What the write-ahead log keeps besides its entries: whose it is, how far the store has come, what is set aside.
+"""What the write-ahead log keeps besides its entries: whose it is, how far the store has come, what is set aside, and
+which deletions are not done.
 
 It is the log's user data, so that it is in the head of every chunk, and as durable as the entries:
 
-    {"version":2,"cluster":…,"broker":…,"generation":…,
-     "flushed":{"<topic id>":{"<partition>":<offset>}},
+    {"version":3,"cluster":…,"broker":…,"generation":…,
+     "flushed":"<marks, in base64>",
+     "deleted":"<topic ids, in base64>",
      "aside":{"<topic id>":{"<partition>":[<start>,<end>,"<file>"]}}}
 
-Version 1 had neither `flushed` nor `aside`. `flushed` is saved before entries are purged: a store whose manifest is
-below it has lost what the purged entries held, which nothing else could tell of a partition without a tail.
+    marks       of each topic: | id, 16 bytes | count u32 | count times (partition u32, offset u64) |   little endian
+    topic ids   16 bytes each
+
+Version 1 had neither `flushed` nor `aside`, version 2 no `deleted`, and its `flushed` in the form of `aside`. `flushed`
+is saved before entries are purged: a store whose manifest is below it has lost what the purged entries held, which
+nothing else could tell of a partition without a tail. `deleted` is saved at the same time, so that the entries which
+say that a topic is deleted need not stay until nothing of it is left.
+
+It cannot outgrow its record: every table has a limit, and all of them at their limits fit into what the write-ahead log
+takes.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+import struct
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from holdfast.errors import Corrupt
+from holdfast.log.errors import TooManyPartitions, TooMuchToKeep
 from holdfast.segment.names import PartitionId
-from holdfast.wal import NewerFormat, Wal
+from holdfast.wal import USER_DATA_SIZE_MAX, NewerFormat, Wal
 
-VERSION = 2
+VERSION = 3
+
+MARKS_MAX = 200_000  # Partitions; each is a topic of its own at worst.
+DELETED_MAX = 100_000  # Topics whose deletion is not done.
+ASIDE_MAX = 10_000  # Partitions.
+
+_TOPIC = struct.Struct("<16sI")
+_MARK = struct.Struct("<IQ")
+assert (_TOPIC.size, _MARK.size) == (20, 12)  # On disk: changing one needs a new version.
+
+_ASIDE_SIZE_MAX = 320  # Of one, as JSON: an id, four numbers, and the name of a file.
+_FIXED_SIZE_MAX = 64 << 10  # Everything that is no table.
+assert (
+    MARKS_MAX * (_TOPIC.size + _MARK.size) + DELETED_MAX * 16
+) * 4 // 3 + ASIDE_MAX * _ASIDE_SIZE_MAX + _FIXED_SIZE_MAX < USER_DATA_SIZE_MAX
 
 T = TypeVar("T")
 
@@ -51,6 +79,7 @@ class Kept:
     identity: Identity
     flushed: Mapping[PartitionId, int] = field(default_factory=dict)  # Below this the store had everything.
     aside: Mapping[PartitionId, Aside] = field(default_factory=dict)
+    deleted: frozenset[UUID] = frozenset()  # Topics that are deleted, and of which something may be left.
 
     def encode(self) -> bytes:
         identity = self.identity
@@ -59,7 +88,8 @@ class Kept:
             "cluster": identity.cluster,
             "broker": identity.broker,
             "generation": identity.generation,
-            "flushed": _by_topic(self.flushed),
+            "flushed": _encode_marks(self.flushed),
+            "deleted": b64encode(b"".join(sorted(each.bytes for each in self.deleted))).decode(),
             "aside": _by_topic(self.aside),
         }
         return json.dumps(body, separators=(",", ":")).encode()
@@ -74,10 +104,12 @@ def decode(data: bytes) -> Kept:
         version = int(body["version"])
         if version <= VERSION:
             identity = Identity(str(body["cluster"]), str(body["broker"]), int(body["generation"]))
-            flushed = {home: int(offset) for home, offset in _by_home(body.get("flushed", {})).items()}
             aside = {home: Aside(*row) for home, row in _by_home(body.get("aside", {})).items()}
-            return Kept(identity, flushed, aside)
-    except (ValueError, TypeError, KeyError, AttributeError) as failure:
+            if version < VERSION:
+                flushed = {home: int(offset) for home, offset in _by_home(body.get("flushed", {})).items()}
+                return Kept(identity, flushed, aside)
+            return Kept(identity, dict(_decode_marks(body["flushed"])), aside, _decode_deleted(body["deleted"]))
+    except (ValueError, TypeError, KeyError, AttributeError, struct.error) as failure:
         raise Corrupt(f"the write-ahead log does not say whose it is: {failure!r}") from failure
     raise NewerFormat("the write-ahead log's user data", version, VERSION)
 
@@ -92,6 +124,57 @@ def save_kept(wal: Wal, kept: Kept) -> Kept:
     wal.save_user_data(kept.encode())
     wal.sync()
     return kept
+
+
+def check_marks(count: int, wal_size_max: int) -> None:
+    """Raise if so many partitions are too many: their marks would not fit into the log, or be most of it."""
+    limit = min(MARKS_MAX, wal_size_max // 512)
+    if count > limit:
+        raise TooManyPartitions(count, limit)
+
+
+def at_most(marks: dict[PartitionId, int], count: int) -> dict[PartitionId, int]:
+    """So many of the marks. Without its mark nothing is lost of a partition: only a store that was set back is not
+    noticed. That is better than a log that can be purged no more."""
+    return marks if len(marks) <= count else dict(itertools.islice(marks.items(), count))
+
+
+def check_deleted(deleted: Collection[object]) -> None:
+    """Raise if no further deletion can be remembered before another one is done."""
+    if len(deleted) >= DELETED_MAX:
+        raise TooMuchToKeep("deletions that are not done", DELETED_MAX)
+
+
+def check_aside(aside: Mapping[PartitionId, Aside], home: PartitionId) -> None:
+    """Raise if no further partition can be set aside."""
+    if home not in aside and len(aside) >= ASIDE_MAX:
+        raise TooMuchToKeep("partitions that are set aside", ASIDE_MAX)
+
+
+def _encode_marks(marks: Mapping[PartitionId, int]) -> str:
+    by_topic: dict[UUID, list[int]] = {}
+    for (topic_id, partition), offset in marks.items():
+        by_topic.setdefault(topic_id, []).extend((partition, offset))
+    pieces = []
+    for topic_id, numbers in by_topic.items():
+        count = len(numbers) // 2
+        pieces.append(_TOPIC.pack(topic_id.bytes, count) + struct.pack("<" + "IQ" * count, *numbers))
+    return b64encode(b"".join(pieces)).decode()
+
+
+def _decode_marks(text: str) -> Iterable[tuple[PartitionId, int]]:
+    data, at = b64decode(text, validate=True), 0
+    while at < len(data):
+        raw, count = _TOPIC.unpack_from(data, at)
+        topic_id, at = UUID(bytes=raw), at + _TOPIC.size
+        for _ in range(count):
+            partition, offset = _MARK.unpack_from(data, at)
+            yield PartitionId(topic_id, partition), offset
+            at += _MARK.size
+
+
+def _decode_deleted(text: str) -> frozenset[UUID]:
+    return frozenset(UUID(bytes=raw) for (raw,) in struct.iter_unpack("<16s", b64decode(text, validate=True)))
 
 
 def _by_topic(values: Mapping[PartitionId, T]) -> dict[str, dict[str, T]]:

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 from uuid import UUID
 
@@ -24,11 +25,11 @@ from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.log.backlog import Oldest
 from holdfast.log.begin import Begun, begin, tell_recovered
-from holdfast.log.deletions import Deletions
+from holdfast.log.deletions import Deletions, Strike, no_list
 from holdfast.log.errors import LogsStopped, PartitionDeleted
 from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground, Parts
-from holdfast.log.kept import Identity
+from holdfast.log.kept import MARKS_MAX, Identity, Kept, at_most, check_marks
 from holdfast.log.opening import Openings
 from holdfast.log.partition import PartitionLog
 from holdfast.log.quarantine import Quarantine
@@ -90,8 +91,8 @@ class Logs:
         With a `reserve_size` so many bytes of the disk are kept for the way back when it is full; without one a full
         disk stops the logs. Without `take_over` a new log is refused on a store that holds partitions already.
 
-        Without `resume_deletes`, objects of deleted topics stay until `collect_deleted` is called: whoever keeps a list
-        of topics elsewhere strikes them there first.
+        Without `resume_deletes`, objects of deleted topics stay until `begin_deleting` is called: whoever keeps a list
+        of topics elsewhere has them struck there first.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
         parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
@@ -111,7 +112,7 @@ class Logs:
             begun.close()
             raise
         if resume_deletes:
-            logs.collect_deleted()
+            logs.begin_deleting()
         if background:
             logs._flusher.start()
             logs._upkeep.start()
@@ -155,9 +156,23 @@ class Logs:
         await self._room.wait()
 
     async def delete_topic(self, topic_id: UUID) -> None:
-        """Delete a topic for ever. Durable on return; its objects go in the background, also after a crash."""
-        await self.mark_deleted(topic_id)
-        self.collect_deleted(topic_id)
+        """Delete a topic for ever. Durable on return; what is left of it goes in the background, also after a crash."""
+        self._check_alive()
+        leaving = [each for home, each in self._partitions.items() if home.topic_id == topic_id]
+        self._deletions.mark(topic_id, leaving)
+        for partition in leaving:
+            del self._partitions[partition.home]
+            partition.delete()
+        self._openings.forget(topic_id)
+        await self._deletions.marked(topic_id)
+
+    def begin_deleting(self, strike: Strike = no_list) -> None:
+        """Delete what is left of topics that are deleted, once `strike` has struck them off a list kept elsewhere."""
+        self._deletions.begin(strike)
+
+    async def struck(self, topic_id: UUID) -> None:
+        """Wait until a topic that is deleted is struck off, or that has failed once: it goes on in the background."""
+        await self._deletions.tried(topic_id)
 
     @property
     def deleted(self) -> set[UUID]:
@@ -170,20 +185,10 @@ class Logs:
         known = [*self._openings.homes, *self._ground.journal.kept.flushed]
         return {home.topic_id for home in known if home not in self._partitions} - self.deleted
 
-    async def mark_deleted(self, topic_id: UUID) -> None:
-        """From here on the topic is deleted, durably; its objects stay until `collect_deleted`."""
-        self._check_alive()
-        self._deletions.mark(topic_id)
-        leaving = [self._partitions.pop(each) for each in list(self._partitions) if each.topic_id == topic_id]
-        self._deletions.leave(topic_id, leaving)
-        for partition in leaving:
-            partition.delete()
-        self._openings.forget(topic_id)
-        await self._deletions.marked(topic_id)
-
-    def collect_deleted(self, topic_id: UUID | None = None) -> None:
-        """Delete the objects of one topic that is deleted, or of all of them, in the background."""
-        self._deletions.collect(topic_id)
+    def check_partitions(self, more: int) -> None:
+        """Raise if there cannot be so many partitions more."""
+        there = max(len(self._partitions) + len(self._openings.homes), len(self._ground.journal.kept.flushed))
+        check_marks(there + more, self._ground.settings.wal_size_max)
 
     # Space
 
@@ -214,7 +219,7 @@ class Logs:
     def needed(self) -> int:
         """The oldest entry of the write-ahead log that anything still needs."""
         lowest = self._pins.lowest()
-        return min([self._ground.journal.next_index if lowest is None else lowest, *self._deletions.needed()])
+        return self._ground.journal.next_index if lowest is None else lowest
 
     def purge(self, *, chunks_only: bool = False) -> None:
         """Let the write-ahead log go below the oldest entry that anything still needs.
@@ -227,17 +232,19 @@ class Logs:
             return
         if chunks_only and not journal.frees_a_chunk(needed):
             return
-        if journal.purge_below(needed, self._flushed(), self._deletions):
+        if journal.purge_below(needed, self._to_keep):
             self._purged_below = needed
+            self._deletions.forget_gone()
 
-    def _flushed(self) -> dict[PartitionId, int]:
-        """How far the store has come, of every partition that is not deleted."""
-        before = self._ground.journal.kept.flushed
-        flushed = {home: mark for home, mark in before.items() if home.topic_id not in self._deletions}
+    def _to_keep(self, before: Kept) -> Kept:
+        """What the write-ahead log has to remember when entries go. Of deleted topics only that they are."""
+        deleted = self._deletions
+        flushed = {home: mark for home, mark in before.flushed.items() if home.topic_id not in deleted}
         for home, partition in self._partitions.items():
             if partition.marks.flushed:
                 flushed[home] = partition.marks.flushed
-        return flushed
+        aside = {home: each for home, each in before.aside.items() if home.topic_id not in deleted}
+        return replace(before, flushed=at_most(flushed, MARKS_MAX), aside=aside, deleted=deleted.under_way)
 
     # The end
 
@@ -307,6 +314,7 @@ class Logs:
             self.has_room,
             ground.flushed,
             ground.pace.segment_size_max,
+            self._deletions.stat(),
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -21,18 +22,21 @@ class Replayed:
 
     tails: dict[PartitionId, Tail] = field(default_factory=dict)
     strays: dict[PartitionId, Tail] = field(default_factory=dict)  # Before a place where offsets do not go on.
-    deleted: dict[UUID, int] = field(default_factory=dict)  # Topic id → index of the entry that says so.
+    deleted: set[UUID] = field(default_factory=set)
     use: MemoryUse = field(default_factory=MemoryUse)
 
 
-def replay(wal: Wal, memory_max: int, now: float) -> Replayed:
-    """Sort all entries. Bytes above `memory_max` are not kept: they are read back when they are needed. Blocks."""
-    replayed = Replayed()
+def replay(wal: Wal, memory_max: int, now: float, deleted: Iterable[UUID] = ()) -> Replayed:
+    """Sort all entries. Bytes above `memory_max` are not kept: they are read back when they are needed. Blocks.
+
+    `deleted` are topics whose deletion is known from elsewhere: the entries that say so may be purged.
+    """
+    replayed = Replayed(deleted=set(deleted))
     state = wal.state
     for found in wal.read(state.first_index, state.next_index):
         content = entry.decode(found.payload)
         if content.kind == entry.DELETE_TOPIC:
-            replayed.deleted[content.home.topic_id] = found.log_id.index
+            replayed.deleted.add(content.home.topic_id)
         elif content.kind == entry.BATCHES:
             _add(replayed, content, found.log_id.index, memory_max, now)
     for found_tails in (replayed.tails, replayed.strays):

@@ -11,6 +11,14 @@ from holdfast.wal import Stat
 
 
 @dataclass(frozen=True, slots=True)
+class DeletionsStat:
+    """Topics that are deleted, and of which something is left."""
+
+    count: int
+    age_s: float  # Of the oldest, since it was deleted or the broker has started.
+
+
+@dataclass(frozen=True, slots=True)
 class LogsStat:
     """Figures of one moment."""
 
@@ -21,3 +29,4 @@ class LogsStat:
     has_room: bool  # Producers are not held back.
     flushed: FlushCounts  # Still counting.
     segment_size_max: int  # Bytes of a segment at most, as of now: less when the store is slow.
+    deletions: DeletionsStat

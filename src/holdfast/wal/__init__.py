@@ -25,11 +25,12 @@ from holdfast.wal.errors import (
 from holdfast.wal.log import Wal
 from holdfast.wal.read import Entry
 from holdfast.wal.round import Flush
-from holdfast.wal.settings import WalSettings
+from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import LogId, State, Vote
 
 __all__ = [
+    "USER_DATA_SIZE_MAX",
     "ChunkGap",
     "CommitAboveLast",
     "CommitBackwards",

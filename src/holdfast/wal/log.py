@@ -29,13 +29,15 @@ from holdfast.wal.read import Entry
 from holdfast.wal.replay import recover
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.rounds import Rounds
-from holdfast.wal.settings import WalSettings
+from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import Current, LogId, State, Vote
 from holdfast.wal.whole import Whole
 from holdfast.wal.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
+
+_USER_DATA_SHARE = 4  # A chunk may be so many times as large as the user data.
 
 
 class Wal:
@@ -65,6 +67,7 @@ class Wal:
         self._index = recovered.index
         self._current = Current(begun.state)
         self._chunk = begun.chunk
+        self._chunk_size_max = self._size_max_with(begun.state.user_data)
         self._chunk_begins = begun.chunk.end  # Where the chunk's own records begin, behind head and carried records.
         self._chunk_entries = begun.state.next_index - begun.chunk.first_index
         self._durable_index = begun.state.next_index
@@ -192,13 +195,18 @@ class Wal:
 
     def save_user_data(self, data: bytes) -> Position:
         """Record bytes that mean something to the log's user only, together with the whole state."""
-        limit = self._settings.chunk_size_max // 4
-        if len(data) > limit:
-            raise EntryTooLarge(limit, len(data))
+        if len(data) > USER_DATA_SIZE_MAX:
+            raise EntryTooLarge(USER_DATA_SIZE_MAX, len(data))
         with self._lock:
             self._rounds.check_open()
             state = replace(self._current.state, user_data=data)
-            return self._record(record.STATE, record.encode_state(state), state)
+            position = self._record(record.STATE, record.encode_state(state), state)
+            self._chunk_size_max = self._size_max_with(data)
+            return position
+
+    def _size_max_with(self, user_data: bytes) -> int:
+        """A chunk begins with the user data: where that is large, chunks are, so that it is never most of them."""
+        return max(self._settings.chunk_size_max, _USER_DATA_SHARE * len(user_data))
 
     def _check_known(self, log_id: LogId) -> None:
         if log_id.index < self._current.state.next_index:
@@ -222,7 +230,7 @@ class Wal:
         """Begin a new chunk when the open one is full: by size, or by the number of entries."""
         used = self._chunk.end > self._chunk_begins
         if used and (
-            self._chunk.end + size > self._settings.chunk_size_max
+            self._chunk.end + size > self._chunk_size_max
             or self._chunk_entries + count > self._settings.chunk_entries_max
         ):
             self._roll_over()

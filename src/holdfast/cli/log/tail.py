@@ -6,7 +6,6 @@ a manifest that is loaded later begins nowhere behind the tail that was read ear
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,10 +17,11 @@ from holdfast.cli.log.scan import is_crc_right
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory
 from holdfast.log import entry
+from holdfast.log.kept import Kept, decode
 from holdfast.record.batch import BatchHeader, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.names import PartitionId
-from holdfast.wal import Entry
+from holdfast.wal import Entry, NewerFormat
 from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing
 from holdfast.wal.frame import Frame
 from holdfast.wal.read import EntryReader, Stored
@@ -86,7 +86,8 @@ def read_tails(directory: Directory) -> Tails:
 
 def _read(directory: Directory) -> Tails:
     recovered = recover(directory)
-    tails = Tails(_cluster(recovered.state.user_data))
+    kept = _kept(recovered.state.user_data)
+    tails = Tails(kept.identity.cluster if kept else None, deleted=set(kept.deleted if kept else ()))
     for found in _entries(directory, recovered):
         try:
             _add(tails, found)
@@ -95,10 +96,10 @@ def _read(directory: Directory) -> Tails:
     return tails
 
 
-def _cluster(user_data: bytes) -> str | None:
+def _kept(user_data: bytes) -> Kept | None:
     try:
-        return str(json.loads(user_data)["cluster"])
-    except (ValueError, KeyError, TypeError):
+        return decode(user_data)
+    except (Corrupt, NewerFormat):
         return None
 
 

@@ -67,6 +67,7 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
             "this is another cluster's store, and nothing that can be repaired"
         )
     _sort(plan)
+    plan.deleted |= kept.deleted if kept is not None else set()
     marks, asides = (kept.flushed, kept.aside) if kept is not None else ({}, {})
     in_log = {*plan.payloads, *marks, *asides}
     plan.metadata = find_metadata(objects, plan.cluster, plan.deleted, in_log)
