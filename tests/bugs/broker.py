@@ -71,8 +71,8 @@ BUGS = [
         (
             Edit(
                 "broker/topics.py",
-                "            await self._calls.run(self._metadata.commit, delete_topic(opened.topic.topic_id))\n",
-                "",
+                "                    await self._calls.run(self._metadata.commit, delete_topic(topic_id))\n",
+                "                    pass\n",
             ),
         ),
         SEARCH,

@@ -213,7 +213,7 @@ BUGS = [
     ),
     Bug(
         "objects of a deleted topic go before its flush has ended",
-        (Edit("log/deletions.py", "        await self._left(topic_id)\n", ""),),
+        (Edit("log/deletions.py", "            await self._left(topic_id, deletion)\n", ""),),
         (f"{DELETE}::test_topic_deleted_while_its_flush_is_in_flight",),
     ),
     Bug(

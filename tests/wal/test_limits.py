@@ -11,7 +11,7 @@ from tests.wal.logs import append, held, new_disk, open_log, reopened, writer_he
 
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.disk import RealDirectory
-from holdfast.wal import EntryTooLarge, LogId, Overloaded, Wal, WalSettings
+from holdfast.wal import USER_DATA_SIZE_MAX, EntryTooLarge, LogId, Overloaded, Wal, WalSettings
 
 
 def test_an_entry_may_be_as_large_as_the_limit_and_no_larger() -> None:
@@ -28,19 +28,25 @@ def test_an_entry_may_be_as_large_as_the_limit_and_no_larger() -> None:
     assert held(reopened(disk)) == [(LogId(1, 0), b"x" * 5000)]
 
 
-def test_user_data_may_fill_a_quarter_of_a_chunk() -> None:
-    """W2, W3: it is in every chunk's head, so it has to leave room."""
+def test_user_data_has_a_limit_of_its_own() -> None:
+    """W2, W3: it is in every chunk's head. Where it is larger than a chunk should be, chunks are larger, so that it is
+    never most of the log."""
     disk = new_disk()
     wal = open_log(disk)
     with pytest.raises(EntryTooLarge) as refused:
-        wal.save_user_data(bytes(1025))
-    assert (refused.value.current, refused.value.attempted) == (1024, 1025)
-    wal.save_user_data(b"u" * 1024)
-    append(wal, 100, size=100)
+        wal.save_user_data(bytes(USER_DATA_SIZE_MAX + 1))
+    assert (refused.value.current, refused.value.attempted) == (USER_DATA_SIZE_MAX, USER_DATA_SIZE_MAX + 1)
+    wal.save_user_data(b"u" * 50_000)
+    append(wal, 4000, size=100)
     wal.flush()
+    assert wal.stat().on_disk_size < 1_000_000
     wal = reopened(disk)
-    assert wal.state.user_data == b"u" * 1024
-    assert len(held(wal)) == 100
+    assert wal.state.user_data == b"u" * 50_000
+    assert len(held(wal)) == 4000
+    wal.save_user_data(b"u" * 10)
+    append(wal, 4000, size=100)
+    wal.flush()
+    assert wal.stat().open_chunk_size < 8192, "Chunks stay large for user data that is small again."
 
 
 def test_a_full_queue_is_said_and_a_flush_makes_room() -> None:

@@ -1,0 +1,71 @@
+"""Bugs of deletions and of what the write-ahead log remembers: what pins it, what it forgets, what outgrows it."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+BROKER = "tests/broker/test_deletions.py"
+KEPT = "tests/log/test_kept.py"
+DELETE = "tests/log/test_delete_topic.py"
+
+BUGS = (
+    Bug(
+        "a deletion that has failed is not tried again",
+        (Edit("log/deletions.py", "        self._ready.extend(late)\n", ""),),
+        (f"{DELETE}::test_objects_stay_until_their_topic_is_struck_off_the_list",),
+    ),
+    Bug(
+        "a deletion that is not done is forgotten with its entry",
+        (Edit("log/logs.py", "deleted=deleted.under_way)", "deleted=frozenset())"),),
+        (f"{KEPT}::test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged",),
+    ),
+    Bug(
+        "a deletion that is not done pins its entry",
+        (
+            Edit(
+                "log/logs.py",
+                "        if needed <= self._purged_below or self._failure is not None:\n",
+                "        if needed <= self._purged_below or self._failure is not None or self._deletions.under_way:\n",
+            ),
+        ),
+        (f"{KEPT}::test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged",),
+    ),
+    Bug(
+        "what is kept is taken for saved before it is",
+        (
+            Edit(
+                "log/journal.py",
+                "                self._wal.save_user_data(kept.encode())\n                self.kept = kept",
+                "                self.kept = kept\n                self._wal.save_user_data(kept.encode())",
+            ),
+        ),
+        (f"{KEPT}::test_what_could_not_be_saved_is_saved_by_the_next_purge",),
+    ),
+    Bug(
+        "any number of deletions is taken",
+        (Edit("log/deletions.py", "        check_deleted(self._under_way)\n", ""),),
+        (f"{KEPT}::test_more_deletions_than_can_be_remembered_are_refused",),
+    ),
+    Bug(
+        "user data fills every chunk",
+        (
+            Edit(
+                "wal/log.py",
+                "        return max(self._settings.chunk_size_max, _USER_DATA_SHARE * len(user_data))\n",
+                "        return self._settings.chunk_size_max\n",
+            ),
+        ),
+        ("tests/wal/test_limits.py::test_user_data_has_a_limit_of_its_own",),
+    ),
+    Bug(
+        "a start strikes deleted topics off the list before it serves",
+        (
+            Edit(
+                "broker/topics.py",
+                "        self._logs.begin_deleting(self._strike)\n",
+                "        await self._strike_deleted()\n        self._logs.begin_deleting(self._strike)\n",
+            ),
+        ),
+        (f"{BROKER}::test_a_start_while_the_list_cannot_be_changed",),
+    ),
+)
