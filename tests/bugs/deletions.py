@@ -68,4 +68,26 @@ BUGS = (
         ),
         (f"{BROKER}::test_a_start_while_the_list_cannot_be_changed",),
     ),
+    Bug(
+        "a start puts the cluster's id although it is there",
+        (
+            Edit(
+                "log/identify.py",
+                "if kept is None else _known_cluster(objects)\n",
+                "if kept is None else _cluster_of(objects, kept.identity.cluster)\n",
+            ),
+        ),
+        ("tests/operate/test_disk_full.py::test_a_start_puts_nothing_into_a_store_that_knows_its_cluster",),
+    ),
+    Bug(
+        "the reserve serves the log only",
+        (
+            Edit(
+                "log/begin.py",
+                "        parts = parts._replace(objects=ReservedObjects(parts.objects, space.make_room_for_store))\n",
+                "        ReservedObjects(parts.objects, space.make_room_for_store)\n",
+            ),
+        ),
+        ("tests/operate/test_disk_full_ways_back.py::test_records_are_deleted_on_a_disk_without_a_byte",),
+    ),
 )

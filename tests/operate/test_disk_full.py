@@ -155,3 +155,19 @@ def test_a_reserve_is_whole_or_not_there() -> None:
     assert large.give_up()
     assert not large.give_up()
     assert disk.names() == []
+
+
+@in_loop
+async def test_a_start_puts_nothing_into_a_store_that_knows_its_cluster() -> None:
+    """O3: the store may be on the full disk, too."""
+    house = House()
+    logs = await house.open()
+    await fill(await logs.partition(HOME), 3)
+    await logs.close()
+    asked = []
+    house.faults = lambda call: asked.append(call.kind)
+    logs = await house.reopen()
+    assert await read_all(await logs.partition(HOME)) == numbered(0, 3)
+    assert asked
+    assert not {"put", "put_if_absent"} & set(asked)
+    await logs.close()

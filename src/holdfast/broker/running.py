@@ -112,7 +112,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
     try:
         identity = logs.identity
         patience = Patience(around.clock, around.chance, around.calls.block)
-        metadata = await around.calls.run(MetadataLog, around.objects, identity.cluster, identity.broker, patience)
+        metadata = await around.calls.run(MetadataLog, logs.objects, identity.cluster, identity.broker, patience)
         topics = Topics(metadata, logs, around.calls, around.chance, settings.broker.topic_defaults())
         await topics.open()
         groups = await _open_groups(topics, settings.broker, around)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
+from holdfast.io.reserved_objects import ReservedObjects
 from holdfast.log.ground import Parts
 from holdfast.log.identify import begin_generation, identify
 from holdfast.log.journal import Journal
@@ -27,6 +28,7 @@ class Begun:
     wal: Wal
     journal: Journal
     replayed: Replayed
+    parts: Parts  # With a store that may use the disk's reserve, if there is one.
     space: Space | None
     began: float  # In the clock's seconds.
 
@@ -53,6 +55,8 @@ async def begin(
     run, clock, chance = parts.calls.run, parts.clock, parts.chance
     began = clock.monotonic()
     space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None
+    if space is not None:
+        parts = parts._replace(objects=ReservedObjects(parts.objects, space.make_room_for_store))
     wal = await run(
         _open,
         directory,
@@ -73,7 +77,7 @@ async def begin(
             space.close()
         wal.close()
         raise
-    return Begun(wal, journal, replayed, space, began)
+    return Begun(wal, journal, replayed, parts, space, began)
 
 
 def _open(

@@ -47,9 +47,9 @@ log = logging.getLogger(__name__)
 class Logs:
     """Use `Logs.open`. Belongs to one event loop."""
 
-    def __init__(self, begun: Begun, parts: Parts, settings: LogSettings, quarantine: Quarantine | None) -> None:
+    def __init__(self, begun: Begun, settings: LogSettings, quarantine: Quarantine | None) -> None:
         journal, replayed = begun.journal, begun.replayed
-        self._ground = Ground.of(journal, parts, settings, self._changed, self.room)
+        self._ground = Ground.of(journal, begun.parts, settings, self._changed, self.room)
         self._use = replayed.use
         self._space = begun.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
@@ -106,7 +106,7 @@ class Logs:
             take_over=take_over,
         )
         try:
-            logs = cls(begun, parts, settings, Quarantine(quarantine, parts.chance) if quarantine else None)
+            logs = cls(begun, settings, Quarantine(quarantine, parts.chance) if quarantine else None)
             tell_recovered(begun.wal, len(logs._openings.homes), parts.clock.monotonic() - begun.began)
         except BaseException:
             begun.close()
@@ -145,6 +145,11 @@ class Logs:
     def identity(self) -> Identity:
         """Whose logs these are."""
         return self._ground.journal.identity
+
+    @property
+    def objects(self) -> Objects:
+        """The store. Where it is full and on our disk, small puts may use the disk's reserve."""
+        return self._ground.objects
 
     @property
     def partitions(self) -> list[PartitionLog]:

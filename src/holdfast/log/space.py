@@ -1,7 +1,8 @@
 """The disk's free space: near its end producers are refused, so that everything else, and the way back, still works.
 
 Two things are kept. While less than the reserve's size is free, producers are refused. And a file of that size
-is held back: when a write of the log finds the disk full all the same, the file is given up and the write goes on.
+is held back: when a write of the log, or a small one of a store on the same disk, finds the disk full all the same, the
+file is given up and the write goes on.
 Free space of about twice the reserve ends it: the file is made again, and producers go on. No restart is needed.
 """
 
@@ -26,7 +27,7 @@ _TRY_AGAIN_S = 0.1
 
 
 class Space:
-    """Belongs to one event loop, except `make_room`, which the writer of the log calls."""
+    """Belongs to one event loop, except `make_room`, which the writer of the log calls, and `make_room_for_store`."""
 
     def __init__(self, directory: Directory, reserve_size: int, calls: Calls, clock: Clock) -> None:
         self._directory = directory
@@ -68,6 +69,14 @@ class Space:
         if given:
             return True
         return self._waits and not self._closing.wait(_TRY_AGAIN_S)
+
+    def make_room_for_store(self) -> bool:
+        """The store found its disk full: whether that is this disk, and there is room now. Any thread may call."""
+        if self._directory.free_size() >= self._reserve.size or not self._reserve.give_up():
+            return False
+        with contextlib.suppress(RuntimeError):  # As above.
+            self._loop.call_soon_threadsafe(self._note_low)
+        return True
 
     def close(self) -> None:
         """Nobody waits for space any more."""
