@@ -11,6 +11,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, ParamSpec, TypeVar
 
+from holdfast.io.calls import made_on_purpose
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -32,7 +34,8 @@ class Parked:
         """Let it take effect; nobody hears of it yet."""
         self.performed = True
         try:
-            self._result = self._call()
+            with made_on_purpose():
+                self._result = self._call()
         except Exception as failure:
             self._failure = failure
 
@@ -63,11 +66,15 @@ class ParkedCalls:
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if not _PARKING.get():
             await asyncio.sleep(0)
-            return call(*args, **kwargs)
+            with made_on_purpose():
+                return call(*args, **kwargs)
         parked = Parked(getattr(call, "__name__", "?"), lambda: call(*args, **kwargs))
         self.parked.append(parked)
         result: T = await parked.answer
         return result
+
+    async def local(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(call, *args, **kwargs)
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(0)

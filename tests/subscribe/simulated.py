@@ -15,6 +15,7 @@ from uuid import UUID
 from tests.log.world import World
 
 from holdfast.cluster.metadata import Topic
+from holdfast.io.calls import made_on_purpose
 from holdfast.io.chance import SeededChance
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.log.logs import Logs
@@ -87,7 +88,11 @@ class SlowCalls:
 
     async def run(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         await asyncio.sleep(self._chance.fraction() * self._longest_s)
-        return call(*args, **kwargs)
+        with made_on_purpose():
+            return call(*args, **kwargs)
+
+    async def local(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return await self.run(call, *args, **kwargs)
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -117,11 +117,11 @@ class Gated(ThreadCalls):
         self.gate = asyncio.Event()
         self.asked = asyncio.Event()
 
-    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def local(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if getattr(call, "__name__", "") == "read_back":
             self.asked.set()
             await self.gate.wait()
-        return await super().run(call, *args, **kwargs)
+        return await super().local(call, *args, **kwargs)
 
 
 @in_loop

@@ -126,7 +126,7 @@ async def load(partition: PartitionLog, place: str) -> Loaded:
     offset = partition.marks.log_start
     while True:
         found = await partition.read(offset, None, _READ_SIZE_MAX)
-        await partition.ground.calls.run(loaded.add, found.buffers)
+        await partition.ground.calls.local(loaded.add, found.buffers)
         if found.end_reached:
             return loaded
         offset = found.next_offset

@@ -22,7 +22,7 @@ async def load(partition: PartitionLog, place: str) -> list[Transaction]:
     offset = partition.marks.log_start
     while True:
         found = await partition.read(offset, None, _READ_SIZE_MAX)
-        await partition.ground.calls.run(_note, newest, found.buffers, place)
+        await partition.ground.calls.local(_note, newest, found.buffers, place)
         if found.end_reached:
             break
         offset = found.next_offset

@@ -1,15 +1,23 @@
-"""Blocking calls and pauses for code on an event loop, handed in so that tests can own when they happen."""
+"""Blocking calls and pauses for code on an event loop, handed in so that tests can own when they happen.
+
+Calls of the store and calls of this machine (its disk, its processor) have threads of their own: when a store hangs,
+all of its threads may wait for it, and the local disk is read as if nothing were the matter.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_here = threading.local()  # `inside`: whether this thread, though it runs a loop, makes a blocking call on purpose.
 
 
 class Calls(Protocol):
@@ -18,7 +26,10 @@ class Calls(Protocol):
     executor: Executor | None  # For parts that hand out work of their own; None: they must do without.
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Make a blocking call without blocking the loop."""
+        """Make a call that may wait for the store, without blocking the loop."""
+
+    async def local(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a call that needs nothing but this machine: it never waits behind one of the store."""
 
     async def pause(self, seconds: float) -> None:
         """Let time pass."""
@@ -30,15 +41,35 @@ class Calls(Protocol):
         """Take no more calls. Those under way end by themselves: a store that hangs must not keep us from stopping."""
 
 
-class ThreadCalls:
-    """Calls in a bounded pool of threads."""
+def is_on_loop() -> bool:
+    """Whether a call made here and now would block an event loop."""
+    return asyncio._get_running_loop() is not None and not getattr(_here, "inside", False)
 
-    def __init__(self, threads: int = 8) -> None:
+
+@contextmanager
+def made_on_purpose() -> Iterator[None]:
+    """What blocks in here is meant to, although a loop runs in this thread: the calls of a simulation."""
+    before, _here.inside = getattr(_here, "inside", False), True
+    try:
+        yield
+    finally:
+        _here.inside = before
+
+
+class ThreadCalls:
+    """Calls in two bounded pools of threads."""
+
+    def __init__(self, threads: int = 8, local_threads: int = 4) -> None:
         self.executor: Executor | None = ThreadPoolExecutor(threads, thread_name_prefix="holdfast-call")
+        self._local = ThreadPoolExecutor(local_threads, thread_name_prefix="holdfast-local")
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.executor, lambda: call(*args, **kwargs))
+
+    async def local(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._local, lambda: call(*args, **kwargs))
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -49,6 +80,7 @@ class ThreadCalls:
     def close(self) -> None:
         if self.executor is not None:
             self.executor.shutdown(wait=False, cancel_futures=True)
+        self._local.shutdown(wait=False, cancel_futures=True)
 
 
 class InlineCalls:
@@ -58,7 +90,11 @@ class InlineCalls:
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         await asyncio.sleep(0)  # Others get their turn, as they would beside a thread.
-        return call(*args, **kwargs)
+        with made_on_purpose():
+            return call(*args, **kwargs)
+
+    async def local(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(call, *args, **kwargs)
 
     async def pause(self, seconds: float) -> None:  # noqa: ARG002
         await asyncio.sleep(0)

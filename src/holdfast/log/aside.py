@@ -58,10 +58,10 @@ class Asides:
         assert self._quarantine is not None
         ground, journal = self._ground, self._ground.journal
         spilled = [(each.index, each.start, each.size) for each in batches if each.data is None]
-        found = iter(await ground.calls.run(journal.read_back, spilled) if spilled else [])
+        found = iter(await ground.calls.local(journal.read_back, spilled) if spilled else [])
         data = [each.data if each.data is not None else next(found) for each in batches]
         span = min(each.base for each in batches), max(each.end for each in batches)
-        file = await ground.calls.run(self._quarantine.save, home, span, str(why), data, journal.identity)
+        file = await ground.calls.local(self._quarantine.save, home, span, str(why), data, journal.identity)
         aside = Aside(*span, file)
-        await ground.calls.run(journal.set_aside, home, aside)
+        await ground.calls.local(journal.set_aside, home, aside)
         return aside

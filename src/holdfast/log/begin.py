@@ -52,12 +52,12 @@ async def begin(
     """Open the write-ahead log in a directory, and sort what it brings back."""
     if settings.wal_size_max < 2 * wal_settings.chunk_size_max:  # The open chunk stays: there would never be room.
         raise ValueError(f"wal_size_max must be at least {2 * wal_settings.chunk_size_max} bytes: two chunks")
-    run, clock, chance = parts.calls.run, parts.clock, parts.chance
+    calls, clock, chance = parts.calls, parts.clock, parts.chance
     began = clock.monotonic()
     space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None
     if space is not None:
         parts = parts._replace(objects=ReservedObjects(parts.objects, space.make_room_for_store))
-    wal = await run(
+    wal = await calls.local(
         _open,
         directory,
         # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
@@ -70,8 +70,8 @@ async def begin(
     try:
         if space is not None:
             await space.begin(waits=threaded)
-        journal = Journal(wal, await run(identify, wal, parts.objects, chance, take_over=take_over))
-        replayed = await run(replay, wal, settings.tail_size_max // 2, clock.monotonic(), journal.kept.deleted)
+        journal = Journal(wal, await calls.run(identify, wal, parts.objects, chance, take_over=take_over))
+        replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), journal.kept.deleted)
     except BaseException:
         if space is not None:
             space.close()

@@ -73,8 +73,8 @@ class Flushing:
         stored_at = ground.clock.monotonic()
         buffers: list[Buffer] = [*await partition.bytes_of(taken)]
         expired_ms = ground.clock.now_ms() - ground.settings.producer_expiry_ms
-        producers = await ground.calls.run(_producers_after, partition.manifest, buffers, expired_ms)
-        data, info = await ground.calls.run(
+        producers = await ground.calls.local(_producers_after, partition.manifest, buffers, expired_ms)
+        data, info = await ground.calls.local(
             encode_segment,
             buffers,
             home=partition.home,

@@ -19,7 +19,7 @@ from holdfast.measure import FlushCounts, Histogram
 from holdfast.segment.blocks import BlockCache
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId
-from holdfast.segment.read import SegmentReader
+from holdfast.segment.read import KeptReader, SegmentReader
 from holdfast.types import Epoch
 
 
@@ -38,7 +38,8 @@ class Ground:
 
     journal: Journal
     objects: Objects
-    reader: SegmentReader
+    reader: SegmentReader  # Asks the store: only through `calls`.
+    kept: KeptReader  # What of it is in memory.
     calls: Calls
     clock: Clock
     chance: Chance
@@ -65,7 +66,7 @@ class Ground:
         reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
         patience = Patience(clock, chance, calls.block)
         pace = Pace(settings, objects.url)
-        return cls(journal, objects, reader, calls, clock, chance, patience, settings, pace, on_change, room)
+        return cls(journal, objects, reader, reader.kept, calls, clock, chance, patience, settings, pace, on_change, room)
 
     async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
         """The partition's newest manifest; if there is none it is made, or NoManifest raised."""

@@ -23,6 +23,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
+from holdfast.io.off_loop import OffLoopObjects
 from holdfast.log.backlog import Oldest
 from holdfast.log.begin import Begun, begin, tell_recovered
 from holdfast.log.deletions import Deletions, Strike, no_list
@@ -95,7 +96,7 @@ class Logs:
         of topics elsewhere has them struck there first.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
-        parts = Parts(objects, calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
+        parts = Parts(OffLoopObjects(objects), calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
         begun = await begin(
             wal_directory,
             parts,
@@ -281,7 +282,7 @@ class Logs:
         await self._flusher.stop()
         if self._failure is None:
             with contextlib.suppress(HoldfastError):
-                await self._ground.calls.run(self._ground.journal.sync)
+                await self._ground.calls.local(self._ground.journal.sync)
                 await asyncio.sleep(0)  # Word of durability is on its way to us.
             await self.flush_all()
 

@@ -105,7 +105,8 @@ class Lookup:
             return await self._highest_of_cut_segment(log_start)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, log_start, failure) from failure
-        return max((_highest_from(header, batch, log_start) for header, batch in found.batches()), default=NO_TIMESTAMP)
+        batches = found.whole().batches()
+        return max((_highest_from(header, batch, log_start) for header, batch in batches), default=NO_TIMESTAMP)
 
 
 def _highest_from(header: BatchHeader, batch: memoryview, at: int) -> int:

@@ -110,7 +110,7 @@ class Openings:
         journal = self._ground.journal
         generation = journal.identity.generation
         if manifest.epoch > generation or (taken_over and manifest.epoch == generation):
-            await self._ground.calls.run(journal.raise_generation, manifest.epoch + 1)
+            await self._ground.calls.local(journal.raise_generation, manifest.epoch + 1)
 
     async def save_fenced(self, partition: PartitionLog) -> None:
         """What another leader's writing has made homeless goes to quarantine."""

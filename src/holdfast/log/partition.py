@@ -283,7 +283,7 @@ class PartitionLog:
         spilled = [
             (each.index, each.start, each.size) for each, data in zip(batches, held, strict=True) if data is None
         ]
-        found = iter(await self.ground.calls.run(self.ground.journal.read_back, spilled) if spilled else [])
+        found = iter(await self.ground.calls.local(self.ground.journal.read_back, spilled) if spilled else [])
         return [data if data is not None else next(found) for data in held]
 
     # The end

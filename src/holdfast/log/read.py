@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.errors import Unavailable
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed, OutOfRange
 from holdfast.log.tail import TailBatch
@@ -92,6 +92,10 @@ class Reading:
                 if not buffers:
                     raise
                 break  # Retention has overtaken us; what was read before is right.
+            except (Corrupt, ColdReadFailed):
+                if not buffers:
+                    raise
+                break  # What is sound in front of it is served; who goes on there meets it.
             except ReadBelowPurged:  # Flushed while we waited for the write-ahead log: now it is in a segment.
                 partition.check_alive()
                 if at >= partition.marks.flushed:
@@ -106,6 +110,8 @@ class Reading:
             if found.next_offset == at:
                 break
             at = found.next_offset
+            if found.damage is not None:
+                break
         return self._result(offset, at, buffers, records, committed=committed)
 
     def _check_range(self, offset: int) -> None:
@@ -157,14 +163,11 @@ class Reading:
         began = self._now()
         info = partition.manifest.segments.holding(offset)
         assert info is not None, "the manifest tiles what is flushed"
-        reader, limits = partition.ground.reader, {"max_records": budget.records_left, "end": limit}
+        ground, limits = partition.ground, {"max_records": budget.records_left, "end": limit}
         try:
-            if reader.is_cached(info, offset, budget.bytes_left):
-                found = reader.read(
-                    info, offset, budget.bytes_left, **limits
-                )  # Not worth the way to a thread and back.
-            else:
-                found = await partition.ground.calls.run(reader.read, info, offset, budget.bytes_left, **limits)
+            found = ground.kept.read(info, offset, budget.bytes_left, **limits)
+            if found is None:
+                found = await ground.calls.run(ground.reader.read, info, offset, budget.bytes_left, **limits)
         except NotFound:
             await look_again(partition, info, offset)
             return await self._from_segments(offset, limit, budget)

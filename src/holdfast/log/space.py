@@ -44,7 +44,7 @@ class Space:
     async def begin(self, *, waits: bool) -> None:
         """Hold the reserve. From here on the log's writer waits for space where there is none, if it has a thread."""
         self._waits = waits
-        if not await self._calls.run(self._reserve.hold):
+        if not await self._calls.local(self._reserve.hold):
             self._note_low()
         self.look()
 
@@ -103,7 +103,7 @@ class Space:
 
     async def _has_room_again(self) -> bool:
         try:
-            return self._directory.free_size() >= self._wanted() and await self._calls.run(self._reserve.hold)
+            return self._directory.free_size() >= self._wanted() and await self._calls.local(self._reserve.hold)
         except OSError as failure:  # Asked again: were this the end of the watch, producers would be refused for ever.
             log.warning("disk low: %s cannot be looked at: %s", self._directory.path, failure)
             return False

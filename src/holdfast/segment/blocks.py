@@ -1,36 +1,43 @@
 """The block cache: segments read in aligned blocks, each downloaded once for all who want it, and ahead for readers
 that go on where they stopped.
 
-Blocks and opened tails share one bound. Segments never change and names are never used again, so nothing here can be
-out of date. Views that were handed out live as long as their users hold them, beside the bound.
+It has two faces. `BlockCache` loads what is not there, and blocks meanwhile; `KeptBlocks` has no store to ask, so an
+event loop may use it. Blocks and opened tails share one bound. Segments never change and names are never used again, so
+nothing here can be out of date; what turns out to be wrong is dropped, and read again. Views that were handed out live
+as long as their users hold them, beside the bound.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.objects import Objects
+from holdfast.segment.ahead import AHEAD_COUNT, ReadAhead
 from holdfast.segment.errors import Damaged
 from holdfast.segment.shelf import Shelf, ShelfCounters
 
 BLOCK_SIZE = 1024 * 1024
-AHEAD_COUNT = 4
-_EXPECTED_MAX = 4096  # Places where sequential readers may go on.
+_TAIL = -1  # Where an opened tail stands among its segment's blocks.
 
 Value = TypeVar("Value")
+_Shelf: TypeAlias = Shelf[tuple[str, int], Any]
+
+
+class Blocks(Protocol):
+    """Where a window's blocks come from."""
+
+    block_size: int
+
+    def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:
+        """One block of a segment of `size` bytes, and whether it was there already."""
 
 
 class BlockCache:
-    """Blocks of segments. Calls block; any thread may make them.
-
-    `executor` loads ahead; it may be the one the callers run in, since nobody ever waits for a load that has not begun.
-    """
+    """Blocks of segments. Calls block; any thread may make them but an event loop's."""
 
     def __init__(
         self,
@@ -45,87 +52,76 @@ class BlockCache:
             raise Rejected(f"a block cache of {size_max} bytes cannot hold a block of {block_size}")
         self.block_size = block_size
         self._objects = objects
-        self._shelf: Shelf[tuple[str, int], Any] = Shelf(size_max)
-        self._executor = executor
-        self._ahead_count = ahead_count
-        self._lock = threading.Lock()
-        self._queued: set[tuple[str, int]] = set()  # Blocks whose load ahead is asked for but has not begun.
-        self._expected: OrderedDict[tuple[str, int], None] = OrderedDict()
+        self._shelf: _Shelf = Shelf(size_max)
+        self.kept = KeptBlocks(self._shelf, block_size)
+        has = lambda name, number: self._shelf.has((name, number))  # noqa: E731
+        self.ahead = ReadAhead(self._load_ahead, has, executor, block_size, ahead_count)
 
     def counters(self) -> ShelfCounters:
         return self._shelf.counters()
 
     def tail(self, name: str, size: int, tail_size: int, decode: Callable[[bytes], Value]) -> Value:
-        """A segment's tail, decoded, read with one request."""
-        load = lambda: decode(read_whole(self._objects, name, size - tail_size, size))  # noqa: E731
-        value: Value = self._shelf.take((name, -1), tail_size, load)[0]
+        """A segment's tail, decoded, read with one request; one that is wrong is read once more."""
+
+        def load() -> Value:
+            with contextlib.suppress(Damaged):
+                return decode(read_whole(self._objects, name, size - tail_size, size))
+            return decode(read_whole(self._objects, name, size - tail_size, size))
+
+        value: Value = self._shelf.take((name, _TAIL), tail_size, load)[0]
         return value
 
     def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:
         """One block of a segment of `size` bytes, and whether it was there already."""
-        start = number * self.block_size
-        end = min(size, start + self.block_size)
+        start, end = self._bounds(size, number)
         return self._shelf.take((name, number), end - start, lambda: read_whole(self._objects, name, start, end))
 
-    def keeps_tail(self, name: str) -> bool:
-        """Whether a segment's tail is here."""
-        return self._shelf.keeps([(name, -1)])
+    def drop(self, name: str, start: int, end: int) -> None:
+        """The bytes `[start, end)` are not what was written: whoever asks for them next, has them read again."""
+        for number in range(start // self.block_size, (end - 1) // self.block_size + 1):
+            self._shelf.drop((name, number))
 
-    def keeps(self, name: str, size: int, start: int, wanted: int) -> bool:
-        """Whether the blocks of `wanted` bytes from `start` on are here."""
-        last = min(size - 1, start + max(0, wanted)) // self.block_size
-        return self._shelf.keeps((name, number) for number in range(start // self.block_size, last + 1))
-
-    def window(self, name: str, size: int, start: int, wanted: int, *, sequential: bool = False) -> Window:
-        """A segment's bytes from `start` on. About `wanted` are loaded together, and more for a sequential reader:
-        one that says so, or that goes on where a read ended."""
-        first = start // self.block_size
-        last = min(size - 1, start + max(0, wanted)) // self.block_size
-        with self._lock:
-            expected = (name, first) in self._expected
-        if sequential or expected:
-            last = min((size - 1) // self.block_size, last + self._ahead_count)
-        for number in range(first + 1, min(last, first + 2 * self._ahead_count) + 1):
-            self._load_ahead(name, size, number)
-        return Window(self, name, size)
-
-    def expect(self, name: str, position: int) -> None:
-        """A reader will probably go on here."""
-        with self._lock:
-            self._expected[(name, position // self.block_size)] = None
-            if len(self._expected) > _EXPECTED_MAX:
-                self._expected.popitem(last=False)
+    def _bounds(self, size: int, number: int) -> tuple[int, int]:
+        start = number * self.block_size
+        return start, min(size, start + self.block_size)
 
     def _load_ahead(self, name: str, size: int, number: int) -> None:
-        key = (name, number)
-        with self._lock:
-            full = len(self._queued) >= 16 * self._ahead_count
-            if self._executor is None or full or key in self._queued or self._shelf.has(key):
-                return
-            self._queued.add(key)
-        try:
-            self._executor.submit(self._run_ahead, name, size, number)
-        except RuntimeError:  # The executor is shut down: whoever wants the block loads it.
-            with self._lock:
-                self._queued.discard(key)
-
-    def _run_ahead(self, name: str, size: int, number: int) -> None:
-        with self._lock:
-            self._queued.discard((name, number))
-        start = number * self.block_size
-        end = min(size, start + self.block_size)
+        start, end = self._bounds(size, number)
         with contextlib.suppress(Unavailable, Rejected, Damaged):  # Whoever wants the block meets the failure itself.
             self._shelf.take_ahead((name, number), end - start, lambda: read_whole(self._objects, name, start, end))
 
 
-class Window:
-    """Bytes of one segment, for one read: blocks are loaded when they are needed and held until the read is over."""
+class NotKept(Exception):
+    """A block is not in memory. Never leaves this package."""
 
-    def __init__(self, cache: BlockCache, name: str, size: int) -> None:
-        self._cache = cache
+
+class KeptBlocks:
+    """The blocks and tails that are in memory, and no way to any other: for callers that may not wait."""
+
+    def __init__(self, shelf: _Shelf, block_size: int) -> None:
+        self._shelf = shelf
+        self.block_size = block_size
+
+    def tail(self, name: str) -> Any | None:
+        """A segment's tail as it was decoded, if it is here."""
+        return self._shelf.peek((name, _TAIL))
+
+    def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:  # noqa: ARG002
+        """One block, which is here, or NotKept."""
+        block = self._shelf.peek((name, number))
+        if block is None:
+            raise NotKept
+        return block, True
+
+
+class Window:
+    """Bytes of one segment, for one read: blocks are taken when they are needed and held until the read is over."""
+
+    def __init__(self, blocks: Blocks, name: str, size: int) -> None:
+        self._blocks = blocks
         self._name = name
         self._size = size
-        self.block_size = cache.block_size
+        self.block_size = blocks.block_size
         self._views: dict[int, memoryview] = {}
         self.cached = True  # Whether everything was there already.
 
@@ -143,7 +139,7 @@ class Window:
     def _block(self, number: int) -> memoryview:
         view = self._views.get(number)
         if view is None:
-            block, was_there = self._cache.block(self._name, self._size, number)
+            block, was_there = self._blocks.block(self._name, self._size, number)
             self.cached &= was_there
             view = self._views[number] = memoryview(block)
         return view

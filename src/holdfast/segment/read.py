@@ -1,7 +1,8 @@
 """Reading a segment: batches from an offset on, or the first batch of a time, through the block cache.
 
-Every interval is held against its crc before a batch of it is handed out. Batches are views of the cached blocks; only
-one that lies across the border of two blocks is copied.
+Every interval is held against its crc before a batch of it is handed out. One that is wrong is read once more; then it
+is damage, and what is sound in front of it is handed out. Batches are views of the cached blocks; only one that lies
+across the border of two blocks is copied.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from crc32c import crc32c
 from holdfast.record.batch import BatchHeader, read_header, split
 from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
 from holdfast.record.layout import LENGTH_END
-from holdfast.segment.blocks import BlockCache, Window
+from holdfast.segment.ahead import ReadAhead
+from holdfast.segment.blocks import BlockCache, KeptBlocks, NotKept, Window
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
@@ -37,18 +39,67 @@ class SegmentRead(NamedTuple):
     batch_count: int
     record_count: int
     cached: bool  # Whether no download was waited for.
+    damage: Damaged | None = None  # What is at `next_offset`, and ended the read there.
 
     def batches(self) -> Iterator[tuple[BatchHeader, memoryview]]:
         """The batches one by one."""
         for buffer in self.buffers:
             yield from split(buffer)
 
+    def whole(self) -> SegmentRead:
+        """The same, for who can do nothing with what lies in front of damage."""
+        if self.damage is not None:
+            raise self.damage
+        return self
+
+
+class _Limits(NamedTuple):
+    """What a read asks for."""
+
+    offset: int
+    max_bytes: int
+    max_records: int | None
+    end: int
+
+
+@dataclass(frozen=True)
+class KeptReader:
+    """Reads what is in memory, and has no way to the store: for event loops."""
+
+    kept: KeptBlocks
+    ahead: ReadAhead
+
+    def read(
+        self,
+        info: SegmentInfo,
+        offset: int,
+        max_bytes: int,
+        *,
+        max_records: int | None = None,
+        end: int | None = None,
+    ) -> SegmentRead | None:
+        """The same as `SegmentReader.read` gives; None if a block is missing, or wrong, and the store must be asked."""
+        limits = _Limits(offset, max_bytes, max_records, info.end if end is None else end)
+        segment = self.kept.tail(info.name)
+        if segment is None:
+            return None
+        try:
+            found = _read(segment, info, limits, Window(self.kept, info.name, info.size), self.ahead)
+        except NotKept:
+            return None
+        return found if found.damage is None else None
+
 
 @dataclass(frozen=True)
 class SegmentReader:
-    """Reads segments through one block cache. Calls block; any thread may make them."""
+    """Reads segments through one block cache. Calls block; any thread may make them but an event loop's."""
 
     blocks: BlockCache
+
+    @property
+    def kept(self) -> KeptReader:
+        """The part of it that an event loop may use."""
+        return KeptReader(self.blocks.kept, self.blocks.ahead)
 
     def open(self, info: SegmentInfo) -> Segment:
         """A segment's index and snapshots: one request, or none."""
@@ -59,16 +110,6 @@ class SegmentReader:
             return segment
 
         return self.blocks.tail(info.name, info.size, info.tail_size, decode)
-
-    def is_cached(self, info: SegmentInfo, offset: int, max_bytes: int) -> bool:
-        """Whether a read would most likely wait for no download: then it need not leave the caller's thread."""
-        if not self.blocks.keeps_tail(info.name):
-            return False
-        segment = self.open(info)
-        if not len(segment.index):
-            return True
-        start = segment.interval(segment.interval_of_offset(offset)).start
-        return self.blocks.keeps(info.name, info.size, start, max_bytes)
 
     def read(
         self,
@@ -82,25 +123,26 @@ class SegmentReader:
         """Batches from the one that holds `offset` on, or from the next one at a hole.
 
         At least one batch if there is one, then as many as fit into both limits; none that starts at `end` or above.
+        What is sound in front of damage is returned, and says so; the damage itself is raised where nothing lies in
+        front. Bytes that are wrong are read once more before they are called damage.
         Raises NotFound if the segment is gone: see `after_not_found`.
         """
+        limits = _Limits(offset, max_bytes, max_records, info.end if end is None else end)
         segment = self.open(info)
-        first = segment.interval_of_offset(offset)
-        walk = _Walk(offset, max_bytes, max_records, info.end if end is None else end)
-        if not len(segment.index):
-            return SegmentRead([], info.end, 0, 0, 0, cached=True)
-        start = segment.interval(first).start
-        wanted = 0 if max_records else max_bytes
-        window = self.blocks.window(info.name, info.size, start, wanted, sequential=offset == info.base)
-        for number in range(first, len(segment.index)):
-            interval = segment.interval(number)
-            _check_interval(info.name, window, interval)
-            if walk.is_over(window, interval):
-                self.blocks.expect(info.name, interval.start)  # Where a read of the next offset starts.
-                break
-        after = info.end if walk.next_offset is None else Offset(walk.next_offset)
-        buffers = walk.buffers(window)
-        return SegmentRead(buffers, after, walk.end - walk.start, walk.batch_count, walk.record_count, window.cached)
+        found = self._try(segment, info, limits)
+        if found.damage is not None:
+            found = self._try(segment, info, limits)
+        return found if found.batch_count else found.whole()
+
+    def _try(self, segment: Segment, info: SegmentInfo, limits: _Limits) -> SegmentRead:
+        found = _read(segment, info, limits, Window(self.blocks, info.name, info.size), self.blocks.ahead)
+        if found.damage is not None:
+            self._drop(segment, segment.interval_of_offset(found.next_offset))
+        return found
+
+    def _drop(self, segment: Segment, number: int) -> None:
+        interval = segment.interval(number)
+        self.blocks.drop(segment.name, interval.start, interval.end)
 
     def find_timestamp(
         self, info: SegmentInfo, timestamp: int, offset: int = 0
@@ -110,8 +152,7 @@ class SegmentReader:
         first = max(segment.interval_of_timestamp(timestamp), segment.interval_of_offset(offset))
         for number in range(first, len(segment.index)):
             interval = segment.interval(number)
-            window = self.blocks.window(info.name, info.size, interval.start, 0)
-            _check_interval(info.name, window, interval)
+            window = self._sound_window(segment, info, number)
             position = interval.start
             while position < interval.end:
                 header = read_header(_join(window.pieces(position, position + BATCH_HEADER_SIZE)))
@@ -119,6 +160,45 @@ class SegmentReader:
                     return header, _join(window.pieces(position, position + header.size))
                 position += header.size
         return None
+
+    def _sound_window(self, segment: Segment, info: SegmentInfo, number: int) -> Window:
+        """A window on one interval, whose bytes are right."""
+        for last in (False, True):
+            window = Window(self.blocks, info.name, info.size)
+            try:
+                _check_interval(info.name, window, segment.interval(number))
+            except Damaged:
+                self._drop(segment, number)
+                if last:
+                    raise
+            else:
+                break
+        return window
+
+
+def _read(segment: Segment, info: SegmentInfo, limits: _Limits, window: Window, ahead: ReadAhead) -> SegmentRead:
+    """Batches up to the limits, or up to the first interval that is not what was written."""
+    if not len(segment.index):
+        return SegmentRead([], info.end, 0, 0, 0, cached=True)
+    first = segment.interval_of_offset(limits.offset)
+    walk = _Walk(*limits)
+    wanted = 0 if limits.max_records else limits.max_bytes
+    ahead.ask(info.name, info.size, segment.interval(first).start, wanted, sequential=limits.offset == info.base)
+    damage = None
+    for number in range(first, len(segment.index)):
+        interval = segment.interval(number)
+        try:
+            _check_interval(info.name, window, interval)
+        except Damaged as found:
+            damage = found
+            walk.next_offset = max(limits.offset, int(segment.index[number]["base_offset"]))
+            break
+        if walk.is_over(window, interval):
+            ahead.expect(info.name, interval.start)  # Where a read of the next offset starts.
+            break
+    after = info.end if walk.next_offset is None else Offset(walk.next_offset)
+    size = walk.end - walk.start
+    return SegmentRead(walk.buffers(window), after, size, walk.batch_count, walk.record_count, window.cached, damage)
 
 
 class _Walk:

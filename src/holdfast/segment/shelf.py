@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -50,10 +50,21 @@ class Shelf(Generic[Key, Value]):
         with self._changed:
             return key in self._kept or key in self._loading
 
-    def keeps(self, keys: Iterable[Key]) -> bool:
-        """Whether all these values are there, so that taking them waits for nothing."""
+    def peek(self, key: Key) -> Value | None:
+        """The value if it is there: nothing is loaded, and nobody waited for."""
         with self._changed:
-            return all(key in self._kept for key in keys)
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            self._counters.hits += 1
+            return self._kept[key][0]
+
+    def drop(self, key: Key) -> None:
+        """Let a value go that has turned out to be wrong. One that is on its way is not touched."""
+        with self._changed:
+            if key in self._kept:
+                self._counters.size -= self._kept.pop(key)[1]
+                self._changed.notify_all()
 
     def take(self, key: Key, size: int, load: Callable[[], Value]) -> tuple[Value, bool]:
         """The value, and whether it was there already. One larger than the whole shelf is loaded and not kept."""
