@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from tests.log.world import HOME, World, fill, in_loop, numbered, read_all, records
 
@@ -144,3 +146,43 @@ async def test_a_time_is_looked_up_again_after_a_misread() -> None:
     flip(world, name, 100)
     with pytest.raises(Damaged):
         await partition.find_timestamp(0)
+
+
+def errors_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
+
+
+@in_loop
+async def test_damage_is_said_once_in_a_while_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """D8, O2: object and byte at error level, however many clients meet it; no word more when it is sound again."""
+    world, partition = await three_segments()
+    name = segment(partition, 1)
+    flip(world, name, 100)
+    for _ in range(20):
+        with pytest.raises(Damaged):
+            await partition.read(5)
+    (line,) = errors_of(caplog)
+    assert name in line
+    assert "the crc of bytes" in line
+    assert (partition.damaged, partition.ground.damage.met) == (1, 20)
+    assert partition.is_alive
+    world.clock.advance(601)
+    with pytest.raises(Damaged):
+        await partition.read(7)
+    assert len(errors_of(caplog)) == 2
+    assert await read_all(partition, 10) == numbered(10, 20), "what is sound clears nothing"
+    assert partition.damaged == 1
+    flip(world, name, 100)
+    assert await read_all(partition) == numbered(0, 20)
+    assert (partition.damaged, partition.ground.damage.met) == (0, 21)
+
+
+@in_loop
+async def test_a_lost_segment_is_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    """D8, S7: the same when the object is gone, met by a read that has something in front of it."""
+    world, partition = await three_segments()
+    world.objects.delete(segment(partition, 1))
+    await partition.read(0, None)
+    (line,) = errors_of(caplog)
+    assert segment(partition, 1) in line
+    assert partition.damaged == 1

@@ -106,7 +106,10 @@ class MetadataLog:
 
     def _get(self, number: int) -> dict[str, Any]:
         name = self._versions.name(number)
-        body = unseal(name, KIND, FORMAT, self._versions.objects.get(name))
+        try:
+            body = unseal(name, KIND, FORMAT, self._versions.objects.get(name))
+        except Damaged:  # What was misread once is no damage.
+            body = unseal(name, KIND, FORMAT, self._versions.objects.get(name))
         if body["cluster"] != self.metadata.cluster_id:
             raise Rejected(f"{name} belongs to cluster {body['cluster']}, not to {self.metadata.cluster_id}")
         return body

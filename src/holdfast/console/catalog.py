@@ -75,6 +75,13 @@ METRICS = (
     Metric("holdfast_cache_read_ahead", "counter", (), "Blocks that were loaded before anybody asked."),
     Metric("holdfast_cache_evicted", "counter", (), "Blocks that were let go to make room."),
     Metric("holdfast_cache_failures", "counter", (), "Loads of blocks that failed."),
+    Metric("holdfast_damage_met", "counter", (), "Times that stored bytes were not what was written, or gone."),
+    Metric(
+        "holdfast_batches_mended",
+        "counter",
+        (),
+        "Batches that had changed in memory since they were acknowledged, and were stored from the write-ahead log.",
+    ),
     # The store
     Metric(
         "holdfast_store_seconds",
@@ -95,6 +102,13 @@ METRICS = (
     Metric("holdfast_partition_segments", "gauge", PARTITION, "Segments."),
     Metric("holdfast_partition_open_transactions", "gauge", PARTITION, "Transactions that are not decided."),
     Metric("holdfast_partition_failed", "gauge", PARTITION, "1 when the partition cannot be served, else 0."),
+    Metric(
+        "holdfast_partition_damaged",
+        "gauge",
+        PARTITION,
+        "Segments and other objects of the partition that readers or the broker have found damaged or gone. What is "
+        "sound is served.",
+    ),
     # Groups
     Metric("holdfast_groups", "gauge", ("state",), "Groups in this state."),
     Metric("holdfast_group_members", "gauge", ("group",), "Members of the group."),

@@ -110,6 +110,8 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         "holdfast_cache_read_ahead": cache.ahead,
         "holdfast_cache_evicted": cache.evicted,
         "holdfast_cache_failures": cache.failed,
+        "holdfast_damage_met": stat.damage.met,
+        "holdfast_batches_mended": stat.damage.mended,
     }
     for name, value in figures.items():
         yield Sample(name, (), value)
@@ -145,6 +147,7 @@ def _partition(topic: str, index: int, log: PartitionLog | Corrupt) -> Iterator[
         "log_end": log.marks.log_end,
         "tail_bytes": log.tail.size,
         "segments": len(log.manifest.segments),
+        "damaged": log.damaged,
         "open_transactions": len(log.producers.open_transactions()),
     }
     for name, value in figures.items():

@@ -141,9 +141,12 @@ class SimulatedDisk:
         inode.visible[position] ^= bits
         inode.durable[position] ^= bits
 
-    def misread_next(self, name: str, position: int, bits: int = 0xFF, times: int = 1) -> None:
-        """Let the next reads of one byte, so many of them, see it with some bits flipped; the file itself is right."""
-        self._misread[name, position] = [bits] * times
+    def misread_next(self, name: str, position: int, bits: int = 0xFF, times: int = 1, after: int = 0) -> None:
+        """Let the next reads of one byte, so many of them, see it with some bits flipped; the file itself is right.
+
+        `after` others pass.
+        """
+        self._misread[name, position] = [bits] * times + [0] * after
 
     def lose_block(self, name: str, position: int, instead: bytes) -> None:
         """Put other bytes in the place of durable ones: what a block holds that the device has lost."""

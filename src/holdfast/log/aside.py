@@ -8,6 +8,7 @@ from holdfast.errors import HoldfastError
 from holdfast.log.errors import SetAside
 from holdfast.log.ground import Ground
 from holdfast.log.kept import Aside
+from holdfast.log.mend import gather_sound
 from holdfast.log.quarantine import Quarantine
 from holdfast.log.tail import Tail, TailBatch
 from holdfast.segment.names import PartitionId
@@ -57,9 +58,9 @@ class Asides:
     async def _write(self, home: PartitionId, batches: list[TailBatch], why: Exception) -> Aside:
         assert self._quarantine is not None
         ground, journal = self._ground, self._ground.journal
-        spilled = [(each.index, each.start, each.size) for each in batches if each.data is None]
-        found = iter(await ground.calls.local(journal.read_back, spilled) if spilled else [])
-        data = [each.data if each.data is not None else next(found) for each in batches]
+        data, lost = await ground.calls.local(gather_sound, journal, batches)
+        for each in lost:
+            log.error("%s: offsets [%d, %d) cannot be saved: no copy is sound", home.path, each.base, each.end)
         span = min(each.base for each in batches), max(each.end for each in batches)
         file = await ground.calls.local(self._quarantine.save, home, span, str(why), data, journal.identity)
         aside = Aside(*span, file)

@@ -22,6 +22,7 @@ Corrupt
 ├── Diverged               another leader has written the offsets that the write-ahead log holds records for
 ├── StoreBehind            the store lacks records that it once had: it is older than the write-ahead log
 ├── TopicsMissing          the store knows nothing of topics that the write-ahead log has records of
+├── WrongEverywhere        a batch has changed since it was acknowledged, in memory and in the write-ahead log
 └── SetAside               the partition's records are in quarantine until somebody repairs it
 """
 
@@ -217,6 +218,19 @@ class TopicsMissing(Corrupt):
         )
         self.store = store
         self.topic_ids = topic_ids
+
+
+class WrongEverywhere(Corrupt):
+    """No copy of a batch is what was acknowledged."""
+
+    def __init__(self, path: str, start: int, end: int) -> None:
+        super().__init__(
+            f"partition {path}: the batch of offsets [{start}, {end}) is not what was acknowledged, neither in memory "
+            "nor in the write-ahead log"
+        )
+        self.path = path
+        self.start = start
+        self.end = end
 
 
 class SetAside(Corrupt):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from holdfast.errors import Fenced
+from holdfast.errors import Fenced, Rejected
 from holdfast.io.objects import Exists, Objects, StoreFailed, StoreTimedOut
 from holdfast.log.errors import CommitOvertaken, OutOfRange
+from holdfast.log.mend import check_same, mend
 from holdfast.log.producers import ProducerTable
 from holdfast.log.retention import is_too_old, new_log_start
 from holdfast.log.tail import TailBatch
-from holdfast.record.batch import read_header
 from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.info import SegmentInfo
@@ -72,8 +72,24 @@ class Flushing:
         ground = partition.ground
         stored_at = ground.clock.monotonic()
         buffers: list[Buffer] = [*await partition.bytes_of(taken)]
+        try:
+            producers, data, info = await self._encode(taken, buffers)
+        except Rejected:  # Memory is not what it was when the batches were acknowledged.
+            partition.check_alive()
+            producers, data, info = await self._encode(taken, await mend(partition, taken, buffers))
+        partition.check_alive()
+        await self._put(info, data)
+        partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
+        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))
+
+    async def _encode(
+        self, taken: list[TailBatch], buffers: list[Buffer]
+    ) -> tuple[dict[int, ProducerState], list[Buffer], SegmentInfo]:
+        """One segment of these batches, each held against its crc and its place; Rejected if one is not as it was."""
+        partition = self._partition
+        ground = partition.ground
         expired_ms = ground.clock.now_ms() - ground.settings.producer_expiry_ms
-        producers = await ground.calls.local(_producers_after, partition.manifest, buffers, expired_ms)
+        producers = await ground.calls.local(_producers_after, partition.manifest, taken, buffers, expired_ms)
         data, info = await ground.calls.local(
             encode_segment,
             buffers,
@@ -83,10 +99,7 @@ class Flushing:
             producers=producers,
             aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),
         )
-        partition.check_alive()
-        await self._put(info, data)
-        partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
-        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))
+        return producers, data, info
 
     async def _put(self, info: SegmentInfo, data: list[Buffer]) -> None:
         ground = self._partition.ground
@@ -196,10 +209,15 @@ def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:
             raise StoreFailed("put", info.name, "another object has its name") from None
 
 
-def _producers_after(manifest: Manifest, buffers: list[Buffer], expired_ms: int) -> dict[int, ProducerState]:
-    """The producers as of the end of these batches, which continue the manifest, without those long silent."""
+def _producers_after(
+    manifest: Manifest, batches: list[TailBatch], buffers: list[Buffer], expired_ms: int
+) -> dict[int, ProducerState]:
+    """The producers as of the end of these batches, which continue the manifest, without those long silent.
+
+    Their bytes must be what was acknowledged: nothing may be learned from, nor stored of, any others.
+    """
     table = ProducerTable(manifest.producers)
-    for buffer in buffers:
-        table.apply(read_header(buffer), memoryview(buffer))
+    for batch, buffer in zip(batches, buffers, strict=True):
+        table.apply(check_same(batch, buffer), memoryview(buffer))
     table.expire(expired_ms)
     return table.snapshot()

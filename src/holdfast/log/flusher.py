@@ -14,12 +14,14 @@ import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import Fenced, HoldfastError, Unavailable
+from holdfast.errors import Corrupt, Fenced, HoldfastError, Unavailable
 from holdfast.log.backlog import Largest, Oldest
+from holdfast.log.errors import WrongEverywhere
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.log.store_watch import StoreWatch
 from holdfast.log.tail import MemoryUse, TailBatch
+from holdfast.wal.errors import Damaged as FrameDamaged
 
 if TYPE_CHECKING:
     from holdfast.log.logs import Logs
@@ -55,7 +57,7 @@ class Flusher:
         self._oldest = Oldest(self._first_index)
         self._largest = Largest(self._free_memory_size)
         self._full: dict[PartitionLog, None] = {}  # As large as a segment.
-        self._homeless: dict[PartitionLog, None] = {}  # Fenced with a tail.
+        self._homeless: dict[PartitionLog, None] = {}  # Fenced or damaged, with a tail.
 
     def start(self) -> None:
         self._task = asyncio.ensure_future(self._run())
@@ -75,7 +77,7 @@ class Flusher:
             return  # Noted again when that is over.
         if not partition.is_alive:
             self._failed.pop(partition, None)
-            if len(partition.tail) and isinstance(partition.failure, Fenced):
+            if len(partition.tail) and isinstance(partition.failure, Fenced | Corrupt):
                 self._homeless[partition] = None
                 self.wake()
             return
@@ -212,6 +214,8 @@ class Flusher:
         try:
             await partition.flush()
         except HoldfastError as failure:
+            if isinstance(failure, Corrupt):
+                self._note_damage(partition, failure)
             if partition.is_alive:
                 self._delay(partition, failure)
             else:  # Deleted or fenced: the partition itself says so to who asks.
@@ -225,6 +229,15 @@ class Flusher:
             if not self._failed:
                 self._store.note_success()
             self._logs.purge(chunks_only=True)
+
+    def _note_damage(self, partition: PartitionLog, failure: Corrupt) -> None:
+        """A tail that cannot be read is set aside, so that it pins the write-ahead log no longer. An object of the
+        store may be sound again at the next try: of it the same is said when the pauses do not grow any more."""
+        self._ground.damage.note(partition.home.path, failure)
+        before = self._failed.get(partition)
+        tried_for_long = before is not None and before.delay_s >= self._ground.settings.flush_retry_ms_max / 1000
+        if isinstance(failure, FrameDamaged | WrongEverywhere) or tried_for_long:
+            partition.fail(failure)
 
     def _delay(self, partition: PartitionLog, failure: Exception) -> None:
         settings = self._ground.settings

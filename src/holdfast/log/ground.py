@@ -12,6 +12,7 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
+from holdfast.log.damage import Damage
 from holdfast.log.journal import Journal
 from holdfast.log.pace import Pace
 from holdfast.log.settings import LogSettings
@@ -51,6 +52,7 @@ class Ground:
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
     flushed: FlushCounts = field(default_factory=FlushCounts)
+    damage: Damage = field(kw_only=True)
 
     @classmethod
     def of(
@@ -66,7 +68,21 @@ class Ground:
         reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
         patience = Patience(clock, chance, calls.block)
         pace = Pace(settings, objects.url)
-        return cls(journal, objects, reader, reader.kept, calls, clock, chance, patience, settings, pace, on_change, room)
+        return cls(
+            journal,
+            objects,
+            reader,
+            reader.kept,
+            calls,
+            clock,
+            chance,
+            patience,
+            settings,
+            pace,
+            on_change,
+            room,
+            damage=Damage(clock.monotonic),
+        )
 
     async def open_manifests(self, home: PartitionId, *, create: bool) -> ManifestLog:
         """The partition's newest manifest; if there is none it is made, or NoManifest raised."""

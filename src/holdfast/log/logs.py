@@ -321,6 +321,7 @@ class Logs:
             ground.flushed,
             ground.pace.segment_size_max,
             self._deletions.stat(),
+            ground.damage,
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import Unavailable
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed
 from holdfast.log.read import look_again
@@ -46,6 +46,9 @@ class Lookup:
         except NotFound:
             await look_again(partition, info, at)
             return await self.find_timestamp(timestamp)
+        except Corrupt as failure:
+            partition.ground.damage.note(partition.home.path, failure, at)
+            raise
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, at, failure) from failure
 

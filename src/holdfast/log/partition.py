@@ -259,6 +259,8 @@ class PartitionLog:
         if self.tail.size < before:
             self.ground.flushed.add(before - self.tail.size)
         self.transactions.release(manifest.flushed)
+        if self.damaged:
+            self.ground.damage.keep_only(self.home.path, [each.name for each in manifest.segments])
         if self.marks.log_start > log_start:
             self._tell()
         self.ground.on_change(self)
@@ -300,6 +302,11 @@ class PartitionLog:
     def failure(self) -> Exception | None:
         """What stopped it, if anything did."""
         return self._failure
+
+    @property
+    def damaged(self) -> int:
+        """How many things of it, such as segments, are known to be damaged or gone."""
+        return self.ground.damage.count_of(self.home.path)
 
     def fail(self, failure: Exception) -> None:
         """Stop for good: everybody who waits is told, and everybody who comes later."""

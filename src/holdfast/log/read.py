@@ -18,6 +18,7 @@ from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.read import SegmentRead, after_not_found
 from holdfast.types import Offset
 from holdfast.wal import ReadBelowPurged
+from holdfast.wal.errors import Damaged as FrameDamaged
 
 if TYPE_CHECKING:
     from holdfast.log.partition import PartitionLog
@@ -92,7 +93,9 @@ class Reading:
                 if not buffers:
                     raise
                 break  # Retention has overtaken us; what was read before is right.
-            except (Corrupt, ColdReadFailed):
+            except (Corrupt, ColdReadFailed) as failure:
+                if isinstance(failure, Corrupt):
+                    partition.ground.damage.note(partition.home.path, failure, at)
                 if not buffers:
                     raise
                 break  # What is sound in front of it is served; who goes on there meets it.
@@ -111,6 +114,7 @@ class Reading:
                 break
             at = found.next_offset
             if found.damage is not None:
+                partition.ground.damage.note(partition.home.path, found.damage, at)
                 break
         return self._result(offset, at, buffers, records, committed=committed)
 
@@ -140,12 +144,27 @@ class Reading:
                 break
             taken.append(batch)
         place, began = self._place_of(taken), self._now()
-        buffers = await self._partition.bytes_of(taken)
+        try:
+            buffers = await self._partition.bytes_of(taken)
+        except FrameDamaged:
+            taken, buffers = await self._in_front_of_damage(taken)
         if taken:
             self._note(place, taken[0].base, began)
         end = taken[-1].end if taken else offset
         size, records = sum(each.size for each in taken), sum(each.record_count for each in taken)
         return SegmentRead(buffers, Offset(end), size, len(taken), records, cached=True)
+
+    async def _in_front_of_damage(self, batches: list[TailBatch]) -> tuple[list[TailBatch], list[memoryview]]:
+        """Those of some batches that can be read; the damage is raised where the first of them cannot."""
+        buffers: list[memoryview] = []
+        for batch in batches:
+            try:
+                buffers += await self._partition.bytes_of([batch])
+            except FrameDamaged:
+                if not buffers:
+                    raise
+                break
+        return batches[: len(buffers)], buffers
 
     def _place_of(self, batches: list[TailBatch]) -> str:
         if batches and batches[0].data is None:
@@ -175,6 +194,8 @@ class Reading:
             raise ColdReadFailed(partition.home.path, offset, failure) from failure
         if found.batch_count and not budget.grant(found.size, found.record_count):
             return SegmentRead([], Offset(offset), 0, 0, 0, cached=found.cached)
+        if ground.damage.count_of(partition.home.path):
+            ground.damage.note_sound(partition.home.path, info.name, offset, found.next_offset)
         self._note("cache" if found.cached else "store", offset, began)
         return found
 

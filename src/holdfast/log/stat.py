@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from holdfast.log.damage import Damage
 from holdfast.measure import FlushCounts, Histogram
 from holdfast.segment.shelf import ShelfCounters
 from holdfast.wal import Stat
@@ -30,3 +31,4 @@ class LogsStat:
     flushed: FlushCounts  # Still counting.
     segment_size_max: int  # Bytes of a segment at most, as of now: less when the store is slow.
     deletions: DeletionsStat
+    damage: Damage  # Still counting.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.versions import GRACE_S
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
@@ -60,6 +60,8 @@ class Upkeep:
                 await work(partition)
             except HoldfastError as failure:
                 late += [(partition.home.path, failure)] if partition.is_alive else []
+                if isinstance(failure, Corrupt):
+                    self._ground.damage.note(partition.home.path, failure)
             except Exception as failure:
                 log.exception("%s of %s has failed, and is tried again", what, partition.home.path)
                 late.append((partition.home.path, failure))

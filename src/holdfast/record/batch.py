@@ -40,6 +40,8 @@ from holdfast.record.layout import (
 from holdfast.types import Buffer
 
 _CODEC_MAX = max(Codec)
+_LENGTH_AND_CRC = struct.Struct(">8xi5xI")
+assert _LENGTH_AND_CRC.size == ATTRIBUTES_AT
 
 
 class BatchHeader(NamedTuple):
@@ -146,6 +148,22 @@ def check_crc(header: BatchHeader, batch: memoryview) -> None:
     computed = crc32c(batch[ATTRIBUTES_AT:])
     if computed != header.crc:
         raise WrongCrc(header.crc, computed)
+
+
+def check_crcs(batches: memoryview) -> None:
+    """The same for all batches of a buffer. There may be very many: this reads only what it needs of each."""
+    position = 0
+    while position < len(batches):
+        if len(batches) - position < HEADER_SIZE:
+            raise Truncated(position, HEADER_SIZE, len(batches) - position)
+        length, crc = _LENGTH_AND_CRC.unpack_from(batches, position)
+        end = position + length + LENGTH_END
+        if length < HEADER_SIZE - LENGTH_END or end > len(batches):
+            raise Truncated(position, length + LENGTH_END, len(batches) - position)
+        computed = crc32c(batches[position + ATTRIBUTES_AT : end])
+        if computed != crc:
+            raise WrongCrc(crc, computed)
+        position = end
 
 
 def check_fields(header: BatchHeader) -> None:

@@ -6,6 +6,8 @@ newest version, its full list.
 
 from __future__ import annotations
 
+import contextlib
+
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions, full_before
 from holdfast.segment.errors import Damaged, NoManifest
@@ -18,7 +20,16 @@ _LOADS_MAX = 3
 
 
 def load_version(versions: Versions, number: int, known: tuple[int, SegmentList] | None) -> tuple[Manifest, Steps]:
-    """One version: one request if its full list is known (its number and its segments), otherwise two."""
+    """One version: one request if its full list is known (its number and its segments), otherwise two.
+
+    What was misread once is no damage: then it is loaded again.
+    """
+    with contextlib.suppress(Damaged):
+        return _load_version(versions, number, known)
+    return _load_version(versions, number, known)
+
+
+def _load_version(versions: Versions, number: int, known: tuple[int, SegmentList] | None) -> tuple[Manifest, Steps]:
     full_number = full_before(number)
     data = versions.objects.get(versions.name(number))
     full = known[1] if known and known[0] == full_number else None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Exists, Objects
+from holdfast.record.errors import stored
 from holdfast.segment.changes import Replace
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.manifest import Cleaned
@@ -76,18 +77,19 @@ class Rewrite:
         if self._stored_at is None:
             self._stored_at = self.shop.clock.monotonic()
         here = [each for each in self._aborted if each.last_offset < end]
-        buffers, info = encode_segment(
-            self._buffers,
-            home=self.shop.home,
-            epoch=self.shop.epoch,
-            tag=new_tag(self.shop.chance),
-            producers=producers,
-            aborted=here,
-            start=self.start,
-            end=end,
-            compacted=self.compacted,
-            thorough=True,
-        )
+        with stored(f"the rewrite of {self._old[-1]}"):
+            buffers, info = encode_segment(
+                self._buffers,
+                home=self.shop.home,
+                epoch=self.shop.epoch,
+                tag=new_tag(self.shop.chance),
+                producers=producers,
+                aborted=here,
+                start=self.start,
+                end=end,
+                compacted=self.compacted,
+                thorough=True,
+            )
         with contextlib.suppress(Exists):  # The name is random: it is our own, put again below us after a lost answer.
             self.shop.objects.put_if_absent(info.name, buffers)
         self._new.append(info)

@@ -12,8 +12,9 @@ from crc32c import crc32c
 
 from holdfast.errors import Rejected
 from holdfast.record.batch import read_header, split
+from holdfast.record.errors import WrongCrc
+from holdfast.record.layout import ATTRIBUTES_AT, LENGTH_END, MAGIC
 from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
-from holdfast.record.layout import LENGTH_END, MAGIC
 from holdfast.segment.format import (
     ABORTED_ENTRY,
     COMPACTED,
@@ -32,8 +33,8 @@ from holdfast.types import Buffer, Epoch, Offset
 INTERVAL_SIZE = 64 * 1024  # One index entry for about this many bytes; a larger batch has one of its own.
 INTERVAL_BATCHES_MAX = 256  # And for so many batches, so that a small one is found fast.
 
-# Base offset, length, magic, last offset delta, base and max timestamp, record count of a batch.
-_FIELDS = struct.Struct(">qi4xb6xiqq14xi")
+# Base offset, length, magic, crc, last offset delta, base and max timestamp, record count of a batch.
+_FIELDS = struct.Struct(">qi4xbI2xiqq14xi")
 assert _FIELDS.size == BATCH_HEADER_SIZE
 
 
@@ -62,7 +63,8 @@ def encode_segment(
 ) -> tuple[list[Buffer], SegmentInfo]:
     """The buffers of one segment, and what the manifest says of it.
 
-    Each buffer holds one or more whole batches, stamped with their offsets. `start` and `end` are needed only for a
+    Each buffer holds one or more whole batches, stamped with their offsets; one that does not match its own crc is
+    refused. `start` and `end` are needed only for a
     compacted segment, which stands for offsets it no longer holds. `tag` comes from `names.new_tag`, new for each try.
     `thorough` looks at the records' times whatever that costs, `times_size_min` only in segments of this size.
     """
@@ -119,11 +121,14 @@ class _Index:
         while position < len(view):
             if len(view) - position < _FIELDS.size:
                 read_header(view, position)  # Raises, and says how much is missing.
-            base, length, magic, delta, base_timestamp, max_timestamp, count = _FIELDS.unpack_from(view, position)
+            base, length, magic, crc, delta, base_timestamp, max_timestamp, count = _FIELDS.unpack_from(view, position)
             end = position + length + LENGTH_END
             if magic != MAGIC or length < _FIELDS.size - LENGTH_END or end > len(view):
                 for _ in split(view[position:]):
                     pass  # Raises, and says what is wrong.
+            computed = crc32c(view[position + ATTRIBUTES_AT : end])
+            if computed != crc:  # Whatever brought it here, it is not stored as if it were right.
+                raise WrongCrc(crc, computed)
             self._place(base, end - position)
             self._crc = crc32c(view[position:end], self._crc)
             self._count += 1

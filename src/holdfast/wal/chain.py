@@ -72,8 +72,8 @@ def _sort_names(directory: Directory, chain: Chain) -> list[ChunkName]:
 def read_head(directory: Directory, name: ChunkName) -> Head | None:
     """The first record of a chunk; None if it is not there."""
     file = directory.open(str(name), write=False)
-    try:
-        frame = next(scan.frames(file, name.seed, 0), None)
+    try:  # What was misread once is no missing head: a chunk without one may be thrown away.
+        frame = next(scan.frames(file, name.seed, 0), None) or next(scan.frames(file, name.seed, 0), None)
     finally:
         file.close()
     if frame is None or frame.kind != record.HEAD:

@@ -12,7 +12,7 @@ from holdfast.wal import record
 from holdfast.wal.cache import Payload
 from holdfast.wal.chunk import Chunk
 from holdfast.wal.errors import Damaged
-from holdfast.wal.frame import decode, describe_bad
+from holdfast.wal.frame import Frame, decode, describe_bad
 from holdfast.wal.places import Place
 from holdfast.wal.state import LogId
 
@@ -74,11 +74,19 @@ class EntryReader:
         ends = [*(place.first_index for place in found.places[1:]), found.end]
         for place, end in zip(found.places, ends, strict=True):
             frame = decode(data, place.offset - first.offset, first.offset, found.chunk.seed)
+            if frame is None:  # What was misread once is no damage.
+                frame = self._read_again(found.chunk, place)
             if frame is None:
                 self._peek(self._next, self._end)  # Purged and recycled meanwhile: that is what this raises.
                 bad = describe_bad(data, place.offset - first.offset, found.chunk.seed)
                 raise Damaged(str(found.chunk.name), place.offset, *bad)
             yield from self._entries_of(frame.body, end)
+
+    def _read_again(self, chunk: Chunk, place: Place) -> Frame | None:
+        self._close()
+        return decode(
+            memoryview(self._read(chunk, place.offset, place.end - place.offset)), 0, place.offset, chunk.seed
+        )
 
     def _entries_of(self, body: memoryview, end: int) -> Iterator[Entry]:
         appended = record.decode_append(body)

@@ -84,14 +84,26 @@ def read_tail(directory: Directory, link: Link) -> Tail:
     seed = link.name.seed
     with _opened(directory, link.name) as file:
         _walk_to_end(file, seed, tail)
+        _walk_to_end(file, seed, tail)  # What ended it may have been one wrong read: look again.
         while scan.find_proof(file, seed, tail.end, tail.last_round) is not None:
             if not scan.is_frame(file, seed, tail.end):
                 raise Damaged(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
             _walk_to_end(file, seed, tail)  # It was written while we looked: without the lock a log may grow.
         tail.torn = not tail.closed and any(file.read_at(tail.end, HEADER.size))
-        unproven = scan.frames(file, seed, tail.proven, tail.end)
+        unproven = _all_frames(file, link.name, tail.proven, tail.end)
         tail.unproven = [frame for frame in unproven if frame.kind not in (record.HEAD, record.MARKER)]
     return tail
+
+
+def _all_frames(file: File, name: ChunkName, start: int, end: int) -> list[Frame]:
+    """The frames of `[start, end)`, which were valid a moment ago: all of them, on a second look at the latest."""
+    reached = start
+    for _ in range(2):
+        frames = list(scan.frames(file, name.seed, start, end))
+        reached = frames[-1].offset + HEADER.size + len(frames[-1].body) if frames else start
+        if reached == end:
+            return frames
+    raise Damaged(str(name), reached, *scan.explain(file, name.seed, reached))
 
 
 def _walk_to_end(file: File, seed: int, tail: Tail) -> None:
@@ -137,9 +149,12 @@ def _replay_chunk(directory: Directory, link: Link, end: int, player: Player) ->
     player.index.chunks.append(chunk)
     reached = 0
     with _opened(directory, link.name) as file:
-        for walked in walk.walk(file, chunk.seed, 0, end):
-            player.apply_walked(walked, chunk)
-            reached = int(walked.rows[-1, walk.OFFSET] + walked.rows[-1, walk.SIZE])
+        for _ in range(2):  # What was misread once is no damage.
+            for walked in walk.walk(file, chunk.seed, reached, end):
+                player.apply_walked(walked, chunk)
+                reached = int(walked.rows[-1, walk.OFFSET] + walked.rows[-1, walk.SIZE])
+            if reached == end:
+                break
         if reached != end:
             raise Damaged(str(link.name), reached, *scan.explain(file, chunk.seed, reached))
 
