@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import compact, merge, replay
+from holdfast.cli import compact, merge, replay, status
 from holdfast.cli.archive import command as archive
 from holdfast.cli.audit import command as audit
 from holdfast.cli.backup import command as backup
@@ -79,6 +79,7 @@ def holdfast(
       holdfast serve --data ./data             start a broker
       holdfast doctor                          whether a broker can run here
       holdfast demo                            kill a broker, count everything
+      holdfast status                          whether a running broker is well
       holdfast topic create orders             make a topic
       holdfast produce orders < lines.txt      write lines to it
       holdfast consume orders                  follow it
@@ -98,6 +99,7 @@ def holdfast(
 app.command("serve", rich_help_panel="Run", cls=ServeCommand)(serve.serve)
 app.command("doctor", rich_help_panel="Run")(doctor.doctor)
 app.command("demo", rich_help_panel="Run")(demo.demo)
+app.command("status", rich_help_panel="Use a running broker")(status.status)
 app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
