@@ -6,6 +6,8 @@ from tests.bugs.bug import Bug, Edit
 
 BROKER = "tests/broker/test_deletions.py"
 KEPT = "tests/log/test_kept.py"
+PRUNE = "tests/io/test_local_prune.py"
+ASIDE = "tests/operate/test_set_aside.py"
 DELETE = "tests/log/test_delete_topic.py"
 
 BUGS = (
@@ -89,5 +91,42 @@ BUGS = (
             ),
         ),
         ("tests/operate/test_disk_full_ways_back.py::test_records_are_deleted_on_a_disk_without_a_byte",),
+    ),
+    Bug(
+        "empty folders of deleted topics stay",
+        (Edit("io/local_objects.py", "            self._folders.drop(root, prune(name, root.descriptor))\n", ""),),
+        (f"{PRUNE}::test_a_deleted_topic_leaves_no_folder",),
+    ),
+    Bug(
+        "the empty folder of a living partition goes",
+        (Edit("io/local_prune.py", "    if not removed and _is_there(living, root):\n        return []\n", ""),),
+        (f"{PRUNE}::test_a_living_partition_keeps_its_folders",),
+    ),
+    Bug(
+        "an object that cannot be deleted keeps all others",
+        (
+            Edit(
+                "segment/garbage.py",
+                "            if in_a_row == _FAILURES_IN_A_ROW_MAX:\n",
+                "            if in_a_row:\n",
+            ),
+        ),
+        (f"{PRUNE}::test_one_object_that_cannot_be_deleted_keeps_no_other",),
+    ),
+    Bug(
+        "records that could not be set aside are not tried again",
+        (
+            Edit(
+                "log/aside.py",
+                "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n",
+                "",
+            ),
+        ),
+        (f"{ASIDE}::test_a_quarantine_that_fails_is_tried_again_while_the_broker_runs",),
+    ),
+    Bug(
+        "the tail of a partition that was opened again is set aside",
+        (Edit("log/opening.py", "        await self._asides.leave(home)\n", ""),),
+        (f"{ASIDE}::test_a_partition_that_opens_after_all_keeps_its_tail",),
     ),
 )

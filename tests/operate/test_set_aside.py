@@ -102,6 +102,47 @@ async def test_a_deleted_topic_leaves_nothing_set_aside() -> None:
 
 
 @in_loop
+async def test_a_quarantine_that_fails_is_tried_again_while_the_broker_runs() -> None:
+    """D4, D5: no room for the file, for a while: when there is, the records go there and the log is not pinned, without
+    a start or anybody who asks for the partition."""
+    house, logs = await damaged_house()
+    house.quarantine.capacity = 0
+    with pytest.raises(Damaged):
+        await logs.partition(HOME)
+    sound = await logs.partition(OTHER)
+    await fill(sound, 40, 1000, start=2)
+    await logs.flush_all()
+    logs.purge()
+    await turns()
+    assert len([name for name in house.disk.names() if name.endswith(".wal")]) > 1
+    house.quarantine.capacity = None
+    await turns(100)
+    assert saved_records(house) == numbered(0, 7)
+    logs.purge()
+    await turns()
+    assert len([name for name in house.disk.names() if name.endswith(".wal")]) == 1
+    with pytest.raises(SetAside, match=r"\[0, 7\)"):
+        await logs.partition(HOME)
+    await logs.close()
+
+
+@in_loop
+async def test_a_partition_that_opens_after_all_keeps_its_tail() -> None:
+    """D5: its manifest is whole again before its records could be saved: they are its tail, and none is set aside."""
+    house, logs = await damaged_house()
+    house.quarantine.capacity = 0
+    with pytest.raises(Damaged):
+        await logs.partition(HOME)
+    damage(house, f"{HOME.manifests}{1:020}.json")
+    partition = await logs.partition(HOME)
+    house.quarantine.capacity = None
+    await turns(100)
+    assert await read_all(partition) == numbered(0, 7)
+    assert not saved_records(house)
+    await logs.close()
+
+
+@in_loop
 async def test_a_quarantine_that_fails_keeps_the_records_in_the_log() -> None:
     """O2: no room for the file: the records stay where they are, and the next start saves them."""
     house, logs = await damaged_house()

@@ -13,7 +13,7 @@ import errno
 import fcntl
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.io.chance import Chance
 from holdfast.io.disk import RealFile
@@ -110,6 +110,11 @@ class Folders:
         sync_folder(above, root.descriptor)
         with self._lock:
             self._durable.add((root.number, folder))
+
+    def drop(self, root: OpenRoot, folders: Iterable[str]) -> None:
+        """These were removed."""
+        with self._lock:
+            self._durable.difference_update((root.number, folder) for folder in folders)
 
     def forget(self) -> None:
         """Look again at the next call: somebody has removed folders."""

@@ -5,7 +5,8 @@ a put returns after that name is durable too; so an object is whole or absent at
 The file system must have hard links and locks, and be one: no other one mounted inside. Several processes may share it.
 One that was unmounted is not written around, and is known again when it is back (`local_root`).
 
-Deletes are not synced: a deleted object may come back after a power cut. Folders stay when they are empty.
+Deletes are not synced: a deleted object may come back after a power cut. Folders stay when they are empty, except those
+of deleted topics (`local_prune`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.disk import RealFile
 from holdfast.io.local_files import Folders, Unfinished, make_durable, sync_folder
 from holdfast.io.local_listing import listed
+from holdfast.io.local_prune import prune
 from holdfast.io.local_root import OpenRoot, Root, RootLost
 from holdfast.io.object_names import CLUSTER, BadName, check_name, check_prefix, check_range, clip
 from holdfast.io.objects import Exists, NotFound, ObjectInfo, StoreFailed
@@ -89,6 +91,7 @@ class LocalObjects:
             contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError),
         ):
             os.unlink(name, dir_fd=root.descriptor)
+            self._folders.drop(root, prune(name, root.descriptor))
 
     def size(self, name: str) -> int:
         check_name(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from holdfast.errors import HoldfastError
@@ -15,6 +16,8 @@ from holdfast.segment.names import PartitionId
 
 log = logging.getLogger(__name__)
 
+_RETRY_MS_MAX = 60_000
+
 
 class Asides:
     """Moves tails from the write-ahead log into quarantine. Without a quarantine they stay where they are."""
@@ -23,6 +26,8 @@ class Asides:
         self._ground = ground
         self._quarantine = quarantine
         self._busy: set[PartitionId] = set()
+        self._moving = asyncio.Lock()  # Held while something is moved that could not be at once.
+        self._late: dict[PartitionId, asyncio.Task[None]] = {}  # What could not be saved at once.
 
     def check(self, home: PartitionId) -> None:
         """Raise if records of the partition are in quarantine: only a repair puts it together again."""
@@ -39,21 +44,59 @@ class Asides:
 
     async def save(self, home: PartitionId, tails: list[Tail], why: Exception) -> SetAside | None:
         """Save the batches of some tails and empty these; None where there is nothing to save, or no place for it."""
-        batches = [batch for tail in tails for batch in tail]
-        if self._quarantine is None or not batches or home in self._busy:
+        if self._quarantine is None or not any(len(tail) for tail in tails) or home in self._busy:
             return None
         self._busy.add(home)
         try:
-            aside = await self._write(home, batches, why)
+            return await self._move(home, tails, why)
         except (HoldfastError, OSError) as failure:
-            # They stay in the write-ahead log: that costs room, and loses nothing.
-            log.error("%s: its records stay in the write-ahead log: %s", home.path, failure)
-            return None  # And `home` stays busy: it is not tried again before the next start.
+            # They stay in the write-ahead log for now: that costs room, and loses nothing.
+            log.error("%s: its records stay in the write-ahead log, tried again: %s", home.path, failure)
+            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))
+            return None
+
+    async def _move(self, home: PartitionId, tails: list[Tail], why: Exception) -> SetAside:
+        aside = await self._write(home, [batch for tail in tails for batch in tail], why)
         self._busy.discard(home)
         for tail in tails:
             tail.clear()
         self._ground.on_change()
         return SetAside(home.path, *aside, why=why)
+
+    async def _move_later(self, home: PartitionId, tails: list[Tail], why: Exception) -> None:
+        """Try it until it works: what stays in the write-ahead log would stop the producers of all partitions."""
+        delay_ms = self._ground.settings.flush_retry_ms
+        while any(len(tail) for tail in tails):  # Empty when the topic was deleted meanwhile.
+            await self._ground.calls.pause(delay_ms / 1000)
+            delay_ms = min(delay_ms * 2, _RETRY_MS_MAX)
+            try:
+                async with self._moving:
+                    log.error("%s", await self._move(home, tails, why))
+            except (HoldfastError, OSError) as failure:
+                log.log(
+                    logging.ERROR if delay_ms == _RETRY_MS_MAX else logging.DEBUG,
+                    "%s: its records stay in the write-ahead log, tried again: %s",
+                    home.path,
+                    failure,
+                )
+        self._busy.discard(home)
+        self._late.pop(home, None)
+
+    async def leave(self, home: PartitionId) -> None:
+        """The partition is being opened again: its tail is moved by now, or stays where it is."""
+        if home in self._late:
+            async with self._moving:  # Never in the middle of it.
+                task = self._late.pop(home, None)
+                if task is not None:
+                    task.cancel()
+                self._busy.discard(home)
+
+    async def close(self) -> None:
+        """Try nothing any more; the next start does."""
+        late = list(self._late.values())
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     async def _write(self, home: PartitionId, batches: list[TailBatch], why: Exception) -> Aside:
         assert self._quarantine is not None

@@ -268,6 +268,7 @@ class Logs:
         if self._failure is None:
             self.purge()
         await self._deletions.close()
+        await self._openings.close()
         for partition in self._partitions.values():
             partition.fail(LogsStopped("closed"))
         self._failure = self._failure or LogsStopped("closed")

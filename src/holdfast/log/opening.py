@@ -71,6 +71,7 @@ class Openings:
         return await asyncio.shield(self._under_way[home])
 
     async def _open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+        await self._asides.leave(home)
         try:
             self._asides.check(home)
             partition = await self._open_sound(home, settings)
@@ -117,3 +118,7 @@ class Openings:
         aside = await self._asides.save(partition.home, [partition.tail], partition.failure or Corrupt("fenced"))
         if aside is not None:
             log.error("%s", aside)
+
+    async def close(self) -> None:
+        """Nothing is set aside any more."""
+        await self._asides.close()

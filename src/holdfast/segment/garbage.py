@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+from holdfast.errors import Unavailable
 from holdfast.io.clock import Clock
 from holdfast.io.objects import NotFound, ObjectInfo, Objects
 from holdfast.io.versions import GRACE_S, Versions, full_before
@@ -28,6 +29,7 @@ from holdfast.segment.manifest_load import load_version
 from holdfast.segment.names import PartitionId, topic_prefixes
 
 _TIME_PROBE = "garbage/now"
+_FAILURES_IN_A_ROW_MAX = 64
 
 
 class Collected(NamedTuple):
@@ -77,8 +79,27 @@ def collect_topic(objects: Objects, topic_id: UUID) -> int:
     Manifests first, so that whoever misses a segment finds that its partition is gone, not damaged.
     """
     found = [each for prefix in topic_prefixes(topic_id) for each in objects.list(prefix)]
-    _delete(objects, found)
+    _delete_what_can_be(objects, found)
     return len(found)
+
+
+def _delete_what_can_be(objects: Objects, infos: Sequence[ObjectInfo]) -> None:
+    """One that cannot be deleted, because it is locked for instance, keeps none of the others.
+
+    Raises the first failure. When one after the other fails, it is the store.
+    """
+    first: Unavailable | None = None
+    in_a_row = 0
+    for each in infos:
+        try:
+            objects.delete(each.name)
+            in_a_row = 0
+        except Unavailable as failure:
+            first, in_a_row = first or failure, in_a_row + 1
+            if in_a_row == _FAILURES_IN_A_ROW_MAX:
+                break
+    if first is not None:
+        raise first
 
 
 def _names(versions: Versions, number: int) -> set[str]:
