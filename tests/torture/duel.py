@@ -27,14 +27,15 @@ SETTINGS = (
     "num.partitions=1",
     f"wal.chunk_size_max={256 << 10}",
     f"log.segment_size_max={32 << 10}",
-    "log.flush_age_ms_max=300",
+    "log.flush_age_ms_max=20",  # Many versions of a manifest, so that old ones are deleted.
     "log.flush_retry_ms_max=300",
     "log.garbage_check_ms=500",
 )
+GRACE_S = 4.0  # After which they may be; an hour in earnest.
 TOPIC = "duel"
 _ENDS_S = 12.0  # So long a broker that has lost its store may take to end.
 _READ_S = 30.0
-_WORDS = ("own", "fenced", "taken over", "take-over")  # One of them is in what a broker says that is not the owner.
+_WORDS = ("does not own", "fenced", "taken over", "taken it over")  # One of them says why it is not the owner any more.
 
 
 class Writing(threading.Thread):
@@ -131,7 +132,7 @@ class Duel:
         original.signal(signal.SIGSTOP)
         slept = time.monotonic()
         self._begin_second()
-        self._pause(1.5)
+        self._pause(1.5 if self._chance.random() < 0.5 else 1.5 * GRACE_S)
         self._controls["a"]["slept_s"] = time.monotonic() - slept
         if "b" in self._served:
             self._resumed["a"] = time.monotonic()
@@ -172,7 +173,7 @@ class Duel:
         options = [word for each in (*SETTINGS, f"serve.store={self._folder / 'store'}") for word in ("--set", each)]
         broker = self._brokers[name] = RunningBroker(
             self._folder / folder,
-            environment={"TORTURE_CONTROLS": str(self._controls[name].path)},
+            environment={"TORTURE_CONTROLS": str(self._controls[name].path), "TORTURE_GRACE_S": str(GRACE_S)},
             options=[*options, *words],
             entry=[str(ENTRY)],
         )

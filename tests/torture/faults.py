@@ -303,6 +303,15 @@ class Faults:
             proxy.hold(on=True)
             self._in(fault.seconds, lambda proxy=proxy: proxy.hold(on=False))
 
+    def lag(self, fault: Planned) -> None:
+        for proxy in self._proxies:
+            proxy.lag_s = 0.01 + 0.03 * fault.amount
+        self._in(fault.seconds * 2, self._no_lag)
+
+    def _no_lag(self) -> None:
+        for proxy in self._proxies:
+            proxy.lag_s = 0.0
+
     def garbage(self, fault: Planned) -> None:
         throw_garbage(self._broker.port, self._chance, 1 + int(fault.amount * 8))
 

@@ -21,6 +21,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout: this is a pr
 
 from tests.torture.controls import Controls
 
+from holdfast.io import versions
+
+if "TORTURE_GRACE_S" in os.environ:  # Before the others are loaded: so soon old versions of manifests may be deleted.
+    versions.GRACE_S = float(os.environ["TORTURE_GRACE_S"])
+
 from holdfast.broker import running
 from holdfast.cli.main import main
 from holdfast.io import disk, open_objects

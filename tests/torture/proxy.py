@@ -26,6 +26,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._flows: asyncio.Event = asyncio.Event()
         self.port = 0
+        self.lag_s = 0.0  # Everything comes so much later, in either direction.
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -83,6 +84,8 @@ class Proxy:
         with contextlib.suppress(OSError):
             while piece := await source.read(_PIECE_SIZE):
                 await self._flows.wait()
+                if self.lag_s:
+                    await asyncio.sleep(self.lag_s)
                 sink.write(piece)
                 await sink.drain()
         self._writers.discard(sink)

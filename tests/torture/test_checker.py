@@ -43,6 +43,24 @@ def an_acked_record_is_nowhere(events: list[Event]) -> None:
 
 
 @breaks("lost")
+def what_was_called_a_duplicate_is_nowhere(events: list[Event]) -> None:
+    a_duplicate_without_an_offset(events)
+    an_acked_record_is_nowhere(events)
+
+
+def a_duplicate_without_an_offset(events: list[Event]) -> None:
+    """The first record is acknowledged as one that is there already."""
+    next(of(events, "send", kind="ok", topic="one"))["acks"][0][2] = -1
+
+
+def test_a_duplicate_may_be_anywhere() -> None:
+    """K4: it is acknowledged without its offset."""
+    events = deepcopy(good_story())
+    a_duplicate_without_an_offset(events)
+    assert check(events) == []
+
+
+@breaks("lost")
 def it_is_gone_at_the_second_look(events: list[Event]) -> None:
     drop(next(of(events, "read", topic="one", final=2, committed=False)), 4)
 

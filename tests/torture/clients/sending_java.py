@@ -16,7 +16,7 @@ from tests.torture.facts import NO_TXN, value_of
 from tests.torture.ground import Ground, Topic
 
 CONFIG = {"batch.size": "20000", "linger.ms": "20", "reconnect.backoff.max.ms": "300", "retry.backoff.ms": "50"}
-BURST = 60
+BURST = 150
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,15 @@ class JavaSender:
                 reports = Reports(history, producer, self.topic.name)
                 facts = {"producer": producer, "topic": self.topic.name, "txn": NO_TXN}
                 history.invoke("send", first=0, count=BURST, **facts)
-                values = [value_of(producer, each, padding="x" * chance.choice([10, 200])) for each in range(BURST)]
+                values = [value_of(producer, each, padding="x" * chance.choice([100, 400])) for each in range(BURST)]
+                partition = chance.randrange(self.topic.partitions)
                 records = [
                     {
                         "topic": self.topic.name,
-                        "partition": each % self.topic.partitions,
+                        "partition": partition,
                         "value": base64.b64encode(value.encode()).decode(),
                     }
-                    for each, value in enumerate(values)
+                    for value in values
                 ]
                 try:
                     told = java.do("produce", config=CONFIG, records=records)
