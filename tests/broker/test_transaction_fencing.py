@@ -118,17 +118,48 @@ def test_an_end_of_the_last_transaction_does_not_end_this_one(wire: Wire, topic:
     assert committed(wire, topic)[-2:] == [b"b", b"c"]
 
 
-@BOTH_WAYS
-def test_a_commit_that_comes_after_the_time_is_up(wire: Wire, topic: str, implicit: bool) -> None:
+def test_a_producer_goes_on_after_its_time_was_up(wire: Wire, topic: str) -> None:
+    """K4: the coordinator has aborted. A commit is refused and nothing is seen of it; an abort, also a repeated one, is
+    taken, and gives the epoch to go on in. What was sent in the old one is refused, before and after."""
+    late = started(wire, topic, implicit=True, timeout_ms=300)
+    late.write(topic, b"late")
+    delayed, before = late.records(topic, b"delayed"), late.epoch
+    wait_for(lambda: described(wire, topic).transaction_state == "CompleteAbort")
+    assert late.end(commit=True) == INVALID_STATE
+    assert late.send_records(topic, delayed).error_code == OLD_EPOCH
+    assert (late.end(commit=False), late.end(commit=False, epoch=before)) == (0, 0)
+    assert late.epoch == before + 1
+    late.write(topic, b"next")
+    assert late.send_records(topic, delayed).error_code == OLD_EPOCH
+    assert late.end(commit=True) == 0
+    assert (committed(wire, topic), uncommitted(wire, topic)) == ([b"next"], [b"late", b"next"])
+
+
+def test_a_producer_whose_time_was_up_does_not_end_its_heirs_transaction(wire: Wire, topic: str) -> None:
+    """K4: once another has begun, the late one is fenced, whatever it asks for."""
+    late = started(wire, topic, implicit=True, timeout_ms=300)
+    late.write(topic, b"late")
+    wait_for(lambda: described(wire, topic).transaction_state == "CompleteAbort")
+    heir = Transactor(wire, topic, implicit=True)
+    assert heir.init() == 0
+    assert late.end(commit=False) == FENCED
+    heir.write(topic, b"heir")
+    assert (late.end(commit=False), late.end(commit=True)) == (FENCED, FENCED)
+    assert heir.end(commit=True) == 0
+    assert (late.end(commit=False), late.end(commit=True)) == (FENCED, FENCED)
+    assert committed(wire, topic) == [b"heir"]
+
+
+def test_a_commit_that_comes_after_the_time_is_up_the_explicit_way(wire: Wire, topic: str) -> None:
     """K4: the coordinator has aborted; the producer's commit, and its abort, find it fenced, and nothing is seen."""
-    late = started(wire, topic, implicit=implicit, timeout_ms=50)
+    late = started(wire, topic, implicit=False, timeout_ms=50)
     late.write(topic, b"late")
     wait_for(lambda: described(wire, topic).transaction_state == "CompleteAbort")
     for commit in (True, False, True):
         assert late.end(commit=commit) == FENCED
     assert late.send(topic, b"later").error_code == OLD_EPOCH
     assert (committed(wire, topic), uncommitted(wire, topic)) == ([], [b"late"])
-    heir = Transactor(wire, topic, implicit=implicit)
+    heir = Transactor(wire, topic, implicit=False)
     assert heir.init() == 0
     heir.write(topic, b"heir")
     assert heir.end(commit=True) == 0

@@ -13,6 +13,7 @@ from holdfast.coordinator.transaction_errors import (
     ProducerIdMismatch,
     TooManyTransactionalIds,
     TransactionalIdUnknown,
+    TransactionStateInvalid,
 )
 from holdfast.coordinator.transaction_settings import TransactionSettings
 from holdfast.coordinator.transactions import IMPLICIT
@@ -49,7 +50,8 @@ async def test_the_last_epoch_is_followed_by_another_producer_id() -> None:
 
 @in_loop
 async def test_a_timeout_in_the_last_epoch() -> None:
-    """K4: the transaction is aborted, and its producer shut out, though there is no epoch left to do it with."""
+    """K4: the transaction is aborted, and cannot be committed any more, though there is no epoch left for it. Its
+    producer goes on under another id when it aborts."""
     house = TransactionHouse(1)
     await house.open()
     producer = await with_last_epoch(house)
@@ -58,10 +60,16 @@ async def test_a_timeout_in_the_last_epoch() -> None:
     transactions = house.opened.parts.transactions
     assert transactions.describe("x").state is TransactionState.COMPLETE_ABORT
     assert (await house.read())[1] == set()
-    for commit in (True, False):
-        with pytest.raises((ProducerFenced, ProducerIdMismatch)):
-            await transactions.end("x", producer, commit=commit, client_version=IMPLICIT)
-    assert (await transactions.initialize("x", TIMEOUT_MS)).producer_id != producer.producer_id
+    with pytest.raises(TransactionStateInvalid):
+        await transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    after = await transactions.end("x", producer, commit=False, client_version=IMPLICIT)
+    assert (after.producer_id != producer.producer_id, after.epoch) == (True, 0)
+    heir = await transactions.initialize("x", TIMEOUT_MS)
+    assert heir.producer_id != producer.producer_id
+    for late in (producer, after):
+        for commit in (True, False):
+            with pytest.raises((ProducerFenced, ProducerIdMismatch)):
+                await transactions.end("x", late, commit=commit, client_version=IMPLICIT)
 
 
 @in_loop

@@ -46,11 +46,20 @@ def unstamped(header: BatchHeader, data: memoryview) -> bytes:
 
 
 def verdict(
-    history: Sequence[PlainBatch], producer: int, epoch: int, sequence: int, count: int, transactional: bool = False
+    history: Sequence[PlainBatch],
+    producer: int,
+    epoch: int,
+    sequence: int,
+    count: int,
+    transactional: bool = False,
+    *,
+    anywhere: bool = False,
 ) -> str | PlainBatch:
-    """What an idempotent producer must be told of its next batch: "append", "gap", "old", "zombie", "mismatch", or its
-    repeat."""
-    told = _sequenced(history, producer, epoch, sequence, count)
+    """What an idempotent producer must be told of its next batch: "append", "gap", "zombie", "mismatch", or its repeat.
+
+    `anywhere`: it may have been known and forgotten, so its first sequence may be any.
+    """
+    told = _sequenced(history, producer, epoch, sequence, count, anywhere)
     is_open = producer in transactions(history).open
     if told == "append" and is_open:
         current = next(each.epoch for each in reversed(history) if each.producer == producer)
@@ -58,10 +67,12 @@ def verdict(
     return told
 
 
-def _sequenced(history: Sequence[PlainBatch], producer: int, epoch: int, sequence: int, count: int) -> str | PlainBatch:
+def _sequenced(
+    history: Sequence[PlainBatch], producer: int, epoch: int, sequence: int, count: int, anywhere: bool
+) -> str | PlainBatch:
     seen = [each for each in history if each.producer == producer]
     if not seen:
-        return "append"
+        return "append" if anywhere or sequence == 0 else "gap"
     current = seen[-1].epoch
     if epoch < current:
         return "zombie"
@@ -73,10 +84,7 @@ def _sequenced(history: Sequence[PlainBatch], producer: int, epoch: int, sequenc
             return each
     if not batches:
         return "append" if sequence == 0 else "gap"
-    ahead = (sequence - batches[-1].last_sequence - 1) % SEQUENCES
-    if ahead == 0:
-        return "append"
-    return "gap" if ahead < SEQUENCES // 2 else "old"
+    return "append" if sequence == (batches[-1].last_sequence + 1) % SEQUENCES else "gap"
 
 
 @dataclass(frozen=True)

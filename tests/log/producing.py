@@ -11,13 +11,12 @@ from tests.log.process import BATCH_SIZE_MAX, QUICK, SAFE, Process
 from tests.log.slot import Slot
 from tests.log.world import NOW, batch, from_producer, marker
 
-from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld, TransactionMismatch
+from holdfast.log.errors import ProducerEpochOld, SequenceGap, TransactionMismatch
 from holdfast.record.batch import read_header
 from holdfast.record.errors import TooLarge
 
 REFUSALS = {
     SequenceGap: "gap",
-    SequenceOld: "old",
     ProducerEpochOld: "zombie",
     TransactionMismatch: "mismatch",
 }

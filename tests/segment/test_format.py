@@ -10,7 +10,7 @@ from crc32c import crc32c
 
 from holdfast.errors import Corrupt, Rejected
 from holdfast.segment.errors import Damaged, NewerFormat
-from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE
+from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE, VERSION
 from holdfast.segment.info import Aborted
 from holdfast.segment.producers import ProducerBatch, ProducerState
 from holdfast.segment.reader import check_is, decode_tail, verify
@@ -114,9 +114,9 @@ def test_a_cut_segment_is_found(encode, make_batch):
 def test_a_newer_format_is_refused_not_misread(encode, make_batch):
     """O5: a footer with a later version and a right crc says so; also when it is longer than ours."""
     data, info = encode([make_batch(0, 4)])
-    longer = data[-FOOTER_SIZE:-12] + bytes(8) + struct.pack("<HH4s", 2, FOOTER_SIZE + 8, b"HFSE")
+    longer = data[-FOOTER_SIZE:-12] + bytes(8) + struct.pack("<HH4s", VERSION + 1, FOOTER_SIZE + 8, b"HFSE")
     tail = longer + struct.pack("<I", crc32c(longer))
-    with pytest.raises(NewerFormat, match="version 2; this release knows up to 1"):
+    with pytest.raises(NewerFormat, match=f"version {VERSION + 1}; this release knows up to {VERSION}"):
         decode_tail(info.name, tail, info.size)
 
 

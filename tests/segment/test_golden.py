@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from holdfast.io.versions import Stamp
 from holdfast.segment.changes import Append, RaiseEpoch
 from holdfast.segment.info import Aborted
 from holdfast.segment.manifest import EpochStart, Manifest
-from holdfast.segment.manifest_json import encode
+from holdfast.segment.manifest_json import Full, encode
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerBatch, ProducerState
@@ -23,7 +24,8 @@ from holdfast.segment.writer import encode_segment
 GOLDEN = Path(__file__).parent / "golden"
 PAGES = Path(__file__).parents[2] / "docs" / "formats"
 HOME = PartitionId(UUID("00112233-4455-6677-8899-aabbccddeeff"), 3)
-PRODUCERS = {7: ProducerState(7, 1, (ProducerBatch(0, 2, 100, 1000),), 101, 5, 1000)}
+PRODUCERS = {7: ProducerState(7, 1, (ProducerBatch(0, 2, 100, 1000),), 101, 5, 1000, 60_000)}
+
 ABORTED = (Aborted(7, 90, 102, 103),)
 SIZES = {"u16": 2, "u32": 4, "i32": 4, "u64": 8, "i64": 8, "4 bytes": 4, "8 bytes": 8, "16 bytes": 16}
 
@@ -40,17 +42,30 @@ def segment(make_batch):
 @pytest.fixture
 def manifests(segment):
     first = Manifest(HOME, "cluster", 0, Stamp(4, "w", "00"), (EpochStart(4, 0),), log_start=100, flushed=100)
-    append = Append((segment[1],), 101, PRODUCERS, 0.0)
+    append = Append((segment[1],), 101, PRODUCERS, 0.0, 7, 61_000)
     second = RaiseEpoch(5, 103).apply(append.apply(first))
-    second = Manifest(
-        HOME, "cluster", 1, Stamp(5, "w", "01"), second.epochs, 100, 103, 101, second.segments, second.producers
-    )
+    second = replace(second, version=1, stamp=Stamp(5, "w", "01"))
     return [(first, []), (second, [append.step()])]
 
 
+def without_times(producers):
+    """As the first release knew them: it did not keep when a producer was heard of."""
+    return {number: replace(state, heard_ms=0) for number, state in producers.items()}
+
+
 def test_a_segment_of_version_1_opens(segment):
-    """O5: as it was written by the first release, byte for byte."""
+    """O5: as it was written by the first release."""
     data = (GOLDEN / "segment-v1.seg").read_bytes()
+    found = verify(segment[1].name, data)
+    shorter = len(segment[0]) - len(data)
+    assert found.info() == replace(segment[1], size=len(data), tail_size=segment[1].tail_size - shorter)
+    assert found.producers() == without_times(PRODUCERS)
+    assert 0 < shorter < 10, "the time of one producer"
+
+
+def test_a_segment_of_version_2_opens(segment):
+    """O5: as it is written now, byte for byte."""
+    data = (GOLDEN / "segment-v2.seg").read_bytes()
     found = verify(segment[1].name, data)
     assert found.info() == segment[1]
     assert found.producers() == PRODUCERS
@@ -58,13 +73,25 @@ def test_a_segment_of_version_1_opens(segment):
 
 
 def test_manifests_of_version_1_open(manifests):
-    """O5: a full list, and changes on top of it."""
+    """O5: a full list, and changes on top of it. Of whom the partition has forgotten they say nothing."""
     objects = MemoryObjects()
-    for number, (manifest, steps) in enumerate(manifests):
+    for number, (manifest, _) in enumerate(manifests):
         data = (GOLDEN / f"manifest-v1-{number}.json").read_bytes()
         objects.put(f"{HOME.manifests}{number:020}.json", [data])
+        found = load_manifest(objects, HOME)
+        known = {"forgotten_below": None, "running_ms": 0, "producers": without_times(manifest.producers)}
+        assert replace(found, segments=manifest.segments) == replace(manifest, **known)
+        assert [each.name for each in found.segments] == [each.name for each in manifest.segments]
+
+
+def test_manifests_of_version_2_open(manifests):
+    """O5: a full list, and changes on top of it, of segments and of producers."""
+    objects = MemoryObjects()
+    for number, (manifest, steps) in enumerate(manifests):
+        data = (GOLDEN / f"manifest-v2-{number}.json").read_bytes()
+        objects.put(f"{HOME.manifests}{number:020}.json", [data])
         assert load_manifest(objects, HOME) == manifest
-        assert data == encode(manifest, steps)
+        assert data == encode(manifest, steps, Full().after(manifest))
 
 
 def test_the_page_describes_every_byte(segment):
@@ -76,7 +103,7 @@ def test_the_page_describes_every_byte(segment):
     footer, size = fields(page, "Footer", data[-120:])
     assert size == 120
     assert (footer["topic id"], footer["end"], footer["record count"]) == (HOME.topic_id.bytes, 103, 3)
-    assert (footer["magic"], footer["footer size"], footer["version"]) == (b"HFSE", 120, 1)
+    assert (footer["magic"], footer["footer size"], footer["version"]) == (b"HFSE", 120, 2)
     entry, size = fields(page, "Index", data[footer["index position"] :])
     assert (entry["base offset"], entry["position"], entry["batch count"], size) == (100, 44, 2, 32)
     aborted = footer["index position"] + footer["index size"] + footer["producers size"]

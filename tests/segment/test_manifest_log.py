@@ -12,7 +12,7 @@ from holdfast.segment.errors import (
     NoManifest,
     WrongCluster,
 )
-from holdfast.segment.manifest_json import encode
+from holdfast.segment.manifest_json import FORMAT, encode
 from holdfast.segment.manifest_load import load_manifest
 
 
@@ -111,7 +111,7 @@ def test_every_flipped_bit_of_a_manifest_is_found(open_log, append, store, home)
 def test_a_newer_manifest_format_is_refused(open_log, store, home, monkeypatch):
     """O5: a later release wrote it; this one says so."""
     log = open_log()
-    monkeypatch.setattr("holdfast.segment.manifest_json.FORMAT", 2)
+    monkeypatch.setattr("holdfast.segment.manifest_json.FORMAT", FORMAT + 1)
     data = encode(log.manifest, [])
     monkeypatch.undo()
     store.put(Versions(store, home.manifests).name(0), [data])

@@ -16,7 +16,6 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (log_errors.OutOfRange, Code.OFFSET_OUT_OF_RANGE),
     (log_errors.PartitionDeleted, Code.UNKNOWN_TOPIC_OR_PARTITION),
     (log_errors.SequenceGap, Code.OUT_OF_ORDER_SEQUENCE_NUMBER),
-    (log_errors.SequenceOld, Code.DUPLICATE_SEQUENCE_NUMBER),
     (log_errors.ProducerEpochOld, Code.INVALID_PRODUCER_EPOCH),
     (log_errors.TransactionMismatch, Code.INVALID_TXN_STATE),
     (log_errors.ColdReadFailed, Code.KAFKA_STORAGE_ERROR),

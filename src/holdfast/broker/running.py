@@ -113,11 +113,13 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         identity = logs.identity
         patience = Patience(around.clock, around.chance, around.calls.block)
         metadata = await around.calls.run(MetadataLog, logs.objects, identity.cluster, identity.broker, patience)
+        blocks = _ProducerIdBlocks(metadata, around.calls)
+        producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
+        logs.producer_ids.end = lambda: producer_ids.given_end
         topics = Topics(metadata, logs, around.calls, around.chance, settings.broker.topic_defaults())
         await topics.open()
         groups = await _open_groups(topics, settings.broker, around)
         try:
-            producer_ids = ProducerIds(_ProducerIdBlocks(metadata, around.calls))
             markers = Markers(topics, groups)
             transactions = await _open_transactions(topics, settings.broker, markers, producer_ids, around)
             parts = Parts(

@@ -101,6 +101,13 @@ METRICS = (
     Metric("holdfast_partition_tail_bytes", "gauge", PARTITION, "Bytes that are in no segment yet."),
     Metric("holdfast_partition_segments", "gauge", PARTITION, "Segments."),
     Metric("holdfast_partition_open_transactions", "gauge", PARTITION, "Transactions that are not decided."),
+    Metric("holdfast_partition_producers", "gauge", PARTITION, "Idempotent producers that are remembered."),
+    Metric(
+        "holdfast_partition_producers_let_go",
+        "counter",
+        PARTITION,
+        "Those that were forgotten because there were more than log.producer_ids_max.",
+    ),
     Metric("holdfast_partition_failed", "gauge", PARTITION, "1 when the partition cannot be served, else 0."),
     Metric(
         "holdfast_partition_damaged",

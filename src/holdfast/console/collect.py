@@ -148,7 +148,9 @@ def _partition(topic: str, index: int, log: PartitionLog | Corrupt) -> Iterator[
         "tail_bytes": log.tail.size,
         "segments": len(log.manifest.segments),
         "damaged": log.damaged,
-        "open_transactions": len(log.producers.open_transactions()),
+        "open_transactions": log.transactions.open_count,
+        "producers": len(log.producers),
+        "producers_let_go": log.producers.let_go,
     }
     for name, value in figures.items():
         yield Sample(f"holdfast_partition_{name}", labels, value)

@@ -21,12 +21,17 @@ class Blocks(Protocol):
 class ProducerIds:
     """Belongs to one event loop."""
 
-    def __init__(self, blocks: Blocks, block_size: int = BLOCK_SIZE) -> None:
+    def __init__(self, blocks: Blocks, block_size: int = BLOCK_SIZE, *, given_end: int = 0) -> None:
+        """Ids below `given_end` may have been handed out already."""
         self._blocks = blocks
         self._block_size = block_size
-        self._next = 0
-        self._end = 0
+        self._next = self._end = given_end
         self._taking = asyncio.Lock()
+
+    @property
+    def given_end(self) -> int:
+        """Ids below this may have been handed out; no other was."""
+        return self._next
 
     async def next(self) -> int:
         """An id that no producer ever had."""

@@ -173,6 +173,18 @@ def fence(before: Transaction, spare_id: int, now_ms: int) -> Transaction:
     return prepared._replace(epoch=EPOCH_MAX, next_producer_id=spare_id, next_epoch=1)
 
 
+def time_out(before: Transaction, spare_id: int, now_ms: int) -> Transaction:
+    """An open transaction has had its time: prepared to be aborted.
+
+    Where each transaction has its own epoch, it is as if the producer had aborted it: it learns the next epoch when it
+    does, and goes on, and what it sent before finds its epoch over. A commit of it is refused. Where transactions share
+    an epoch, what is on its way could not be told from the next one: so the producer is shut out.
+    """
+    if before.client_version < EPOCH_EACH_FROM:
+        return fence(before, spare_id, now_ms)
+    return _prepare(before, commit=False, client_version=before.client_version, spare_id=spare_id, now_ms=now_ms)
+
+
 def _prepare(before: Transaction, *, commit: bool, client_version: int, spare_id: int, now_ms: int) -> Transaction:
     prepared = before._replace(
         state=_prepared(commit=commit),

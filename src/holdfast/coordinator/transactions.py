@@ -248,7 +248,7 @@ class TransactionCoordinator:
         late = hosted.value
         log.info("transactional id %s: its transaction has timed out, and is aborted", late.transactional_id)
         try:
-            hosted.carry_out(rules.fence(late, spare_id, self._clock.now_ms()))
+            hosted.carry_out(rules.time_out(late, spare_id, self._clock.now_ms()))
         except HoldfastError as failure:  # The logs have stopped: the next process will find it late, too.
             log.warning("transactional id %s could not be aborted: %s", late.transactional_id, failure)
 

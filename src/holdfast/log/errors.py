@@ -3,8 +3,7 @@
 Rejected
 ├── OutOfRange             the offset is below log start: the range is in the error
 ├── PartitionDeleted       the topic is deleted
-├── SequenceGap            an idempotent producer's batch is missing before this one
-├── SequenceOld            a repeat of a batch too old to be remembered
+├── SequenceGap            an idempotent producer's batch does not follow its last one, and is none that is remembered
 ├── ProducerEpochOld       another producer with the same id and a higher epoch has written
 ├── TransactionMismatch    a marker or a batch does not fit the producer's open transaction
 ├── TooManyPartitions      the write-ahead log could not remember the marks of so many
@@ -80,15 +79,9 @@ class _Sequence(Rejected):
 
 
 class SequenceGap(_Sequence):
-    """Batches of this producer are missing before this one."""
+    """This batch does not follow the producer's last one, and is none of those that are remembered."""
 
     sentence = "producer {producer_id}: sequence {found} where {expected} is expected"
-
-
-class SequenceOld(_Sequence):
-    """This batch was appended long ago; its offset is not remembered any more."""
-
-    sentence = "producer {producer_id}: sequence {found} was appended long ago, {expected} is expected"
 
 
 class ProducerEpochOld(_Sequence):

@@ -7,7 +7,7 @@ another name. Only the committed manifest moves `flushed`.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import Fenced, Rejected
 from holdfast.io.objects import Exists, Objects, StoreFailed, StoreTimedOut
@@ -15,13 +15,14 @@ from holdfast.log.errors import CommitOvertaken, OutOfRange
 from holdfast.log.mend import check_same, mend
 from holdfast.log.producers import ProducerTable
 from holdfast.log.retention import is_too_old, new_log_start
+from holdfast.log.settings import LogSettings
 from holdfast.log.tail import TailBatch
 from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.names import new_tag
-from holdfast.segment.producers import ProducerState
+from holdfast.segment.producers import Producers
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Buffer, Epoch, Offset
 
@@ -73,33 +74,39 @@ class Flushing:
         stored_at = ground.clock.monotonic()
         buffers: list[Buffer] = [*await partition.bytes_of(taken)]
         try:
-            producers, data, info = await self._encode(taken, buffers)
+            after, data, info = await self._encode(taken, buffers)
         except Rejected:  # Memory is not what it was when the batches were acknowledged.
             partition.check_alive()
-            producers, data, info = await self._encode(taken, await mend(partition, taken, buffers))
+            after, data, info = await self._encode(taken, await mend(partition, taken, buffers))
         partition.check_alive()
         await self._put(info, data)
         partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
-        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))
+        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))
 
     async def _encode(
         self, taken: list[TailBatch], buffers: list[Buffer]
-    ) -> tuple[dict[int, ProducerState], list[Buffer], SegmentInfo]:
+    ) -> tuple[_After, list[Buffer], SegmentInfo]:
         """One segment of these batches, each held against its crc and its place; Rejected if one is not as it was."""
         partition = self._partition
         ground = partition.ground
-        expired_ms = ground.clock.now_ms() - ground.settings.producer_expiry_ms
-        producers = await ground.calls.local(_producers_after, partition.manifest, taken, buffers, expired_ms)
+        before, now_ms = self._before(), partition.running_ms
+        after = await ground.calls.local(_after, before, taken, buffers, now_ms, ground.settings)
         data, info = await ground.calls.local(
             encode_segment,
             buffers,
             home=partition.home,
             epoch=Epoch(partition.epochs.at(taken[0].base)),
             tag=new_tag(ground.chance),
-            producers=producers,
+            producers=after.wrote,
             aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),
         )
-        return producers, data, info
+        return after, data, info
+
+    def _before(self) -> ProducerTable:
+        """The producers as of the manifest."""
+        manifest = self._partition.manifest
+        known = manifest.forgotten_below
+        return ProducerTable(manifest.producers, self._partition.producers.forgotten_below if known is None else known)
 
     async def _put(self, info: SegmentInfo, data: list[Buffer]) -> None:
         ground = self._partition.ground
@@ -114,11 +121,6 @@ class Flushing:
     def _epoch_changes(self) -> list[Change]:
         partition = self._partition
         return [RaiseEpoch(each.epoch, each.start) for each in partition.epochs.above(partition.manifest.epoch)]
-
-    @staticmethod
-    def _append(info: SegmentInfo, producers: dict[int, ProducerState], stored_at: float) -> Append:
-        undecided = ProducerTable(producers).open_transactions().values()
-        return Append((info,), Offset(min(undecided, default=info.end)), producers, stored_at)
 
     async def _commit(self, *changes: Change) -> None:
         partition = self._partition
@@ -209,15 +211,35 @@ def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:
             raise StoreFailed("put", info.name, "another object has its name") from None
 
 
-def _producers_after(
-    manifest: Manifest, batches: list[TailBatch], buffers: list[Buffer], expired_ms: int
-) -> dict[int, ProducerState]:
-    """The producers as of the end of these batches, which continue the manifest, without those long silent.
+class _After(NamedTuple):
+    """What is known of producers behind some batches."""
 
-    Their bytes must be what was acknowledged: nothing may be learned from, nor stored of, any others.
+    producers: Producers
+    wrote: Producers  # Those of them that wrote these batches.
+    undecided: int | None  # Where the first open transaction begins.
+    forgotten_below: int | None
+    running_ms: int
+
+
+def _after(
+    table: ProducerTable, batches: list[TailBatch], buffers: list[Buffer], now_ms: int, settings: LogSettings
+) -> _After:
+    """The producers as of the end of these batches, which continue the table, without those long silent.
+
+    Their bytes must be what was acknowledged: nothing may be learned from, nor stored of, any others. They came before
+    now, so nobody is forgotten early by taking them as heard of now.
     """
-    table = ProducerTable(manifest.producers)
+    writers = {}
     for batch, buffer in zip(batches, buffers, strict=True):
-        table.apply(check_same(batch, buffer), memoryview(buffer))
-    table.expire(expired_ms)
-    return table.snapshot()
+        header = check_same(batch, buffer)
+        table.apply(header, memoryview(buffer), now_ms)
+        writers[header.producer_id] = True
+    table.expire(now_ms - settings.producer_expiry_ms)
+    table.limit(settings.producer_ids_max)
+    undecided = min(table.open_transactions().values(), default=None)
+    return _After(table.snapshot(), table.of(writers), undecided, table.forgotten_below, now_ms)
+
+
+def _append(info: SegmentInfo, after: _After, stored_at: float) -> Append:
+    last_stable = Offset(info.end if after.undecided is None else after.undecided)
+    return Append((info,), last_stable, after.producers, stored_at, after.forgotten_below, after.running_ms)

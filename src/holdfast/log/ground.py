@@ -33,6 +33,13 @@ class Parts(NamedTuple):
     chance: Chance
 
 
+@dataclass(slots=True)
+class ProducerIdsGiven:
+    """Which producer ids exist: only those below the end. Whoever hands them out says so."""
+
+    end: Callable[[], int] = lambda: 0
+
+
 @dataclass(frozen=True, slots=True)
 class Ground:
     """The parts that partitions share."""
@@ -52,6 +59,7 @@ class Ground:
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
     flushed: FlushCounts = field(default_factory=FlushCounts)
+    producer_ids: ProducerIdsGiven = field(default_factory=ProducerIdsGiven)
     damage: Damage = field(kw_only=True)
 
     @classmethod
@@ -95,4 +103,5 @@ class Ground:
             writer=identity.broker,
             patience=self.patience,
             first_epoch=Epoch(identity.generation) if create else None,
+            forgotten_below=self.producer_ids.end(),  # A topic made again: they may have written to the one before.
         )

@@ -29,7 +29,7 @@ from holdfast.log.begin import Begun, begin, tell_recovered
 from holdfast.log.deletions import Deletions, Strike, no_list
 from holdfast.log.errors import LogsStopped, PartitionDeleted
 from holdfast.log.flusher import Flusher
-from holdfast.log.ground import Ground, Parts
+from holdfast.log.ground import Ground, Parts, ProducerIdsGiven
 from holdfast.log.kept import MARKS_MAX, Identity, Kept, at_most, check_marks
 from holdfast.log.opening import Openings
 from holdfast.log.partition import PartitionLog
@@ -141,6 +141,11 @@ class Logs:
     async def save_fenced(self, partition: PartitionLog) -> None:
         """What another leader's writing has made homeless goes to quarantine."""
         await self._openings.save_fenced(partition)
+
+    @property
+    def producer_ids(self) -> ProducerIdsGiven:
+        """Whoever hands out producer ids says here which exist."""
+        return self._ground.producer_ids
 
     @property
     def identity(self) -> Identity:

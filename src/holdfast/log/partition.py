@@ -63,7 +63,8 @@ class PartitionLog:
         self.tail = replayed
         end = max((batch.end for batch in replayed), default=manifest.flushed)
         self.marks = Marks(manifest.log_start, manifest.flushed, Offset(end), Offset(end), Offset(end))
-        self.producers = ProducerTable(manifest.producers)
+        self._opened_at, self._ran_before_ms = ground.clock.monotonic(), manifest.running_ms
+        self.producers = ProducerTable(manifest.producers, _forgotten_below(manifest, settings, ground))
         self.transactions = Transactions(self.producers.open_transactions())
         self.epochs = Epochs(manifest.epochs)
         self.durable = Watermark(end)
@@ -137,11 +138,17 @@ class PartitionLog:
     def note_batch(self, header: BatchHeader, batch: memoryview) -> None:
         """Let producers, transactions and epochs know of a batch in the tail."""
         self.epochs.note(header.leader_epoch, header.base_offset)
-        ended = self.producers.apply(header, batch)
+        ended = self.producers.apply(header, batch, self.running_ms)
+        self.producers.limit(self.ground.settings.producer_ids_max)
         if ended is not None:
             self.transactions.end(ended)
         elif header.is_transactional and not header.is_control:
             self.transactions.begin(header.producer_id, header.base_offset)
+
+    @property
+    def running_ms(self) -> int:
+        """For how long brokers have run with this partition, in all. Whatever clocks do, it never jumps."""
+        return self._ran_before_ms + int((self.ground.clock.monotonic() - self._opened_at) * 1000)
 
     async def note_replayed(self) -> None:
         """Go through the tail that the write-ahead log brought back, as if it had just been appended."""
@@ -321,6 +328,17 @@ class PartitionLog:
         """The topic is deleted: nothing of it is needed any more."""
         self.tail.clear()
         self.fail(PartitionDeleted(self.home.path))
+
+
+def _forgotten_below(manifest: Manifest, settings: PartitionSettings, ground: Ground) -> int:
+    """Producers with lower ids may have been known, and their sequences may go on from anywhere.
+
+    Where nobody can tell who was forgotten, and where a crash forgets, these are all that exist.
+    """
+    known = manifest.forgotten_below
+    if known is None or settings.durability == "memory":
+        return max(known or 0, ground.producer_ids.end())
+    return known
 
 
 def _stated_size(batch: memoryview) -> int:

@@ -1,14 +1,17 @@
 """What a partition remembers of its producers: repeats are known again, gaps and zombies refused, transactions tracked.
 
-The table is a pure function of the batches: rebuilt from a snapshot and the batches behind it, it is the same.
+The table is a pure function of the batches and of when they came: rebuilt from a snapshot and the batches behind it, it
+is the same, but that whoever wrote those counts as heard of later. So nobody is forgotten early.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice, takewhile
 from typing import NamedTuple
 
-from holdfast.log.errors import ProducerEpochOld, SequenceGap, SequenceOld, TransactionMismatch
+from holdfast.log.errors import ProducerEpochOld, SequenceGap, TransactionMismatch
 from holdfast.record.batch import BatchHeader
 from holdfast.record.layout import NO_PRODUCER, SEQUENCE_MASK
 from holdfast.record.marker import Marker, MarkerKind, read_marker
@@ -29,8 +32,17 @@ class Ended(NamedTuple):
 class ProducerTable:
     """The producers of one partition."""
 
-    def __init__(self, producers: Producers | None = None) -> None:
-        self._states: dict[int, ProducerState] = dict(producers or {})
+    def __init__(self, producers: Producers | None = None, forgotten_below: int = 0) -> None:
+        self._states: dict[int, ProducerState] = dict(producers or {})  # Who was silent for longest comes first.
+        self.forgotten_below = forgotten_below  # Producers with lower ids may have been known here, or elsewhere.
+        self.let_go = 0  # How many were forgotten because there were too many.
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def of(self, producer_ids: Iterable[int]) -> dict[int, ProducerState]:
+        """The states of those among these that are known."""
+        return {number: self._states[number] for number in producer_ids if number in self._states}
 
     def snapshot(self) -> dict[int, ProducerState]:
         return dict(self._states)
@@ -39,10 +51,15 @@ class ProducerTable:
         return self._states.get(producer_id)
 
     def find_repeat(self, header: BatchHeader) -> ProducerBatch | None:
-        """The batch that this one repeats, if it is one of the last five. Raises for a gap, an old repeat, a zombie."""
+        """The batch that this one repeats, if it is one of the last five. Raises for a zombie,
+        and for whatever does not follow: of an older repeat nobody knows whether it was ever appended."""
         _check_whole(header)
         state = self._states.get(header.producer_id)
-        if header.producer_id == NO_PRODUCER or state is None:
+        if header.producer_id == NO_PRODUCER:
+            return None
+        if state is None:
+            if header.base_sequence > 0 and header.producer_id >= self.forgotten_below:
+                raise SequenceGap(header.producer_id, 0, header.base_sequence)  # Nothing of it was ever here.
             return None
         if header.producer_epoch < state.epoch:
             raise ProducerEpochOld(header.producer_id, state.epoch, header.producer_epoch)
@@ -74,18 +91,23 @@ class ProducerTable:
         expected = (state.batches[-1].last_sequence + 1) & SEQUENCE_MASK
         if header.base_sequence == expected:
             return
-        behind = (expected - header.base_sequence) & SEQUENCE_MASK
-        if behind <= SEQUENCE_MASK // 2:
-            raise SequenceOld(header.producer_id, expected, header.base_sequence)
         raise SequenceGap(header.producer_id, expected, header.base_sequence)
 
-    def apply(self, header: BatchHeader, batch: memoryview) -> Ended | None:
-        """Note an appended batch; the transaction that it ends, if it is a marker."""
+    def check_begins(self, header: BatchHeader) -> None:
+        """Raise for a producer that begins in the middle, whoever it is: where each transaction begins at 0."""
+        if header.base_sequence > 0 and header.producer_id not in self._states:
+            raise SequenceGap(header.producer_id, 0, header.base_sequence)
+
+    def apply(self, header: BatchHeader, batch: memoryview, now_ms: int) -> Ended | None:
+        """Note an appended batch; the transaction that it ends, if it is a marker.
+
+        `now_ms` is the partition's running time, which never goes back: what records say of the time does not count.
+        """
         if header.producer_id == NO_PRODUCER:
             return None
         if header.is_control:
-            return self._apply_marker(header.base_offset, read_marker(batch))
-        state = self._states.get(header.producer_id)
+            return self._apply_marker(header.base_offset, read_marker(batch), now_ms)
+        state = self._states.pop(header.producer_id, None)  # It comes back at the end, as the last that was heard of.
         if state is None or header.producer_epoch > state.epoch:
             start = state.transaction_start if state else None
             state = ProducerState(header.producer_id, header.producer_epoch, transaction_start=start)
@@ -98,11 +120,12 @@ class ProducerTable:
             batches=(*state.batches, noted)[-BATCHES_MAX:],
             transaction_start=start,
             last_timestamp=header.max_timestamp,
+            heard_ms=now_ms,
         )
         return None
 
-    def _apply_marker(self, offset: int, marker: Marker) -> Ended | None:
-        state = self._states.get(marker.producer_id)
+    def _apply_marker(self, offset: int, marker: Marker, now_ms: int) -> Ended | None:
+        state = self._states.pop(marker.producer_id, None)
         if state is None or marker.producer_epoch > state.epoch:
             start = state.transaction_start if state else None
             state = ProducerState(marker.producer_id, marker.producer_epoch, transaction_start=start)
@@ -112,6 +135,7 @@ class ProducerTable:
             transaction_start=None,
             coordinator_epoch=max(marker.coordinator_epoch, state.coordinator_epoch),
             last_timestamp=marker.timestamp,
+            heard_ms=now_ms,
         )
         if first is None:
             return None  # A repeated marker is harmless.
@@ -130,14 +154,26 @@ class ProducerTable:
 
     def expire(self, before_ms: int) -> int:
         """Forget the producers that were silent since `before_ms` and have no open transaction; how many."""
-        silent = [
-            number
-            for number, state in self._states.items()
-            if state.transaction_start is None and state.last_timestamp < before_ms
-        ]
-        for number in silent:
+        return self._forget(takewhile(lambda each: each.heard_ms < before_ms, self._states.values()))
+
+    def limit(self, count_max: int) -> int:
+        """When there are too many, forget those that were silent for longest, a sixteenth at a time; how many."""
+        if len(self._states) <= count_max:
+            return 0
+        keep = count_max - count_max // 16
+        forgotten = self._forget(islice(self._idle(), len(self._states) - keep))
+        self.let_go += forgotten
+        return forgotten
+
+    def _idle(self) -> Iterator[ProducerState]:
+        return (each for each in self._states.values() if each.transaction_start is None)
+
+    def _forget(self, states: Iterable[ProducerState]) -> int:
+        numbers = [each.producer_id for each in states if each.transaction_start is None]
+        for number in numbers:
             del self._states[number]
-        return len(silent)
+        self.forgotten_below = max(self.forgotten_below, max(numbers, default=-1) + 1)
+        return len(numbers)
 
     def open_transactions(self) -> dict[int, int]:
         """Producer id → first offset of its open transaction."""
@@ -174,6 +210,10 @@ class Transactions:
         self._open = dict(open_)
         self._ending: list[Ended] = []  # Their markers are appended but not below the high watermark yet.
         self._aborted: list[Aborted] = []  # Of transactions whose marker is in the tail.
+
+    @property
+    def open_count(self) -> int:
+        return len(self._open)
 
     def begin(self, producer_id: int, offset: int) -> None:
         self._open.setdefault(producer_id, offset)

@@ -38,10 +38,13 @@ class LogSettings:
     compaction_check_ms: int = 60_000
     garbage_check_ms: int = 600_000
     close_timeout_ms: int = 8_000  # What is not flushed by then comes back from the write-ahead log.
-    producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten.
+    producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten: of the broker's running time.
+    producer_ids_max: int = 50_000  # In one partition; past it those that were silent for longest are forgotten.
 
     def __post_init__(self) -> None:
         if self.cache_size_max < 4 * MIB:
             raise ValueError(f"cache_size_max must be at least {4 * MIB} bytes, not {self.cache_size_max}")
         if self.segment_size_max < 1:
             raise ValueError("segment_size_max must be at least 1 byte")
+        if self.producer_ids_max < 1:
+            raise ValueError("producer_ids_max must be at least 1")

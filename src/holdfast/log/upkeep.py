@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.versions import GRACE_S
@@ -29,6 +30,7 @@ class Upkeep:
         self._ground = ground
         self._tasks: list[asyncio.Task[None]] = []
         self._late: set[str] = set()  # What has failed in its last round.
+        self._let_go: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()  # Producers whose end was told.
         self._quiet_since: dict[PartitionLog, tuple[int, int]] = {}  # The manifest version, and when it was first seen.
 
     def start(self) -> None:
@@ -78,10 +80,24 @@ class Upkeep:
 
     async def apply_retention(self) -> None:
         """Let every partition go of what is too old or too much, and forget silent producers."""
-        before_ms = self._ground.clock.now_ms() - self._ground.settings.producer_expiry_ms
         for partition in self._logs.partitions:
-            partition.producers.expire(before_ms)
+            partition.producers.expire(partition.running_ms - self._ground.settings.producer_expiry_ms)
+            self._tell_let_go(partition)
         await self._each("retention", PartitionLog.apply_retention)
+
+    def _tell_let_go(self, partition: PartitionLog) -> None:
+        told, count = self._let_go.get(partition, 0), partition.producers.let_go
+        if count == told:
+            return
+        self._let_go[partition] = count
+        log.warning(
+            "partition %s has more than %d producers (producer_ids_max): the %d that were silent for longest are "
+            "forgotten, and a batch that one of them repeats would be appended twice",
+            partition.home.path,
+            self._ground.settings.producer_ids_max,
+            count - told,
+            extra={"facts": {"event": "producers_forgotten", "partition": partition.home.path, "count": count - told}},
+        )
 
     async def compact(self) -> None:
         """Compact keyed topics, and merge small segments."""

@@ -28,6 +28,8 @@ class Append:
     last_stable: Offset
     producers: Producers
     stored_at: float  # The monotonic time before the first of them was put: too old, and they must be put again.
+    forgotten_below: int | None = None  # None: as it is.
+    running_ms: int = 0
 
     def apply(self, manifest: Manifest) -> Manifest:
         if self.segments and self.segments[0].base != manifest.flushed:
@@ -38,6 +40,8 @@ class Append:
             flushed=self.segments[-1].end if self.segments else manifest.flushed,
             last_stable=self.last_stable,
             producers=MappingProxyType(dict(self.producers)),
+            forgotten_below=manifest.forgotten_below if self.forgotten_below is None else self.forgotten_below,
+            running_ms=max(manifest.running_ms, self.running_ms),
         )
 
     def is_in(self, manifest: Manifest) -> bool:

@@ -98,7 +98,7 @@ def _rewrite(
     for info in run:
         segment = open_segment(shop.objects, info)
         aborted = [each for each in info.aborted if each.last_offset >= max(sieve.tombstone_end, sieve.log_start)]
-        rewrite.begin_segment(info, aborted)
+        rewrite.begin_segment(info, aborted, segment.producers())
         unchanged = 0
         for piece in pieces(shop.objects, segment):
             for buffer, base in sieve.sift(piece):
@@ -112,7 +112,7 @@ def _rewrite(
             if is_last:
                 yield Replace((), (), shop.clock.monotonic(), cleaned)
         else:
-            yield rewrite.finish(info.end, segment.producers(), cleaned if is_last else None)
+            yield rewrite.finish(info.end, cleaned if is_last else None)
             rewrite = Rewrite(shop, info.end, compacted=True)
 
 

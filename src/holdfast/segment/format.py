@@ -7,7 +7,8 @@
               | base_offset i64 | position i64 | max_timestamp i64 | crc32c u32 | batch_count u32 |
               max_timestamp is that of all batches from the segment's start to the interval's end;
               the crc covers the interval's bytes, also those that a batch's own crc leaves out
-    producers JSON, see `producers`; may be empty
+    producers JSON, see `producers`: of those that wrote in it, as of its end; may be empty
+              (version 1: of all that the partition knew then)
     aborted   32 bytes each: | producer_id i64 | first_offset i64 | last_offset i64 | last_stable_offset i64 |
     footer    | topic_id 16s | partition u32 | flags u32 | base i64 | end i64 | min_timestamp i64 | max_timestamp i64 |
               | record_count u64 | batch_count u64 | index_position u64 | index_size u64 | producers_size u64 |
@@ -30,7 +31,7 @@ from holdfast.segment.errors import Damaged, NewerFormat
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
 
-VERSION = 1
+VERSION = 2
 COMPACTED = 1  # A flag: the batches need not follow each other without holes.
 
 _HEADER_MAGIC = b"HFSEGMNT"
@@ -88,8 +89,8 @@ class Footer(NamedTuple):
         return self.index_position + self.tail_size
 
 
-def encode_header(home: PartitionId, base: int) -> bytes:
-    fixed = _HEADER.pack(_HEADER_MAGIC, VERSION, 0, home.partition, home.topic_id.bytes, base)
+def encode_header(home: PartitionId, base: int, version: int = VERSION) -> bytes:
+    fixed = _HEADER.pack(_HEADER_MAGIC, version, 0, home.partition, home.topic_id.bytes, base)
     return fixed + _CRC.pack(crc32c(fixed))
 
 
@@ -104,7 +105,7 @@ def check_header(name: str, header: Buffer, home: PartitionId, base: int) -> Non
     version = _HEADER.unpack(fixed)[1]
     if version > VERSION:
         raise NewerFormat(name, version, VERSION)
-    if view != encode_header(home, base):
+    if view != encode_header(home, base, version):
         raise Damaged(name, "the header is another segment's")
 
 

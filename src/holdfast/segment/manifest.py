@@ -53,6 +53,8 @@ class Manifest:
     last_stable: Offset = Offset(0)
     segments: SegmentList = field(default_factory=SegmentList)
     producers: Producers = field(default_factory=dict)  # As of `flushed`.
+    forgotten_below: int | None = None  # Producers with lower ids may have been known; None: nobody can tell.
+    running_ms: int = 0  # For how long brokers have run with this partition: no clock's jump is in it.
     cleaned: tuple[Cleaned, ...] = ()
 
     def __post_init__(self) -> None:
@@ -85,6 +87,9 @@ class Manifest:
         return tuple(sorted(OpenTransaction(start, number) for start, number in started if start is not None))
 
 
-def first_manifest(home: PartitionId, cluster_id: str, epoch: Epoch, stamp: Stamp) -> Manifest:
+def first_manifest(
+    home: PartitionId, cluster_id: str, epoch: Epoch, stamp: Stamp, forgotten_below: int | None = None
+) -> Manifest:
     """The manifest of a partition that was never written to."""
-    return Manifest(home, cluster_id, 0, stamp, (EpochStart(epoch, Offset(0)),))
+    epochs = (EpochStart(epoch, Offset(0)),)
+    return Manifest(home, cluster_id, 0, stamp, epochs, forgotten_below=forgotten_below)

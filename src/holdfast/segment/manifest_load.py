@@ -12,15 +12,15 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions, full_before
 from holdfast.segment.errors import Damaged, NoManifest
 from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_json import Steps, decode
+from holdfast.segment.manifest_json import Full, Steps, decode, producers_of
 from holdfast.segment.names import PartitionId
-from holdfast.segment.segment_list import SegmentList
+from holdfast.segment.producers import Producers
 
 _LOADS_MAX = 3
 
 
-def load_version(versions: Versions, number: int, known: tuple[int, SegmentList] | None) -> tuple[Manifest, Steps]:
-    """One version: one request if its full list is known (its number and its segments), otherwise two.
+def load_version(versions: Versions, number: int, known: tuple[int, Full] | None) -> tuple[Manifest, Steps]:
+    """One version: one request if its full version is known (its number and what it holds), otherwise two, or three.
 
     What was misread once is no damage: then it is loaded again.
     """
@@ -29,21 +29,25 @@ def load_version(versions: Versions, number: int, known: tuple[int, SegmentList]
     return _load_version(versions, number, known)
 
 
-def _load_version(versions: Versions, number: int, known: tuple[int, SegmentList] | None) -> tuple[Manifest, Steps]:
+def _load_version(versions: Versions, number: int, known: tuple[int, Full] | None) -> tuple[Manifest, Steps]:
     full_number = full_before(number)
     data = versions.objects.get(versions.name(number))
     full = known[1] if known and known[0] == full_number else None
     if full is None and full_number != number:
         name = versions.name(full_number)
         full = decode(name, versions.objects.get(name), None)[1].full
-    manifest, steps = decode(versions.name(number), data, full)
+
+    def producers_at(version: int) -> Producers:
+        return producers_of(versions.name(version), versions.objects.get(versions.name(version)))
+
+    manifest, steps = decode(versions.name(number), data, full, producers_at)
     if (manifest.version, manifest.home.manifests) != (number, versions.prefix):
         raise Damaged(versions.name(number), f"it is version {manifest.version} of {manifest.home.manifests}")
     return manifest, steps
 
 
 def load_newest(
-    versions: Versions, after: int | None = None, known: tuple[int, SegmentList] | None = None
+    versions: Versions, after: int | None = None, known: tuple[int, Full] | None = None
 ) -> tuple[Manifest, Steps] | None:
     """The newest version; with `after`, only if it is above that."""
     for _ in range(_LOADS_MAX):

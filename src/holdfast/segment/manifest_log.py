@@ -17,10 +17,9 @@ from holdfast.segment.changes import Append, Change, RaiseEpoch, Replace
 from holdfast.segment.errors import Damaged, DoesNotFit, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest, first_manifest
-from holdfast.segment.manifest_json import Steps, encode, stamp_of
+from holdfast.segment.manifest_json import Full, Steps, encode, stamp_of
 from holdfast.segment.manifest_load import load_newest
 from holdfast.segment.names import PartitionId, new_tag
-from holdfast.segment.segment_list import SegmentList
 from holdfast.types import Epoch
 
 _CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.
@@ -45,7 +44,7 @@ class ManifestLog:
         self._silence_s_max = grace_s / 2
         self._lock = threading.Lock()
         self._manifest: Manifest | None = None
-        self._steps = Steps(SegmentList())
+        self._steps = Steps(Full())
         self._fresh_until = -math.inf
         self._epoch = Epoch(-1)
         self._raises: list[Manifest] = []  # Versions that raise our epoch, and may or may not have been stored.
@@ -60,6 +59,7 @@ class ManifestLog:
         writer: str,
         patience: Patience,
         first_epoch: Epoch | None = None,
+        forgotten_below: int | None = None,
         grace_s: float = GRACE_S,
     ) -> ManifestLog:
         """The newest manifest, to be continued in its epoch. If there is none it is made, given a `first_epoch`."""
@@ -68,7 +68,8 @@ class ManifestLog:
             if not log._reload():
                 if first_epoch is None:
                     raise NoManifest(home.manifests)
-                log._create(first_manifest(home, cluster_id, first_epoch, log._stamp(first_epoch)))
+                stamp = log._stamp(first_epoch)
+                log._create(first_manifest(home, cluster_id, first_epoch, stamp, forgotten_below))
         if log.manifest.cluster_id != cluster_id:
             raise WrongCluster(home.manifests, log.manifest.cluster_id, cluster_id)
         log._epoch = log.manifest.epoch
@@ -167,7 +168,7 @@ class ManifestLog:
 
     def _take(self, made: Manifest, steps: list[list[object]]) -> bool:
         name = self._versions.name(made.version)
-        data = [encode(made, steps)]
+        data = [encode(made, steps, self._steps.full.after(made))]
         objects = self._versions.objects
         return take(objects, name, data, made.stamp, stamp_of, self._patience, self._fresh_until) is None
 
@@ -176,12 +177,13 @@ class ManifestLog:
         self._epoch = made.epoch
         self._raises.clear()
         self._fresh_until = started + self._silence_s_max
+        full = self._steps.full.after(made)
         if full_before(made.version) == made.version:
-            self._steps = Steps(made.segments)
+            self._steps = Steps(full)
             if made.version:
                 self._versions.leave_hint(made.version)
         else:
-            self._steps = Steps(self._steps.full, tuple(steps))
+            self._steps = Steps(full, tuple(steps))
 
     def _create(self, made: Manifest) -> None:
         started = self._patience.clock.monotonic()

@@ -43,7 +43,7 @@ def merge(shop: Workshop, run: Sequence[SegmentInfo]) -> Replace:
     rewrite = Rewrite(shop, run[0].base, compacted=any(each.compacted for each in run))
     for info in run:
         segment = open_segment(shop.objects, info)
-        rewrite.begin_segment(info, info.aborted)
+        rewrite.begin_segment(info, info.aborted, segment.producers())
         for piece in pieces(shop.objects, segment):
             rewrite.add(piece, read_header(piece).base_offset)
-    return rewrite.finish(run[-1].end, segment.producers(), None)
+    return rewrite.finish(run[-1].end, None)

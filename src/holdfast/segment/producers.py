@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,7 +29,8 @@ class ProducerState:
     batches: tuple[ProducerBatch, ...] = ()  # Oldest first.
     transaction_start: Offset | None = None  # The first offset of its open transaction.
     coordinator_epoch: int = -1  # Of the last marker written for it.
-    last_timestamp: int = -1  # Of its last batch or marker: when it may be forgotten.
+    last_timestamp: int = -1  # Of its last batch or marker, as its client says.
+    heard_ms: int = 0  # When that was appended, in the partition's running time: when it may be forgotten.
 
     def __post_init__(self) -> None:
         if len(self.batches) > BATCHES_MAX:
@@ -38,16 +39,19 @@ class ProducerState:
     def to_row(self) -> list[Any]:
         batches = [list(each) for each in self.batches]
         start = -1 if self.transaction_start is None else self.transaction_start
-        return [self.producer_id, self.epoch, start, self.coordinator_epoch, self.last_timestamp, batches]
+        kept = [self.producer_id, self.epoch, start, self.coordinator_epoch, self.last_timestamp, batches]
+        return [*kept, self.heard_ms]
 
     @classmethod
     def from_row(cls, row: list[Any]) -> ProducerState:
-        producer_id, epoch, start, coordinator_epoch, last_timestamp, batches = row
+        producer_id, epoch, start, coordinator_epoch, last_timestamp, batches = row[:6]
         kept = tuple(ProducerBatch(*each) for each in batches)
-        return cls(producer_id, epoch, kept, None if start < 0 else start, coordinator_epoch, last_timestamp)
+        heard_ms = row[6] if len(row) > 6 else 0  # Not in the first format: as if it was heard of when time began.
+        start = None if start < 0 else start
+        return cls(producer_id, epoch, kept, start, coordinator_epoch, last_timestamp, heard_ms)
 
 
-Producers: TypeAlias = Mapping[int, ProducerState]
+Producers: TypeAlias = Mapping[int, ProducerState]  # By id; who was silent for longest comes first.
 
 
 def to_rows(producers: Producers) -> list[list[Any]]:
@@ -56,5 +60,24 @@ def to_rows(producers: Producers) -> list[list[Any]]:
 
 
 def from_rows(rows: list[list[Any]]) -> dict[int, ProducerState]:
-    """The inverse of `to_rows`."""
-    return {row[0]: ProducerState.from_row(row) for row in rows}
+    """The inverse of `to_rows`: who was silent for longest comes first."""
+    return longest_silent_first(ProducerState.from_row(row) for row in rows)
+
+
+def longest_silent_first(states: Iterable[ProducerState]) -> dict[int, ProducerState]:
+    """Producers by id, in the order in which they may be forgotten."""
+    return {each.producer_id: each for each in sorted(states, key=lambda each: each.heard_ms)}
+
+
+def changes(before: Producers, after: Producers) -> tuple[list[list[Any]], list[int]]:
+    """What leads from one to the other: rows of those that are new or different, and the ids of those that are gone."""
+    changed = {number: state for number, state in after.items() if before.get(number) != state}
+    return to_rows(changed), sorted(number for number in before if number not in after)
+
+
+def with_changes(before: Producers, rows: list[list[Any]], gone: Iterable[int]) -> dict[int, ProducerState]:
+    """The inverse of `changes`."""
+    merged = {**before, **from_rows(rows)}
+    for number in gone:
+        del merged[number]
+    return longest_silent_first(merged.values())

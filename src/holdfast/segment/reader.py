@@ -63,7 +63,7 @@ class Segment:
         )
 
     def producers(self) -> dict[int, ProducerState]:
-        """Every producer's state after the segment's last batch."""
+        """The states, after the segment's last batch, of the producers that wrote in it."""
         return from_rows(json.loads(self.producers_json)) if self.producers_json else {}
 
     def interval(self, number: int) -> Interval:

@@ -14,7 +14,7 @@ from holdfast.segment.changes import Replace
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.manifest import Cleaned
 from holdfast.segment.names import PartitionId, new_tag
-from holdfast.segment.producers import Producers
+from holdfast.segment.producers import Producers, ProducerState
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Buffer, Epoch, Offset
 
@@ -43,12 +43,14 @@ class Rewrite:
     _new: list[SegmentInfo] = field(default_factory=list)
     _buffers: list[Buffer] = field(default_factory=list)
     _aborted: list[Aborted] = field(default_factory=list)
+    _producers: dict[int, ProducerState] = field(default_factory=dict)
     _stored_at: float | None = None
 
-    def begin_segment(self, old: SegmentInfo, aborted: Sequence[Aborted]) -> None:
+    def begin_segment(self, old: SegmentInfo, aborted: Sequence[Aborted], producers: Producers) -> None:
         """What is added next comes from this one; `aborted` are those of its transactions that are kept."""
         self._old.append(old.name)
         self._aborted += aborted
+        self._producers.update(producers)
 
     def add(self, buffer: Buffer, base: int) -> None:
         """Add whole batches, the first of which starts at `base`."""
@@ -67,9 +69,9 @@ class Rewrite:
         """Whether it holds one old segment so far, and nothing is put yet."""
         return len(self._old) == 1 and not self._new
 
-    def finish(self, end: Offset, producers: Producers, cleaned: tuple[Cleaned, ...] | None) -> Replace:
+    def finish(self, end: Offset, cleaned: tuple[Cleaned, ...] | None) -> Replace:
         """Put what is left, for offsets up to `end`, and say what is to be swapped."""
-        self._put(end, producers)
+        self._put(end, self._producers)
         assert self._stored_at is not None
         return Replace(tuple(self._old), tuple(self._new), self._stored_at, cleaned)
 

@@ -133,6 +133,8 @@ class _Answering:
         places = []
         for header, batch in partition.check_batches(wanted.records):
             if header.is_transactional and not partition.producers.is_open(header.producer_id, header.producer_epoch):
+                if self._request.version >= _IMPLICIT_FROM:
+                    partition.producers.check_begins(header)
                 self._enlist(topic, wanted.partition, header)
             places.append(partition.append_one(header, batch))
         if len(places) == 1:

@@ -102,7 +102,8 @@ def _extend(objects: Objects, plan: PartitionPlan, tail_start: int | None) -> No
         if chosen is None:
             return
         plan.segments.append(chosen.info())
-        plan.producers = chosen.producers()
+        known = plan.producers if plan.producers is not None else plan.manifest.producers if plan.manifest else {}
+        plan.producers = {**known, **chosen.producers()}
 
 
 def _best(spare: dict[int, list[tuple[int, int, str]]], base: int) -> list[str]:

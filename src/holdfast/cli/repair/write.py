@@ -20,6 +20,7 @@ from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import EpochStart, Manifest
 from holdfast.segment.manifest_json import encode
 from holdfast.segment.names import new_tag
+from holdfast.segment.producers import longest_silent_first
 from holdfast.segment.segment_list import SegmentList
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Epoch, Offset
@@ -39,9 +40,10 @@ class Repairer:
         """Put the segments, then the manifest that lists them."""
         before = plan.manifest
         known = plan.producers if plan.producers is not None else (before.producers if before else {})
-        producers = ProducerTable(known)
+        producers = ProducerTable(longest_silent_first(known.values()))
+        running_ms = max((each.heard_ms for each in known.values()), default=before.running_ms if before else 0)
         segments = [self._again(plan, each) for each in plan.segments]
-        segments += self._tail_segments(plan, producers)
+        segments += self._tail_segments(plan, producers, running_ms)
         end = Offset(segments[-1].end if segments else plan.end)
         log_start = Offset(before.log_start if before else segments[0].base if segments else end)
         generation = Epoch(self.identity.generation)
@@ -58,6 +60,7 @@ class Repairer:
             last_stable=Offset(min(undecided, default=end)),
             segments=SegmentList(segments),
             producers=producers.snapshot(),
+            running_ms=running_ms,
             cleaned=before.cleaned if before else (),
         )
         versions = Versions(self.objects, plan.home.manifests)
@@ -84,7 +87,7 @@ class Repairer:
         self.objects.put_if_absent(made.name, data)
         return made
 
-    def _tail_segments(self, plan: PartitionPlan, producers: ProducerTable) -> Iterator[SegmentInfo]:
+    def _tail_segments(self, plan: PartitionPlan, producers: ProducerTable, now_ms: int) -> Iterator[SegmentInfo]:
         """The tail up to the end, holes and all."""
         transactions = Transactions(producers.open_transactions())
         start = plan.flushed
@@ -93,7 +96,7 @@ class Repairer:
             runs = [[]]  # Nothing is left of these offsets, but they were given away: they are not given again.
         for number, run in enumerate(runs):
             for header, batch in run:
-                ended = producers.apply(header, batch)
+                ended = producers.apply(header, batch, now_ms)
                 if ended is not None:
                     transactions.end(ended)
                 elif header.is_transactional and not header.is_control:
@@ -104,7 +107,7 @@ class Repairer:
                 home=plan.home,
                 epoch=Epoch(self.identity.generation),
                 tag=new_tag(self.chance),
-                producers=producers.snapshot(),
+                producers=producers.of(header.producer_id for header, _ in run),
                 aborted=transactions.aborted_with_marker_in(start, end),
                 start=Offset(start),
                 end=Offset(end),
