@@ -177,8 +177,11 @@ class ProducerTable:
 
     def open_transactions(self) -> dict[int, int]:
         """Producer id → first offset of its open transaction."""
-        started = ((number, state.transaction_start) for number, state in self._states.items())
-        return {number: start for number, start in started if start is not None}
+        return {
+            each.producer_id: each.transaction_start
+            for each in self._states.values()
+            if each.transaction_start is not None
+        }
 
 
 def _check_whole(header: BatchHeader) -> None:
