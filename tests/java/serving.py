@@ -17,5 +17,5 @@ SETTINGS = (
 class Serving(BrokerProcess):
     """A broker for as long as a `with` block lasts. `address` is where it serves Kafka clients."""
 
-    def __init__(self, data: Path, *settings: str) -> None:
-        super().__init__(data, settings=[*SETTINGS, *settings])
+    def __init__(self, data: Path, *settings: str, port: int = 0) -> None:
+        super().__init__(data, port=port, settings=[*SETTINGS, *settings])
