@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 from tests.log.world import HOME, MEMORY, NOW, World, batch, from_producer, in_loop
@@ -15,6 +16,7 @@ from holdfast.log.producers import ProducerTable
 from holdfast.log.settings import DAY_MS, LogSettings, PartitionSettings
 from holdfast.record.batch import BatchHeader, read_header
 from holdfast.segment.changes import Append
+from holdfast.segment.manifest_json import encode
 from holdfast.segment.producers import changes, with_changes
 from holdfast.types import Offset
 
@@ -174,6 +176,27 @@ async def test_after_a_crash_that_may_forget_all_go_on_where_they_were() -> None
     await (await logs.partition(HOME, MEMORY)).append(timed(1, NOW))
 
 
+@in_loop
+async def test_where_nobody_can_tell_all_go_on_where_they_were() -> None:
+    """D6, O5: a partition of an older release, or one that was repaired: whoever exists by then may begin anywhere,
+    also after a flush and a restart, and nobody who comes later."""
+    world = World()
+    partition = await (await world.open()).partition(HOME)
+    name = f"{HOME.manifests}{0:020}.json"
+    world.objects.put(name, [encode(replace(partition.manifest, forgotten_below=None), [])])
+    logs = await world.reopen()
+    logs.producer_ids.end = lambda: 8
+    partition = await logs.partition(HOME)
+    await partition.append(timed(5, NOW, number=6))
+    await partition.flush()
+    logs = await world.reopen()
+    logs.producer_ids.end = lambda: 10
+    partition = await logs.partition(HOME)
+    await partition.append(timed(5, NOW, number=7))
+    with pytest.raises(SequenceGap):
+        await partition.append(timed(5, NOW, number=8))
+
+
 # How many
 
 
@@ -232,7 +255,8 @@ async def test_one_record_among_many_producers_costs_little() -> None:
     table = ProducerTable()
     for header, data in many(40_000):
         table.apply(header, data, 0)
-    partition.adopt(partition.manifests.commit(Append((), Offset(0), table.snapshot(), 0.0)))
+    known = Append((), Offset(0), table.snapshot(), 0.0)
+    await partition.ground.calls.run(partition.manifests.commit, known)
     partition = await (await world.reopen()).partition(HOME)
     sizes: dict[str, int] = {}
     for sequence in range(1, FULL_EVERY + 2):

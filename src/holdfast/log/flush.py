@@ -83,14 +83,12 @@ class Flushing:
         partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
         await self._commit(*self._epoch_changes(), _append(info, after, stored_at))
 
-    async def _encode(
-        self, taken: list[TailBatch], buffers: list[Buffer]
-    ) -> tuple[_After, list[Buffer], SegmentInfo]:
+    async def _encode(self, taken: list[TailBatch], buffers: list[Buffer]) -> tuple[_After, list[Buffer], SegmentInfo]:
         """One segment of these batches, each held against its crc and its place; Rejected if one is not as it was."""
         partition = self._partition
         ground = partition.ground
-        before, now_ms = self._before(), partition.running_ms
-        after = await ground.calls.local(_after, before, taken, buffers, now_ms, ground.settings)
+        before = _Before(partition.manifest, partition.producers.forgotten_below, partition.running_ms)
+        after = await ground.calls.local(_after, before, taken, buffers, ground.settings)
         data, info = await ground.calls.local(
             encode_segment,
             buffers,
@@ -101,12 +99,6 @@ class Flushing:
             aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),
         )
         return after, data, info
-
-    def _before(self) -> ProducerTable:
-        """The producers as of the manifest."""
-        manifest = self._partition.manifest
-        known = manifest.forgotten_below
-        return ProducerTable(manifest.producers, self._partition.producers.forgotten_below if known is None else known)
 
     async def _put(self, info: SegmentInfo, data: list[Buffer]) -> None:
         ground = self._partition.ground
@@ -211,6 +203,18 @@ def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:
             raise StoreFailed("put", info.name, "another object has its name") from None
 
 
+class _Before(NamedTuple):
+    """What is known of producers in front of some batches."""
+
+    manifest: Manifest
+    forgotten_below: int  # Where the manifest does not say it.
+    running_ms: int  # By now.
+
+    def table(self) -> ProducerTable:
+        known = self.manifest.forgotten_below
+        return ProducerTable(self.manifest.producers, self.forgotten_below if known is None else known)
+
+
 class _After(NamedTuple):
     """What is known of producers behind some batches."""
 
@@ -221,14 +225,13 @@ class _After(NamedTuple):
     running_ms: int
 
 
-def _after(
-    table: ProducerTable, batches: list[TailBatch], buffers: list[Buffer], now_ms: int, settings: LogSettings
-) -> _After:
-    """The producers as of the end of these batches, which continue the table, without those long silent.
+def _after(before: _Before, batches: list[TailBatch], buffers: list[Buffer], settings: LogSettings) -> _After:
+    """The producers as of the end of these batches, which continue the manifest, without those long silent.
 
     Their bytes must be what was acknowledged: nothing may be learned from, nor stored of, any others. They came before
     now, so nobody is forgotten early by taking them as heard of now.
     """
+    table, now_ms = before.table(), before.running_ms
     writers = {}
     for batch, buffer in zip(batches, buffers, strict=True):
         header = check_same(batch, buffer)
