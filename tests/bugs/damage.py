@@ -6,6 +6,9 @@ from tests.bugs.bug import Bug, Edit
 
 READ = "tests/log/test_damage_read.py"
 HANG = "tests/log/test_hanging_store.py"
+CHANGED = "tests/log/test_changed_bytes.py"
+MOVED = "tests/segment/test_moved_bytes.py"
+MISREAD = "tests/wal/test_misread.py"
 
 BUGS = [
     Bug(
@@ -41,8 +44,8 @@ BUGS = [
         (
             Edit(
                 "log/read.py",
-                "            except (Corrupt, ColdReadFailed):\n                if not buffers:\n",
-                "            except (Corrupt, ColdReadFailed):\n                if True:\n",
+                "at)\n                if not buffers:\n                    raise\n",
+                "at)\n                if True:\n                    raise\n",
             ),
         ),
         (f"{READ}::test_what_lies_in_front_of_a_damaged_segment_is_served",),
@@ -67,7 +70,7 @@ BUGS = [
                 "",
             ),
         ),
-        (f"{READ}::test_a_segment_that_is_misread_once_is_read_again",),
+        (f"{READ}::test_a_block_that_is_misread_once_is_read_again",),
     ),
     Bug(
         "a block that turned out wrong stays in the cache",
@@ -79,5 +82,96 @@ BUGS = [
             ),
         ),
         (f"{READ}::test_a_block_that_turned_out_wrong_is_not_kept",),
+    ),
+    Bug(
+        "a flush trusts memory",
+        (
+            Edit(
+                "log/flush.py",
+                "        table.apply(check_same(batch, buffer), memoryview(buffer))\n",
+                "        table.apply(read_header(buffer), memoryview(buffer))\n",
+            ),
+            Edit(
+                "log/flush.py",
+                "from holdfast.segment.changes import",
+                "from holdfast.record.batch import read_header\nfrom holdfast.segment.changes import",
+            ),
+            Edit("segment/writer.py", "            if computed != crc:", "            if False:"),
+        ),
+        (f"{CHANGED}::test_a_batch_that_changed_in_memory_is_stored_as_it_was_acknowledged",),
+    ),
+    Bug(
+        "a batch that is wrong everywhere is stored",
+        (
+            Edit(
+                "log/mend.py",
+                "        if found is None:\n            raise WrongEverywhere",
+                "        if found is None:\n            continue\n            raise WrongEverywhere",
+            ),
+            Edit("segment/writer.py", "            if computed != crc:", "            if False:"),
+            Edit(
+                "log/flush.py", "        table.apply(check_same(batch, buffer), memoryview(buffer))\n", "        pass\n"
+            ),
+        ),
+        (f"{CHANGED}::test_both_copies_wrong_is_an_error_of_the_flush",),
+    ),
+    Bug(
+        "a segment is written with a batch that does not match its crc",
+        (Edit("segment/writer.py", "            if computed != crc:", "            if False:"),),
+        (f"{MOVED}::test_a_batch_that_does_not_match_its_crc_is_not_written",),
+    ),
+    Bug(
+        "a merge moves what is wrong",
+        (Edit("segment/scan.py", "        check_crcs(piece)\n", "        pass\n"),),
+        (f"{MOVED}::test_a_merge_does_not_move_what_is_wrong",),
+    ),
+    Bug(
+        "a damaged frame is tried again for ever",
+        (
+            Edit(
+                "log/flusher.py",
+                "        if isinstance(failure, FrameDamaged | WrongEverywhere) or tried_for_long:\n",
+                "        if tried_for_long:\n",
+            ),
+        ),
+        (f"{CHANGED}::test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other",),
+    ),
+    Bug(
+        "one damaged batch keeps a whole tail out of quarantine",
+        (
+            Edit(
+                "log/mend.py",
+                "    except Corrupt:\n        return None\n",
+                "    except ZeroDivisionError:\n        return None\n",
+            ),
+        ),
+        (f"{CHANGED}::test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other",),
+    ),
+    Bug(
+        "a frame that is misread once is damage",
+        (
+            Edit(
+                "wal/read.py",
+                "                frame = self._read_again(found.chunk, place)\n",
+                "                pass\n",
+            ),
+        ),
+        (f"{MISREAD}::test_an_entry_that_is_misread_once_is_read_again",),
+    ),
+    Bug(
+        "one wrong read while opening cuts or refuses the log",
+        (
+            Edit(
+                "wal/replay.py",
+                "        _walk_to_end(file, seed, tail)  # What ended it may have been one wrong read: look again.\n",
+                "",
+            ),
+        ),
+        (f"{MISREAD}::test_one_wrong_read_of_any_byte_while_opening_changes_nothing",),
+    ),
+    Bug(
+        "damage is said to nobody",
+        (Edit("log/damage.py", '        log.error("partition %s: %s", path, failure)\n', ""),),
+        (f"{READ}::test_damage_is_said_once_in_a_while_and_counted",),
     ),
 ]

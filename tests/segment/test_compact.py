@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from crc32c import crc32c
 from tests.segment.partition import RETENTION_MS, RULES, Partition
 
 from holdfast.record.build import build
@@ -151,6 +152,7 @@ def test_a_batch_that_cannot_be_decoded_stays_as_it_is():
     part.add((b"a", b"2"))
     bad = bytearray(build([Record(b"a", b"3")], base_offset=2))
     bad[61] = 0x7F  # The record claims more bytes than there are.
+    bad[17:21] = crc32c(bad[21:]).to_bytes(4, "big")  # And was sent so.
     part.pending.append(bytes(bad))
     part.next_offset += 1
     part.add((b"a", b"4"))

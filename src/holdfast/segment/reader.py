@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
-from holdfast.record.batch import split
+from holdfast.record.batch import check_crc, split
 from holdfast.record.errors import stored
 from holdfast.segment.errors import Damaged
 from holdfast.segment.format import (
@@ -121,7 +121,8 @@ def verify(name: str, data: Buffer) -> Segment:
             raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
         expected = interval.end
     with stored(name):
-        for header, _ in split(view[HEADER_SIZE : footer.index_position]):
+        for header, batch in split(view[HEADER_SIZE : footer.index_position]):
+            check_crc(header, batch)
             if header.base_offset < offset or (header.base_offset > offset and not footer.flags & COMPACTED):
                 raise Damaged(name, f"a batch starts at offset {header.base_offset} where {offset} is expected")
             offset = header.end_offset

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.cli.repair.item import Item
-from holdfast.cli.repair.segment import Survivors, examine, ranges
+from holdfast.cli.repair.segment import Survivors, examine, is_right, ranges
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
@@ -51,12 +51,20 @@ class PartitionPlan:
 
 
 def survey(
-    objects: Objects, home: PartitionId, name: str, tail: Iterable[Batch], mark: int, restored: Sequence[Batch]
+    objects: Objects,
+    home: PartitionId,
+    name: str,
+    tail: Iterable[Batch],
+    mark: int,
+    restored: Sequence[Batch],
+    aside_end: int = 0,
 ) -> PartitionPlan:
-    """Look at everything of a partition. `restored` are batches from quarantine; below `mark` the store had all."""
+    """Look at everything of a partition. `restored` are batches from quarantine, which had offsets up to `aside_end`;
+    below `mark` the store had all. A batch that does not match its own crc is lost, wherever it comes from."""
     plan = PartitionPlan(home, name)
     _find_manifest(objects, plan)
-    batches = sorted([*tail, *restored], key=lambda each: each[0].base_offset)
+    sound = [each for each in (*tail, *restored) if is_right(each[1])]
+    batches = sorted(sound, key=lambda each: each[0].base_offset)
     if plan.manifest is not None:
         plan.segments = list(plan.manifest.segments)
         plan.start = plan.manifest.flushed if not plan.segments else plan.segments[0].base
@@ -67,7 +75,7 @@ def survey(
     for info in plan.segments:
         _check_segment(objects, plan, info)
     _take_tail(plan, batches, {id(each[1]) for each in restored})
-    plan.end = max(plan.end, mark)
+    plan.end = max(plan.end, mark, aside_end)
     _note_holes(plan)
     return plan
 

@@ -81,9 +81,18 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
         if home not in known:
             _drop(plan, home, asides.get(home))
             continue
-        restored = _from_quarantine(plan, asides.get(home))
+        aside = asides.get(home)
+        restored = _from_quarantine(plan, aside)
         name = f"{names[home.topic_id]}-{home.partition}"
-        found = survey(objects, home, name, _batches(plan.payloads.get(home, ())), marks.get(home, 0), restored)
+        found = survey(
+            objects,
+            home,
+            name,
+            _batches(plan.payloads.get(home, ())),
+            marks.get(home, 0),
+            restored,
+            aside.end if aside and restored else 0,
+        )
         if found.items or home in asides:
             plan.partitions.append(found)
             plan.items += found.items

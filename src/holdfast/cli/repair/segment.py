@@ -9,7 +9,7 @@ from crc32c import crc32c
 
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
-from holdfast.record.batch import BatchHeader, check_crc, read_header
+from holdfast.record.batch import BatchHeader, check_crc, check_crcs, read_header
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.info import SegmentInfo
@@ -62,7 +62,7 @@ def _take_interval(found: Survivors, segment: Segment, view: memoryview, number:
     start = int(segment.index[number]["base_offset"])
     end = info.end if last else int(segment.index[number + 1]["base_offset"])
     piece = view[interval.start : interval.end]
-    if crc32c(piece) == interval.crc:
+    if crc32c(piece) == interval.crc and _are_right(piece):
         found.batches += _whole(piece, start, end, tiled=False)
     else:
         _walk(found, piece, start, end, tiled=not info.compacted)
@@ -96,14 +96,22 @@ def _whole(piece: memoryview, start: int, end: int, *, tiled: bool) -> list[tupl
             break
         batch = piece[position : position + header.size]
         fits = header.base_offset == claimed if tiled else header.base_offset >= at
-        if fits and len(batch) == header.size and header.end_offset <= end and _is_right(batch):
+        if fits and len(batch) == header.size and header.end_offset <= end and is_right(batch):
             taken.append((header, batch))
             at = header.end_offset
         position, claimed = position + header.size, header.end_offset
     return taken
 
 
-def _is_right(batch: memoryview) -> bool:
+def _are_right(batches: memoryview) -> bool:
+    try:
+        check_crcs(batches)
+    except InvalidBatch:
+        return False
+    return True
+
+
+def is_right(batch: memoryview) -> bool:
     try:
         check_crc(read_header(batch), batch)
     except InvalidBatch:
