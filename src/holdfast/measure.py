@@ -46,6 +46,16 @@ class ApiCounts:
         self.time = Histogram()  # From a request's arrival to its answer; of those that were answered.
 
 
+class HeldCounts:
+    """How often, and for how long in all, one API's work has held the event loop for too long."""
+
+    __slots__ = ("count", "seconds")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+
+
 class FlushCounts:
     """What has gone from tails into segments."""
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-from holdfast.broker.broker import Parts
+from holdfast.broker.broker import Broker, Parts
 from holdfast.broker.running import AllSettings, Surroundings, listening, opened
 from holdfast.broker.server import Server
 from holdfast.broker.settings import BrokerSettings
@@ -43,6 +43,7 @@ class InsideBroker:
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
         self.parts: Parts  # To be looked at, not touched: it belongs to another thread.
+        self.broker: Broker  # The same.
         self.server: Server  # The same.
 
     async def _run(self) -> None:
@@ -54,6 +55,7 @@ class InsideBroker:
             listening(broker, self._bound, around.clock) as self.server,
         ):
             self.parts = broker.parts
+            self.broker = broker.broker
             self._ready.set()
             await self._stop.wait()
 

@@ -97,10 +97,11 @@ STORMS = {
 def test_storms_of_small_items(name: str) -> None:
     """K7: as many items as are allowed take some ten megabytes; one more and the message is refused at once."""
     decode, head, item = STORMS[name]
-    allowed = storm(head, item, ITEMS_MAX - 1)
+    count_max = produce.ITEMS_MAX if name.startswith("produce") else ITEMS_MAX
+    allowed = storm(head, item, count_max - 1)
     with peak_below(40 * MB):
         decode(memoryview(allowed))
-    too_many = storm(head, item, ITEMS_MAX + 1)
+    too_many = storm(head, item, count_max + 1)
     with peak_below(MB), pytest.raises(Malformed, match="more than"):
         decode(memoryview(too_many))
 

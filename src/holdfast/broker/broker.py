@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
 from holdfast.broker.fetch_sessions import FetchSessions, SessionLimits
+from holdfast.broker.held import HeldLoop
 from holdfast.broker.markers import Markers
+from holdfast.broker.pace import Pace
 from holdfast.broker.request import Body, Done, Request
 from holdfast.broker.settings import BrokerSettings
-from holdfast.broker.table import HANDLERS, advertised
+from holdfast.broker.table import HANDLERS, MessageHandler, advertised
 from holdfast.broker.topics import Topics
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
 from holdfast.coordinator.transactions import TransactionCoordinator
+from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
@@ -23,8 +26,11 @@ from holdfast.protocol.api import Key, find
 from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.messages import decode_request, encode_response, response_class
+from holdfast.protocol.messages import Message, decode_request, encode_response, response_class
 from holdfast.types import Buffer
+
+_LARGE_SIZE = 16 << 10  # Bytes of a request,
+_LARGE_COUNT = 300  # and items of an answer, from where on a thread is worth its while.
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class Parts:
     markers: Markers
     clock: Clock
     chance: Chance
+    heavy: Calls  # For work that would hold the event loop for too long.
 
 
 class Broker:
@@ -50,6 +57,7 @@ class Broker:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self.held = HeldLoop(parts.clock)
         settings = parts.settings
         limits = SessionLimits(
             sessions_max=settings.max_incremental_fetch_session_cache_slots,
@@ -57,8 +65,8 @@ class Broker:
             silence_ms_min=settings.min_incremental_fetch_session_eviction_ms,
         )
         self.sessions = FetchSessions(limits, parts.clock, parts.chance)
-        self._produce = Produce(parts.topics, parts.logs, parts.transactions)
-        self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.settings.fetch_max_bytes)
+        self._produce = Produce(parts.topics, parts.logs, parts.transactions, parts.clock)
+        self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.heavy, parts.settings.fetch_max_bytes)
 
     def start_produce(self, request: Request, done: Done) -> bool:
         """Begin a produce request now and call back with the answer; False when it has to wait."""
@@ -83,13 +91,40 @@ class Broker:
     async def _answer(self, request: Request) -> Body:
         api = find(request.header.api_key, request.version)
         if api.key == Key.FETCH:
-            return await self._fetch.handle(request)
+            return await self.held.watch(api.key, self._fetch.handle(request))
         handler = HANDLERS.get(api.key)
         if handler is None:
             raise UnknownApi(api.key)
-        message = decode_request(api.key, request.version, request.body)
-        answer = await handler(self._parts, message, request)
-        return answer if isinstance(answer, list) else encode_response(api.key, request.version, answer)
+        return await self.held.watch(api.key, self._handle(api.key, handler, request))
+
+    async def _handle(self, key: Key, handler: MessageHandler, request: Request) -> Body:
+        """Large messages are decoded and encoded in a thread, so that the loop is not held for them."""
+        run, version, body = self._parts.heavy.run, request.version, request.body
+        is_large = len(body) > _LARGE_SIZE
+        message = await run(decode_request, key, version, body) if is_large else decode_request(key, version, body)
+        pace = Pace(self._parts.clock)
+        answer = await handler(self._parts, message, request._replace(pace=pace))
+        if is_large:
+            await pace.let_go(message)
+        if isinstance(answer, list):
+            return answer
+        if _item_count(answer) <= _LARGE_COUNT:
+            return encode_response(key, version, answer)
+        encoded = await run(encode_response, key, version, answer)
+        await pace.let_go(answer)
+        return encoded
+
+
+def _item_count(message: Message) -> int:
+    """About how many items a message has: those of its lists, each with as many inside as the first or last one has."""
+    return sum(
+        len(items) * (1 + max(_item_count(items[0]), _item_count(items[-1]))) for items in _lists(message) if items
+    )
+
+
+def _lists(item: Message) -> Iterator[list[Message]]:
+    values = (getattr(item, name, None) for name in getattr(item, "__slots__", ()))
+    return (each for each in values if isinstance(each, list))
 
 
 def _own_versions_only() -> Body:

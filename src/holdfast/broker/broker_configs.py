@@ -28,6 +28,8 @@ MEANINGS: Mapping[str, str] = {
     "queued.max.request.bytes": "bytes of requests not answered yet, of all connections together",
     "fetch.max.bytes": "the most one fetch gets",
     "max.incremental.fetch.session.cache.slots": "how many fetch sessions are remembered",
+    "max.incremental.fetch.session.partitions": "how many partitions all fetch sessions together may remember",
+    "min.incremental.fetch.session.eviction.ms": "a fetch session that was silent for less makes room for no other",
     "group.min.session.timeout.ms": "the shortest session a group's member may ask for",
     "group.max.session.timeout.ms": "the longest session a group's member may ask for",
     "group.initial.rebalance.delay.ms": "how long an empty group waits for more members than the first",

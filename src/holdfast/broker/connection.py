@@ -102,6 +102,7 @@ class Connection(asyncio.BufferedProtocol):
             self._work()
         except HoldfastError as failure:
             self.refuse(failure)
+        self._server.note_held(self.active_at)
 
     def pause_writing(self) -> None:
         self._writable = False

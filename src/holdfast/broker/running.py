@@ -94,6 +94,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
     Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
     """
     close_ms: int | None = _FAILED_CLOSE_MS
+    heavy = ThreadCalls(1) if around.threaded else around.calls
     logs = await Logs.open(
         around.wal_directory,
         around.objects,
@@ -135,6 +136,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
                 markers,
                 around.clock,
                 around.chance,
+                heavy,
             )
             try:
                 yield Opened(parts, Broker(parts))
@@ -144,6 +146,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         finally:
             await groups.close()
     finally:
+        heavy.close()
         await logs.close(close_ms)
 
 
@@ -218,7 +221,7 @@ async def listening(
         idle_ms_max=settings.connections_max_idle_ms,
     )
     work = opened_.broker if traffic is None else CountedWork(opened_.broker, traffic, clock)
-    server = Server(work, limits, clock)
+    server = Server(work, limits, clock, opened_.broker.held)
     await server.listen(bound)
     try:
         yield server

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from holdfast.broker.connection import Connection
+from holdfast.broker.held import HeldLoop
 from holdfast.broker.request import Done, Request
 from holdfast.io.clock import Clock
+from holdfast.protocol.api import Key
 from holdfast.types import Buffer
 
 log = logging.getLogger(__name__)
@@ -44,7 +46,7 @@ class Work(Protocol):
 class Server:
     """Accepts connections and hands their requests to `work`."""
 
-    def __init__(self, work: Work, limits: Limits, clock: Clock) -> None:
+    def __init__(self, work: Work, limits: Limits, clock: Clock, held: HeldLoop | None = None) -> None:
         self._work = work
         self.limits = limits
         self.clock = clock
@@ -54,6 +56,12 @@ class Server:
         self._sweep: asyncio.Task[None] | None = None
         self.start_produce = work.start_produce
         self.handle = work.handle
+        self._held = held
+
+    def note_held(self, began: float) -> None:
+        """Bytes were taken in since `began`, and produce requests in them have begun: it must not have taken long."""
+        if self._held is not None:
+            self._held.note(Key.PRODUCE, self.clock.monotonic() - began)
 
     async def listen(self, bound: socket.socket) -> None:
         """Begin to accept connections on a socket that is bound already."""

@@ -34,6 +34,8 @@ METRICS = (
         "From a request's arrival to its answer. Of Produce it is the time to the ack; of Fetch and JoinGroup it "
         "includes the wait that the client asked for.",
     ),
+    Metric("holdfast_loop_held", "counter", ("api",), "Times an API's work held the event loop for 5 ms or more."),
+    Metric("holdfast_loop_held_seconds", "counter", ("api",), "How long it did, in all."),
     # The write-ahead log
     Metric("holdfast_fsync_seconds", "histogram", (), "How long the disk took to make bytes durable."),
     Metric("holdfast_wal_rounds", "counter", (), "Rounds made durable: each one write and one fsync for all who wait."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.timed_objects import StoreTimes
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
-from holdfast.measure import Histogram, SubscriptionCounts, Traffic
+from holdfast.measure import HeldCounts, Histogram, SubscriptionCounts, Traffic
 
 _AT_A_TIME = 100  # Partitions or groups, then others have their turn.
 
@@ -50,6 +50,7 @@ class Watched:
     topics: Callable[[], Sequence[WatchedTopic]]
     connections: Callable[[], int]
     traffic: Traffic
+    held: Mapping[str, HeldCounts]
     syncs: Histogram
     store: StoreTimes
     subscriptions: SubscriptionCounts
@@ -83,6 +84,9 @@ def _clients(watched: Watched) -> Iterator[Sample]:
         yield Sample("holdfast_request_bytes", (api,), counts.received_size)
         yield Sample("holdfast_response_bytes", (api,), counts.sent_size)
         yield Sample("holdfast_request_seconds", (api,), counts.time)
+    for api, held in sorted(watched.held.items()):
+        yield Sample("holdfast_loop_held", (api,), held.count)
+        yield Sample("holdfast_loop_held_seconds", (api,), held.seconds)
 
 
 def _logs(watched: Watched) -> Iterator[Sample]:

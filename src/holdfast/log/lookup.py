@@ -77,7 +77,7 @@ class Lookup:
                     if batch.base >= partition.marks.flushed:
                         raise
                     return await self.find_timestamp(timestamp)
-                found = _first_at(data, timestamp, at)
+                found = await partition.ground.calls.run(_first_at, data, timestamp, at)
                 if found is not None:
                     return found
         return None
@@ -102,12 +102,15 @@ class Lookup:
         if info is None or info.base == log_start:
             return NO_TIMESTAMP
         try:
-            found = await partition.ground.calls.run(partition.ground.reader.read, info, log_start, info.size)
+            return await partition.ground.calls.run(self._highest_from_start, info, log_start)
         except NotFound:
             await look_again(partition, info, log_start)
             return await self._highest_of_cut_segment(log_start)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, log_start, failure) from failure
+
+    def _highest_from_start(self, info: SegmentInfo, log_start: int) -> int:
+        found = self._partition.ground.reader.read(info, log_start, info.size)
         batches = found.whole().batches()
         return max((_highest_from(header, batch, log_start) for header, batch in batches), default=NO_TIMESTAMP)
 

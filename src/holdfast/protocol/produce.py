@@ -19,6 +19,8 @@ from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Room, check_left,
 FLEXIBLE_FROM = 9
 TOPIC_IDS_FROM = 13
 
+ITEMS_MAX = 20_000  # Topics and partitions of one request.
+
 
 class ProducePartition(NamedTuple):
     """What is to be appended to one partition."""
@@ -142,7 +144,7 @@ def _decode_many(version: int, data: memoryview) -> ProduceRequest:
     form = FLEXIBLE if version >= FLEXIBLE_FROM else PLAIN
     transactional_id, position = form.string(data, 0)
     acks, timeout_ms = _acks_and_timeout(data, position)
-    room = Room()
+    room = Room(ITEMS_MAX)
     count, position = form.required_array(data, position + 6, room)
     decode_partitions = _decode_flexible_partitions if form is FLEXIBLE else _decode_plain_partitions
     topics = []

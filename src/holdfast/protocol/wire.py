@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from holdfast.protocol.errors import Malformed
 
-ITEMS_MAX = 100_000  # Of one message: an item may be one byte on the wire and 300 in memory.
+ITEMS_MAX = 50_000  # Of one message: an item may be one byte on the wire and 300 in memory.
 EARLY_END = "the message ends too early"
 
 _NULL_ARRAY = "an array that must be there is null"
@@ -32,10 +32,11 @@ _int32 = Struct(">i").unpack_from
 class Room:
     """How many items a message may still have."""
 
-    __slots__ = ("left",)
+    __slots__ = ("count", "left")
 
-    def __init__(self) -> None:
-        self.left = ITEMS_MAX
+    def __init__(self, count: int = ITEMS_MAX) -> None:
+        self.count = count
+        self.left = count
 
 
 def varint(data: memoryview, position: int) -> tuple[int, int]:
@@ -119,7 +120,7 @@ def plain_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
     (count,) = _int32(data, position)
     start = position + 4
     if count > len(data) - start or count > room.left:
-        raise _too_many(data, start, count)
+        raise _too_many(data, start, count, room)
     if count > 0:
         room.left -= count
     return count, start
@@ -132,7 +133,7 @@ def compact_array(data: memoryview, position: int, room: Room) -> tuple[int, int
         count, start = varint(data, position)
         count -= 1
     if count > len(data) - start or count > room.left:
-        raise _too_many(data, start, count)
+        raise _too_many(data, start, count, room)
     if count > 0:
         room.left -= count
     return count, start
@@ -152,10 +153,10 @@ def required_compact_array(data: memoryview, position: int, room: Room) -> tuple
     return count, start
 
 
-def _too_many(data: memoryview, start: int, count: int) -> Malformed:
+def _too_many(data: memoryview, start: int, count: int, room: Room) -> Malformed:
     if count > len(data) - start:
         return Malformed(f"{count} items are announced, {len(data) - start} bytes are left", start)
-    return Malformed(f"there are more than {ITEMS_MAX} items", start)
+    return Malformed(f"there are more than {room.count} items", start)
 
 
 def tag(data: memoryview, position: int) -> tuple[int, int, int]:

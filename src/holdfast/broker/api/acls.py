@@ -24,11 +24,13 @@ async def describe(parts: Parts, message: Message, request: Request) -> Message:
 
 
 async def create(parts: Parts, message: Message, request: Request) -> Message:
-    del parts, request
-    return _Created(results=[_Created.AclCreationResult(**_REFUSED) for _ in message.creations])
+    del parts
+    results = [_Created.AclCreationResult(**_REFUSED) async for _ in request.pace.through(message.creations)]
+    return _Created(results=results)
 
 
 async def delete(parts: Parts, message: Message, request: Request) -> Message:
-    del parts, request
+    del parts
     result = _Deleted.DeleteAclsFilterResult
-    return _Deleted(filter_results=[result(matching_acls=[], **_REFUSED) for _ in message.filters])
+    results = [result(matching_acls=[], **_REFUSED) async for _ in request.pace.through(message.filters)]
+    return _Deleted(filter_results=results)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.pace import Pace
 from holdfast.broker.request import Request
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
 from holdfast.coordinator.requests import TopicPartition
@@ -26,27 +27,30 @@ _ABORTABLE_FROM = 5
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    version = request.version
+    version, pace = request.version, request.pace
     if version < _MANY_FROM:
         producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
         topics = message.v3_and_below_topics
-        codes = await _add(parts, message.v3_and_below_transactional_id, producer, _partitions(topics), version)
-        return _Answer(results_by_topic_v3_and_below=_topics(topics, codes, _Answer.AddPartitionsToTxnTopicResult))
+        codes = await _add(
+            parts, message.v3_and_below_transactional_id, producer, await _partitions(topics, pace), version, pace
+        )
+        answers = await _topics(topics, codes, _Answer.AddPartitionsToTxnTopicResult, pace)
+        return _Answer(results_by_topic_v3_and_below=answers)
     results = []
-    for each in message.transactions:
+    async for each in pace.through(message.transactions):
         producer = Producer(each.producer_id, each.producer_epoch)
         act = _verify if each.verify_only else _add
-        codes = await act(parts, each.transactional_id, producer, _partitions(each.topics), version)
-        topics = _topics(each.topics, codes, _Transaction.AddPartitionsToTxnTopicResult)
+        codes = await act(parts, each.transactional_id, producer, await _partitions(each.topics, pace), version, pace)
+        topics = await _topics(each.topics, codes, _Transaction.AddPartitionsToTxnTopicResult, pace)
         results.append(_Transaction(transactional_id=each.transactional_id, topic_results=topics))
     return _Answer(error_code=Code.NONE, results_by_transaction=results)
 
 
 async def _add(
-    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int
+    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int, pace: Pace
 ) -> dict[TopicPartition, Code]:
     """All, or none: where one partition is not there, no other is added."""
-    refused = {each: _refusal(parts, each) for each in partitions}
+    refused = {each: _refusal(parts, each) async for each in pace.through(partitions)}
     if any(refused.values()):
         return {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
     try:
@@ -65,10 +69,10 @@ def _refusal(parts: Parts, partition: TopicPartition) -> Code:
 
 
 async def _verify(
-    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int
+    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int, pace: Pace
 ) -> dict[TopicPartition, Code]:
     codes = {}
-    for partition in partitions:
+    async for partition in pace.through(partitions):
         try:
             parts.transactions.verify(transactional_id, producer, partition)
             codes[partition] = Code.NONE
@@ -77,19 +81,22 @@ async def _verify(
     return codes
 
 
-def _partitions(topics: list[Message]) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, number) for topic in topics for number in topic.partitions]
+async def _partitions(topics: list[Message], pace: Pace) -> list[TopicPartition]:
+    found: list[TopicPartition] = []
+    async for topic in pace.through(topics):
+        found += [TopicPartition(topic.name, number) async for number in pace.through(topic.partitions)]
+    return found
 
 
-def _topics(topics: list[Message], codes: dict[TopicPartition, Code], answer: Message) -> list[Message]:
+async def _topics(
+    topics: list[Message], codes: dict[TopicPartition, Code], answer: Message, pace: Pace
+) -> list[Message]:
     result = answer.AddPartitionsToTxnPartitionResult
-    return [
-        answer(
-            name=topic.name,
-            results_by_partition=[
-                result(partition_index=number, partition_error_code=codes[TopicPartition(topic.name, number)])
-                for number in topic.partitions
-            ],
-        )
-        for topic in topics
-    ]
+    answers = []
+    async for topic in pace.through(topics):
+        results = [
+            result(partition_index=number, partition_error_code=codes[TopicPartition(topic.name, number)])
+            async for number in pace.through(topic.partitions)
+        ]
+        answers.append(answer(name=topic.name, results_by_partition=results))
+    return answers

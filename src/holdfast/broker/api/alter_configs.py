@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -45,22 +46,22 @@ class Operation(enum.IntEnum):
 
 
 async def replace(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Replaced(responses=await _alter_all(parts, message, _replace, _Replaced.AlterConfigsResourceResponse))
+    answer = _Replaced.AlterConfigsResourceResponse
+    return _Replaced(responses=await _alter_all(parts, message, request, _replace, answer))
 
 
 async def change(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Changed(responses=await _alter_all(parts, message, _change, _Changed.AlterConfigsResourceResponse))
+    answer = _Changed.AlterConfigsResourceResponse
+    return _Changed(responses=await _alter_all(parts, message, request, _change, answer))
 
 
-async def _alter_all(parts: Parts, message: Message, change: Change, answer: Any) -> list[Message]:
-    named = [(each.resource_type, each.resource_name) for each in message.resources]
+async def _alter_all(parts: Parts, message: Message, request: Request, change: Change, answer: Any) -> list[Message]:
+    named = Counter((each.resource_type, each.resource_name) for each in message.resources)
     answers = []
-    for each in message.resources:
+    async for each in request.pace.through(message.resources):
         code, reason = Code.NONE, None
         try:
-            if named.count((each.resource_type, each.resource_name)) > 1:
+            if named[each.resource_type, each.resource_name] > 1:
                 raise Rejected("the request names this resource twice")
             await _alter(parts, each, change, validate_only=message.validate_only)
         except HoldfastError as failure:

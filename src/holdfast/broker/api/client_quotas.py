@@ -23,7 +23,7 @@ _AlteredEntry = _Altered.EntryData
 
 
 async def describe(parts: Parts, message: Message, request: Request) -> Message:
-    del request
+    pace = request.pace
     try:
         wanted = [Filter.of(each.entity_type, each.match_type, each.match) for each in message.components]
         Filter.check_all(wanted)
@@ -31,7 +31,7 @@ async def describe(parts: Parts, message: Message, request: Request) -> Message:
         code = Code.UNSUPPORTED_VERSION if failure.kind_unknown else Code.INVALID_REQUEST
         return _Described(error_code=code, error_message=str(failure), entries=None)
     entries = []
-    for text, values in parts.topics.metadata.quotas.items():
+    async for text, values in pace.through(parts.topics.metadata.quotas.items()):
         entity = parse_entity(text)
         if Filter.all_match(wanted, entity, strict=message.strict):
             entries.append(
@@ -44,9 +44,8 @@ async def describe(parts: Parts, message: Message, request: Request) -> Message:
 
 
 async def alter(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     entries = []
-    for each in message.entries:
+    async for each in request.pace.through(message.entries):
         code, reason = Code.NONE, None
         try:
             await _alter(parts, each, validate_only=message.validate_only)

@@ -24,9 +24,8 @@ _CLASSIC, _CONSUMER = 0, 1
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     groups = []
-    for group_id in message.group_ids:
+    async for group_id in request.pace.through(message.group_ids):
         try:
             group = _described(parts, await parts.groups.describe_consumer(group_id))
         except HoldfastError as failure:

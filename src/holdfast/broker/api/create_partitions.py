@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
@@ -19,11 +20,10 @@ _Answer = response_class(Key.CREATE_PARTITIONS)
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    names = [each.name for each in message.topics]
+    names = Counter(each.name for each in message.topics)
     results = []
-    for each in message.topics:
-        if names.count(each.name) > 1:
+    async for each in request.pace.through(message.topics):
+        if names[each.name] > 1:
             code, reason = Code.INVALID_REQUEST, "the request names this topic twice"
         else:
             code, reason = await _add(parts, each, validate_only=message.validate_only)

@@ -18,9 +18,8 @@ _Answer = response_class(Key.DELETE_GROUPS)
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     results = []
-    for group_id in message.groups_names:
+    async for group_id in request.pace.through(message.groups_names):
         code = Code.NONE
         try:
             await parts.groups.delete_group(group_id)

@@ -22,13 +22,19 @@ _NO_OFFSET = -1
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     timeout = max(message.timeout_ms, 0) / 1000
-    topics = []
-    for topic in message.topics:
-        answers = await asyncio.gather(*(_delete(parts, topic.name, each, timeout) for each in topic.partitions))
+    pace, topics = request.pace, []
+    async for topic in pace.through(message.topics):
+        wanted = pace.through(_last_of_each(topic.partitions))
+        tasks = [asyncio.ensure_future(_delete(parts, topic.name, each, timeout)) async for each in wanted]
+        answers = await asyncio.gather(*tasks)
         topics.append(_Topic(name=topic.name, partitions=answers))
     return _Answer(topics=topics)
+
+
+def _last_of_each(partitions: list[Message]) -> list[Message]:
+    """A partition that is named more than once counts as it is named last."""
+    return list({each.partition_index: each for each in partitions}.values())
 
 
 async def _delete(parts: Parts, name: str, wanted: Message, timeout: float) -> Message:

@@ -24,8 +24,7 @@ _Synonym = _Config.DescribeConfigsSynonym
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Answer(results=[_describe(parts, each, message) for each in message.resources])
+    return _Answer(results=[_describe(parts, each, message) async for each in request.pace.through(message.resources)])
 
 
 def _describe(parts: Parts, wanted: Message, message: Message) -> Message:
@@ -34,7 +33,7 @@ def _describe(parts: Parts, wanted: Message, message: Message) -> Message:
         found = _configs(parts, wanted)
     except HoldfastError as failure:
         return _Result(error_code=code_of(failure), error_message=str(failure), configs=[], **named)
-    keys = wanted.configuration_keys
+    keys = None if wanted.configuration_keys is None else set(wanted.configuration_keys)
     configs = [each for each in found if keys is None or each.name in keys]
     for each in configs:
         each.synonyms = each.synonyms if message.include_synonyms else []

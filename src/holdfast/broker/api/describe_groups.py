@@ -25,7 +25,7 @@ _NOT_FOUND_FROM = 6  # Before this version a group that is not there is describe
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
     asked = bool(message.include_authorized_operations)
     groups = []
-    for group_id in message.groups:
+    async for group_id in request.pace.through(message.groups):
         try:
             group = _described(await parts.groups.describe(group_id))
         except GroupNotFound as failure:

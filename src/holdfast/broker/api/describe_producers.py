@@ -21,13 +21,11 @@ _Partition = _Topic.PartitionResponse
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Answer(
-        topics=[
-            _Topic(name=topic.name, partitions=[_answer(parts, topic.name, each) for each in topic.partition_indexes])
-            for topic in message.topics
-        ]
-    )
+    pace, topics = request.pace, []
+    async for topic in pace.through(message.topics):
+        answers = [_answer(parts, topic.name, each) async for each in pace.through(topic.partition_indexes)]
+        topics.append(_Topic(name=topic.name, partitions=answers))
+    return _Answer(topics=topics)
 
 
 def _answer(parts: Parts, topic: str, number: int) -> Message:

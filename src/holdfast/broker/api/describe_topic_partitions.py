@@ -21,12 +21,11 @@ _PARTITIONS_MAX = 2000  # Of one answer.
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     names = {each.name for each in message.topics} or {each.topic.name for each in parts.topics.all()}
     first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
     left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
     topics: list[Message] = []
-    for name in sorted(each for each in names if each >= first):
+    async for name in request.pace.through(sorted(each for each in names if each >= first)):
         begin = max(start, 0) if name == first else 0
         if left == 0:
             return _Answer(topics=topics, next_cursor=_cursor(name, begin))

@@ -19,8 +19,8 @@ _State = _Answer.TransactionState
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Answer(transaction_states=[_describe(parts, each) for each in message.transactional_ids])
+    wanted = request.pace.through(message.transactional_ids)
+    return _Answer(transaction_states=[_describe(parts, each) async for each in wanted])
 
 
 def _describe(parts: Parts, transactional_id: str) -> Message:

@@ -34,7 +34,8 @@ FEATURES: Mapping[str, Feature] = {
 async def update(parts: Parts, message: Message, request: Request) -> Message:
     """Levels come with the release: asking for the one there is succeeds, every other is refused."""
     del parts
-    refusals = {each.feature: _refusal(each) for each in message.feature_updates}
+    wanted = request.pace.through(message.feature_updates)
+    refusals = {each.feature: _refusal(each) async for each in wanted}
     failed = [reason for reason in refusals.values() if reason]
     if request.version > _EACH_UNTIL:
         code = Code.INVALID_UPDATE_VERSION if failed else Code.NONE

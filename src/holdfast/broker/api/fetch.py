@@ -18,6 +18,7 @@ from holdfast.broker.fetch_watch import PartitionKey, TopicKey
 from holdfast.broker.request import Body, Request
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
 from holdfast.log.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -25,6 +26,7 @@ from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 
 _READ_COMMITTED = 1
+_LARGE_SIZE = 128 << 10  # Of a request: from here on a thread decodes it and encodes its answer.
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
 _SLICE_S = 0.002
 _NONE_ABORTED: tuple[AbortedTransaction, ...] = ()
@@ -35,14 +37,19 @@ _new_fetched: Callable[[tuple[object, ...]], Fetched] = partial(tuple.__new__, F
 class Fetch:
     """The fetch path of all connections."""
 
-    def __init__(self, topics: Topics, sessions: FetchSessions, clock: Clock, size_max: int) -> None:
+    def __init__(self, topics: Topics, sessions: FetchSessions, clock: Clock, heavy: Calls, size_max: int) -> None:
         self._topics = topics
         self._sessions = sessions
         self._clock = clock
+        self._heavy = heavy
         self._size_max = size_max
 
     async def handle(self, request: Request) -> Body:
-        message = decode_request(request.version, request.body)
+        is_large = len(request.body) > _LARGE_SIZE
+        if is_large:
+            message = await self._heavy.run(decode_request, request.version, request.body)
+        else:
+            message = decode_request(request.version, request.body)
         try:
             session, incremental = self._sessions.take(message, by_id=request.version >= TOPIC_IDS_FROM)
         except SessionUnknown:
@@ -60,7 +67,10 @@ class Fetch:
             # Called for all of them: what is sent now is what later answers are compared with.
             changed = [each for each in answers if session.changed(*each)]
             answers = changed if incremental else answers
-        return encode_response(request.version, _by_topic(answers), session_id=session.session_id)
+        topics = _by_topic(answers)
+        if is_large:
+            return await self._heavy.run(encode_response, request.version, topics, session_id=session.session_id)
+        return encode_response(request.version, topics, session_id=session.session_id)
 
     def find(self, key: PartitionKey) -> PartitionLog | Corrupt | None:
         name, number = key

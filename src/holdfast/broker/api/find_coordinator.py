@@ -22,7 +22,8 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     key_type = message.key_type if request.version >= 1 else _GROUP
     if request.version < 4:
         return _Answer(**_found(parts, key_type, message.key))
-    keys = [_Answer.Coordinator(key=key, **_found(parts, key_type, key)) for key in message.coordinator_keys]
+    wanted = request.pace.through(message.coordinator_keys)
+    keys = [_Answer.Coordinator(key=key, **_found(parts, key_type, key)) async for key in wanted]
     return _Answer(coordinators=keys)
 
 

@@ -28,13 +28,11 @@ def check_epoch(partition: PartitionLog, epoch: int) -> Code:
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Answer(
-        topics=[
-            _Topic(topic=topic.topic, partitions=[_answer(parts, topic.topic, each) for each in topic.partitions])
-            for topic in message.topics
-        ]
-    )
+    pace, topics = request.pace, []
+    async for topic in pace.through(message.topics):
+        answers = [_answer(parts, topic.topic, each) async for each in pace.through(topic.partitions)]
+        topics.append(_Topic(topic=topic.topic, partitions=answers))
+    return _Answer(topics=topics)
 
 
 def _answer(parts: Parts, topic: str, wanted: Message) -> Message:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.pace import pieces_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.requests import Leaving
 from holdfast.errors import HoldfastError
@@ -23,12 +24,16 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     if request.version < _MANY_FROM:
         leaving = [Leaving(message.member_id)]
     else:
-        leaving = [Leaving(each.member_id, each.group_instance_id) for each in message.members]
-    try:
-        results = await parts.groups.leave(message.group_id, leaving)
-    except HoldfastError as failure:
-        return _Answer(error_code=group_code_of(failure), members=[])
-    codes = [Code.NONE if each is None else group_code_of(each) for each in results]
+        members = request.pace.through(message.members)
+        leaving = [Leaving(each.member_id, each.group_instance_id) async for each in members]
+    codes: list[Code] = []
+    for some in pieces_of(leaving):
+        try:
+            results = await parts.groups.leave(message.group_id, some)
+        except HoldfastError as failure:
+            return _Answer(error_code=group_code_of(failure), members=[])
+        codes += [Code.NONE if each is None else group_code_of(each) for each in results]
+        await request.pace.rest()
     if request.version < _MANY_FROM:
         return _Answer(error_code=codes[0])
     member = _Answer.MemberResponse
@@ -36,6 +41,6 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         error_code=Code.NONE,
         members=[
             member(member_id=each.member_id, group_instance_id=each.instance_id, error_code=code)
-            for each, code in zip(leaving, codes, strict=True)
+            async for each, code in request.pace.through(zip(leaving, codes, strict=True))
         ],
     )

@@ -22,7 +22,6 @@ Word = TypeVar("Word", bound=Enum)
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     states = _known(GroupState, message.states_filter)
     types = _known(GroupType, message.types_filter)
     if (message.states_filter and not states) or (message.types_filter and not types):
@@ -38,7 +37,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
             group_state=each.state.value,
             group_type=each.type.value,
         )
-        for each in found
+        async for each in request.pace.through(found)
     ]
     aside = parts.groups.aside()  # Those that are known, and that they are not all.
     return _Answer(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)

@@ -26,9 +26,10 @@ _READ_COMMITTED = 1
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
     committed = request.version >= 2 and message.isolation_level == _READ_COMMITTED
-    topics = []
-    for topic in message.topics:
-        answers = [await _answer(parts, topic.name, each, committed=committed) for each in topic.partitions]
+    pace, topics = request.pace, []
+    async for topic in pace.through(message.topics):
+        wanted = pace.through(topic.partitions)
+        answers = [await _answer(parts, topic.name, each, committed=committed) async for each in wanted]
         topics.append(_Topic(name=topic.name, partitions=answers))
     return _Answer(topics=topics)
 

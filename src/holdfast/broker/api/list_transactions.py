@@ -21,7 +21,6 @@ _STATES = {state.title: state for state in TransactionState}
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
     unknown = [name for name in message.state_filters if name not in _STATES]
     try:
         wanted = TransactionFilter.make(
@@ -41,7 +40,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
             producer_id=each.producer_id,
             transaction_state=each.state.title,
         )
-        for each in found
+        async for each in request.pace.through(found)
     ]
     aside = parts.transactions.aside()  # Those that are known, and that they are not all.
     code = Code.NONE if aside is None else transaction_code_of(aside)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from holdfast.broker.pace import Pace
 from holdfast.broker.request import Request
 from holdfast.broker.topics import OpenTopic
 from holdfast.log.partition import PartitionLog
@@ -23,24 +24,27 @@ _MovedTopic = _Moved.AlterReplicaLogDirTopicResult
 
 
 async def describe(parts: Parts, message: Message, request: Request) -> Message:
-    del request
+    pace = request.pace
     if message.topics is None:
-        topics = [_describe(each, range(len(each.logs))) for each in parts.topics.all()]
+        topics = [await _describe(each, range(len(each.logs)), pace) async for each in pace.through(parts.topics.all())]
     else:
-        asked = [(parts.topics.find(each.topic), each.partitions) for each in message.topics]
-        topics = [_describe(found, numbers) for found, numbers in asked if found is not None]
+        asked: dict[str, set[int]] = {}
+        async for each in pace.through(message.topics):
+            asked.setdefault(each.topic, set()).update(each.partitions)
+        found = [(parts.topics.find(name), numbers) for name, numbers in asked.items()]
+        topics = [await _describe(opened, numbers, pace) for opened, numbers in found if opened is not None]
     shown = [each for each in topics if each.partitions]
     stores = {each.ground.objects.url for each in parts.logs.partitions}
     dirs = [_Dir(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(stores)]
     return _Described(error_code=Code.NONE, results=dirs)
 
 
-def _describe(opened: OpenTopic, wanted: Container[int]) -> Message:
+async def _describe(opened: OpenTopic, wanted: Container[int], pace: Pace) -> Message:
     partitions = [
         _Topic.DescribeLogDirsPartition(
             partition_index=number, partition_size=_size(log), offset_lag=0, is_future_key=False
         )
-        for number, log in enumerate(opened.logs)
+        async for number, log in pace.through(enumerate(opened.logs))
         if number in wanted and isinstance(log, PartitionLog)
     ]
     return _Topic(name=opened.topic.name, partitions=partitions)
@@ -51,14 +55,17 @@ def _size(log: PartitionLog) -> int:
 
 
 async def move(parts: Parts, message: Message, request: Request) -> Message:
-    del parts, request
+    del parts
     topics = [topic for each in message.dirs for topic in each.topics]
-    return _Moved(results=[_not_moved(topic) for topic in topics])
+    return _Moved(results=[await _not_moved(topic, request.pace) async for topic in request.pace.through(topics)])
 
 
-def _not_moved(topic: Message) -> Message:
+async def _not_moved(topic: Message, pace: Pace) -> Message:
     result = _MovedTopic.AlterReplicaLogDirPartitionResult
     return _MovedTopic(
         topic_name=topic.name,
-        partitions=[result(partition_index=each, error_code=Code.LOG_DIR_NOT_FOUND) for each in topic.partitions],
+        partitions=[
+            result(partition_index=each, error_code=Code.LOG_DIR_NOT_FOUND)
+            async for each in pace.through(topic.partitions)
+        ],
     )

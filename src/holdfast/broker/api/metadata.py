@@ -35,11 +35,12 @@ async def handle(parts: Parts, message: Message, request: Request) -> Body:
     asked = bool(message.include_topic_authorized_operations)
     topics: list[Buffer]
     if message.topics is None or (version == 0 and not message.topics):
-        topics = [_kept(parts, each, version, asked=asked) for each in parts.topics.all()]
+        everything = request.pace.through(parts.topics.all())
+        topics = [_kept(parts, each, version, asked=asked) async for each in everything]
     else:
         may_create = message.allow_auto_topic_creation if version >= _MAY_CREATE_FROM else True
         topics = []
-        for wanted in message.topics:
+        async for wanted in request.pace.through(message.topics):
             found = await _find(parts, wanted, may_create=may_create)
             if isinstance(found, OpenTopic):
                 topics.append(_kept(parts, found, version, asked=asked))

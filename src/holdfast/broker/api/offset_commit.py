@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition, name_of
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.pace import in_pieces
 from holdfast.broker.request import Request
 from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
 from holdfast.errors import HoldfastError
@@ -34,10 +35,11 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         expires_at_ms = parts.clock.now_ms() + message.retention_time_ms
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     rows: list[list[tuple[int, TopicPartition | Code]]] = []  # For each topic: where a partition's code comes from.
-    for topic in message.topics:
+    pace = request.pace
+    async for topic in pace.through(message.topics):
         name = name_of(parts, topic, by_id=request.version >= _BY_ID_FROM)
         rows.append([])
-        for each in topic.partitions:
+        async for each in pace.through(topic.partitions):
             refused = check_partition(parts, name, each.partition_index)
             place = TopicPartition(name or "", each.partition_index)
             rows[-1].append((each.partition_index, refused or place))
@@ -50,10 +52,10 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     if request.version < _EPOCHS_FROM:
         codes = {each: _BEFORE_EPOCHS.get(code, code) for each, code in codes.items()}
     topics = []
-    for topic, row in zip(message.topics, rows, strict=True):
+    async for topic, row in pace.through(zip(message.topics, rows, strict=True)):
         partitions = [
             _Partition(partition_index=number, error_code=codes[of] if isinstance(of, TopicPartition) else of)
-            for number, of in row
+            async for number, of in pace.through(row)
         ]
         topics.append(_Topic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
     return _Answer(topics=topics)
@@ -69,8 +71,12 @@ async def _commit(
         before, now = found.get(topic), parts.topics.find(topic)
         return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
 
-    try:
-        results = await parts.groups.offsets.commit(group_id, caller, offsets, is_there=is_there)
-    except HoldfastError as failure:
-        return dict.fromkeys(offsets, group_code_of(failure))
-    return {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}
+    codes: dict[TopicPartition, Code] = {}
+    for some in in_pieces(offsets):
+        try:
+            results = await parts.groups.offsets.commit(group_id, caller, some, is_there=is_there)
+        except HoldfastError as failure:
+            codes |= dict.fromkeys(some, group_code_of(failure))
+        else:
+            codes |= {each: Code.NONE if said is None else group_code_of(said) for each, said in results.items()}
+    return codes

@@ -22,23 +22,25 @@ _Partition = _Topic.OffsetDeleteResponsePartition
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    places = [TopicPartition(topic.name, each.partition_index) for topic in message.topics for each in topic.partitions]
-    codes = {each: check_partition(parts, *each) for each in places}
+    pace = request.pace
+    codes: dict[TopicPartition, Code] = {}
+    async for topic in pace.through(message.topics):
+        async for each in pace.through(topic.partitions):
+            codes[TopicPartition(topic.name, each.partition_index)] = check_partition(
+                parts, topic.name, each.partition_index
+            )
     try:
-        known = [each for each in places if not codes[each]]
+        known = [each for each, code in codes.items() if not code]
         results = await parts.groups.offsets.delete(message.group_id, known)
     except HoldfastError as failure:
         return _Answer(error_code=group_code_of(failure), topics=[])
     codes |= {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}
-    topics = [
-        _Topic(
-            name=topic.name,
-            partitions=[
-                _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
-                for number in (each.partition_index for each in topic.partitions)
-            ],
-        )
-        for topic in message.topics
-    ]
+    topics = []
+    async for topic in pace.through(message.topics):
+        numbers = pace.through(each.partition_index for each in topic.partitions)
+        partitions = [
+            _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
+            async for number in numbers
+        ]
+        topics.append(_Topic(name=topic.name, partitions=partitions))
     return _Answer(error_code=Code.NONE, topics=topics)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.pace import PIECE_COUNT, Pace, pieces_of
 from holdfast.broker.request import Request
 from holdfast.coordinator.answers import CommittedOffset
 from holdfast.coordinator.errors import OffsetUndecided
@@ -35,22 +36,26 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     stable = bool(message.require_stable)
     if request.version >= _MANY_FROM:
         by_id = request.version >= _BY_ID_FROM
-        groups = [await _answer_group(parts, each, stable=stable, by_id=by_id) for each in message.groups]
+        pace, wanted = request.pace, request.pace.through(message.groups)
+        groups = [await _answer_group(parts, each, pace, stable=stable, by_id=by_id) async for each in wanted]
         return _Answer(groups=groups)
     try:
-        topics = await _find(parts, message.group_id, message.topics, _Topic, _old_partition, stable=stable)
+        topics = await _find(
+            parts, request.pace, message.group_id, message.topics, _Topic, _old_partition, stable=stable
+        )
     except HoldfastError as failure:
         code = group_code_of(failure)
         if request.version >= _GROUP_CODE_FROM:
             return _Answer(error_code=code, topics=[])
-        return _Answer(topics=[_refused(topic, code) for topic in message.topics])
+        return _Answer(topics=[_refused(topic, code) async for topic in request.pace.through(message.topics)])
     return _Answer(error_code=Code.NONE, topics=topics)
 
 
-async def _answer_group(parts: Parts, wanted: Message, *, stable: bool, by_id: bool) -> Message:
+async def _answer_group(parts: Parts, wanted: Message, pace: Pace, *, stable: bool, by_id: bool) -> Message:
     try:
         topics = await _find(
             parts,
+            pace,
             wanted.group_id,
             wanted.topics,
             _GroupTopic,
@@ -71,6 +76,7 @@ def _caller(wanted: Message) -> Caller:
 
 async def _find(
     parts: Parts,
+    pace: Pace,
     group_id: str,
     wanted: Sequence[Message] | None,
     answer: Any,
@@ -82,31 +88,31 @@ async def _find(
 ) -> list[Message]:
     if wanted is None:
         everything = await parts.groups.offsets.fetch(group_id, None, require_stable=stable, caller=caller)
-        return _all_topics(parts, everything, answer, make, by_id=by_id)
-    names = [name_of(parts, topic, by_id=by_id) for topic in wanted]
-    places = [
-        TopicPartition(name, number)
-        for name, topic in zip(names, wanted, strict=True)
-        if name is not None
-        for number in topic.partition_indexes
-    ]
-    found = await parts.groups.offsets.fetch(group_id, places, require_stable=stable, caller=caller)
+        return await _all_topics(parts, pace, everything, answer, make, by_id=by_id)
+    names = [name_of(parts, topic, by_id=by_id) async for topic in pace.through(wanted)]
     topics = []
-    for name, topic in zip(names, wanted, strict=True):
+    async for name, topic in pace.through(zip(names, wanted, strict=True)):
+        found: dict[TopicPartition, Found] = {}
+        for numbers in pieces_of(topic.partition_indexes if name is not None else ()):
+            places = [TopicPartition(name or "", number) for number in numbers]
+            found |= await parts.groups.offsets.fetch(group_id, places, require_stable=stable, caller=caller)
+            if len(numbers) == PIECE_COUNT:
+                await pace.rest()
         unknown = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE
         partitions = [
-            make(number, found.get(TopicPartition(name or "", number)), unknown) for number in topic.partition_indexes
+            make(number, found.get(TopicPartition(name or "", number)), unknown)
+            async for number in pace.through(topic.partition_indexes)
         ]
         topics.append(_named(answer, topic.name, topic.topic_id if by_id else None, partitions))
     return topics
 
 
-def _all_topics(
-    parts: Parts, everything: dict[TopicPartition, Found], answer: Any, make: Make, *, by_id: bool
+async def _all_topics(
+    parts: Parts, pace: Pace, everything: dict[TopicPartition, Found], answer: Any, make: Make, *, by_id: bool
 ) -> list[Message]:
     """All that a group has committed; a deleted topic has no id to be named by, and is left out."""
     by_name: dict[str, list[Message]] = {}
-    for (name, number), found in everything.items():
+    async for (name, number), found in pace.through(everything.items()):
         by_name.setdefault(name, []).append(make(number, found, Code.NONE))
     topics = []
     for name, partitions in by_name.items():

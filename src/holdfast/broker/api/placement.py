@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.pace import Pace
 from holdfast.broker.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -21,15 +22,16 @@ _Listed = response_class(Key.LIST_PARTITION_REASSIGNMENTS)
 
 
 async def elect(parts: Parts, message: Message, request: Request) -> Message:
-    del request
+    pace = request.pace
     # Asked for all partitions, only those are listed that had need of an election: none.
     wanted = message.topic_partitions or []
-    return _Elected(error_code=Code.NONE, replica_election_results=[_elect_topic(parts, each) for each in wanted])
+    results = [await _elect_topic(parts, each, pace) async for each in pace.through(wanted)]
+    return _Elected(error_code=Code.NONE, replica_election_results=results)
 
 
-def _elect_topic(parts: Parts, wanted: Message) -> Message:
+async def _elect_topic(parts: Parts, wanted: Message, pace: Pace) -> Message:
     results = []
-    for number in wanted.partitions:
+    async for number in pace.through(wanted.partitions):
         code = check_partition(parts, wanted.topic, number) or Code.ELECTION_NOT_NEEDED
         known = code is Code.ELECTION_NOT_NEEDED
         reason = "the preferred leader leads it" if known else "there is no such partition"
@@ -38,17 +40,15 @@ def _elect_topic(parts: Parts, wanted: Message) -> Message:
 
 
 async def reassign(parts: Parts, message: Message, request: Request) -> Message:
-    del request
+    pace, topics = request.pace, []
+    async for topic in pace.through(message.topics):
+        answers = [_reassign(parts, topic.name, each) async for each in pace.through(topic.partitions)]
+        topics.append(_ReassignedTopic(name=topic.name, partitions=answers))
     return _Reassigned(
         allow_replication_factor_change=message.allow_replication_factor_change,
         error_code=Code.NONE,
         error_message=None,
-        responses=[
-            _ReassignedTopic(
-                name=topic.name, partitions=[_reassign(parts, topic.name, each) for each in topic.partitions]
-            )
-            for topic in message.topics
-        ],
+        responses=topics,
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.pace import Pace
 from holdfast.broker.request import Done, Request
 from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.coordinator.requests import TopicPartition
@@ -13,6 +14,7 @@ from holdfast.coordinator.transaction import Producer
 from holdfast.coordinator.transaction_errors import NotInTransaction, ProducerFenced
 from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
 from holdfast.log.partition import Appended, PartitionLog
 from holdfast.protocol.api import Key
@@ -25,6 +27,7 @@ from holdfast.types import Buffer
 
 _ACKS = (-1, 0, 1)
 _ABORTABLE_FROM = 11  # From this version on clients know that a transaction can be aborted, and tried again.
+_MANY = 500  # Topics or partitions of one request.
 _IMPLICIT_FROM = 12  # From this version on a partition is part of a transaction by being produced to.
 
 
@@ -35,10 +38,11 @@ class ProduceRefused(Rejected):
 class Produce:
     """The produce path of all connections."""
 
-    def __init__(self, topics: Topics, logs: Logs, transactions: TransactionCoordinator) -> None:
+    def __init__(self, topics: Topics, logs: Logs, transactions: TransactionCoordinator, clock: Clock) -> None:
         self._topics = topics
         self._logs = logs
         self._transactions = transactions
+        self._clock = clock
 
     def start(self, request: Request, done: Done) -> bool:
         """Append now and call back with the answer; False when there is no room and the producer has to wait.
@@ -48,8 +52,13 @@ class Produce:
         if not self._logs.has_room and not self._logs.is_disk_low:
             return False
         message = decode_request(request.version, request.body)
-        _Answering(self._topics, self._logs, self._transactions, request, message, done).start()
+        if message.topics and len(message.topics) + len(message.topics[0].partitions) > _MANY:
+            return False  # Too many to be appended in one go: `handle` lets others go on in between.
+        self._answering(request, message, done).start()
         return True
+
+    def _answering(self, request: Request, message: ProduceRequest, done: Done) -> _Answering:
+        return _Answering(self._topics, self._logs, self._transactions, request, message, done)
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
         """The same, once there is room."""
@@ -59,8 +68,10 @@ class Produce:
             if not answer.done():
                 answer.set_result(buffers)
 
-        while not self.start(request, done):
+        if not self._logs.is_disk_low:
             await self._logs.room()
+        message = decode_request(request.version, request.body)
+        await self._answering(request, message, done).start_in_slices(Pace(self._clock))
         return await answer
 
 
@@ -92,6 +103,16 @@ class _Answering:
             results: list[Produced] = []
             self._results.append(results)
             for wanted in topic.partitions:
+                results.append(Produced(wanted.partition))
+                self._append(topic, wanted, results, len(results) - 1)
+        self._finish_one()
+
+    async def start_in_slices(self, pace: Pace) -> None:
+        """The same for very many partitions. No other request of the connection begins meanwhile."""
+        async for topic in pace.through(self._message.topics):
+            results: list[Produced] = []
+            self._results.append(results)
+            async for wanted in pace.through(topic.partitions):
                 results.append(Produced(wanted.partition))
                 self._append(topic, wanted, results, len(results) - 1)
         self._finish_one()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,11 +24,10 @@ _NO_ID = UUID(int=0)
 
 
 async def create(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    names = [each.name for each in message.topics]
+    names = Counter(each.name for each in message.topics)
     answers = []
-    for each in message.topics:
-        if names.count(each.name) > 1:
+    async for each in request.pace.through(message.topics):
+        if names[each.name] > 1:
             answers.append(_create_failed(each.name, Code.INVALID_REQUEST, "the request names this topic twice"))
         else:
             answers.append(await _create_one(parts, each, validate_only=message.validate_only))
@@ -100,8 +100,10 @@ def _create_done(parts: Parts, name: str, partitions: int, configs: dict[str, st
 
 async def delete(parts: Parts, message: Message, request: Request) -> Message:
     if request.version < 6:
-        return _Deleted(responses=[await _delete_one(parts, name, None) for name in message.topic_names])
-    return _Deleted(responses=[await _delete_one(parts, each.name, each.topic_id) for each in message.topics])
+        names = request.pace.through(message.topic_names)
+        return _Deleted(responses=[await _delete_one(parts, name, None) async for name in names])
+    topics = request.pace.through(message.topics)
+    return _Deleted(responses=[await _delete_one(parts, each.name, each.topic_id) async for each in topics])
 
 
 async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> Message:

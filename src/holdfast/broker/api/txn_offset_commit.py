@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.pace import in_pieces
 from holdfast.broker.request import Request
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
@@ -28,8 +29,9 @@ _IMPLICIT_FROM = 5  # From this version on the offsets are part of the transacti
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
-    for topic in message.topics:
-        for each in topic.partitions:
+    pace = request.pace
+    async for topic in pace.through(message.topics):
+        async for each in pace.through(topic.partitions):
             place = TopicPartition(topic.name, each.partition_index)
             codes[place] = check_partition(parts, *place)
             if not codes[place]:
@@ -38,19 +40,16 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
                 )
     if offsets:
         codes |= await _commit(parts, message, offsets, request.version)
-    topics = [
-        _Topic(
-            name=topic.name,
-            partitions=[
-                _Partition(
-                    partition_index=each.partition_index,
-                    error_code=codes[TopicPartition(topic.name, each.partition_index)],
-                )
-                for each in topic.partitions
-            ],
-        )
-        for topic in message.topics
-    ]
+    topics = []
+    async for topic in pace.through(message.topics):
+        partitions = [
+            _Partition(
+                partition_index=each.partition_index,
+                error_code=codes[TopicPartition(topic.name, each.partition_index)],
+            )
+            async for each in pace.through(topic.partitions)
+        ]
+        topics.append(_Topic(name=topic.name, partitions=partitions))
     return _Answer(topics=topics)
 
 
@@ -70,12 +69,16 @@ async def _commit(
     def enlist() -> None:
         parts.transactions.enlist(message.transactional_id, producer, place, implicit=version >= _IMPLICIT_FROM)
 
-    try:
-        results = await parts.groups.offsets.commit_in_transaction(
-            message.group_id, caller, producer, offsets, enlist=enlist, is_there=is_there
-        )
-    except HoldfastError as failure:
-        # Fenced producers have always been told so by the older of the two codes here.
-        code = transaction_code_of(failure, knows_fenced=False, knows_abortable=version >= _ABORTABLE_FROM)
-        return dict.fromkeys(offsets, code)
-    return {each: Code.NONE if result is None else transaction_code_of(result) for each, result in results.items()}
+    codes: dict[TopicPartition, Code] = {}
+    for some in in_pieces(offsets):
+        try:
+            results = await parts.groups.offsets.commit_in_transaction(
+                message.group_id, caller, producer, some, enlist=enlist, is_there=is_there
+            )
+        except HoldfastError as failure:
+            # Fenced producers have always been told so by the older of the two codes here.
+            code = transaction_code_of(failure, knows_fenced=False, knows_abortable=version >= _ABORTABLE_FROM)
+            codes |= dict.fromkeys(some, code)
+        else:
+            codes |= {each: Code.NONE if said is None else transaction_code_of(said) for each, said in results.items()}
+    return codes

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.pace import Pace, in_pieces
 from holdfast.broker.request import Request
 from holdfast.coordinator.requests import TopicPartition
 from holdfast.errors import HoldfastError
@@ -24,26 +25,28 @@ _Partition = _Topic.WritableTxnMarkerPartitionResult
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    del request
-    return _Answer(markers=[await _write(parts, each) for each in message.markers])
+    pace = request.pace
+    return _Answer(markers=[await _write(parts, each, pace) async for each in pace.through(message.markers)])
 
 
-async def _write(parts: Parts, wanted: Message) -> Message:
+async def _write(parts: Parts, wanted: Message, pace: Pace) -> Message:
     kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
     now_ms = parts.clock.now_ms()
     marker = Marker(kind, wanted.producer_id, wanted.producer_epoch, wanted.coordinator_epoch, now_ms)
-    places = [TopicPartition(topic.name, number) for topic in wanted.topics for number in topic.partition_indexes]
-    codes = dict(zip(places, await asyncio.gather(*(_end(parts, each, marker) for each in places)), strict=True))
-    topics = [
-        _Topic(
-            name=topic.name,
-            partitions=[
-                _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
-                for number in topic.partition_indexes
-            ],
-        )
-        for topic in wanted.topics
-    ]
+    places: dict[TopicPartition, None] = {}  # A partition that is named twice gets one marker.
+    async for topic in pace.through(wanted.topics):
+        places |= {TopicPartition(topic.name, number): None async for number in pace.through(topic.partition_indexes)}
+    codes: dict[TopicPartition, Code] = {}
+    for some in in_pieces(places):
+        codes |= dict(zip(some, await asyncio.gather(*(_end(parts, each, marker) for each in some)), strict=True))
+        await pace.rest()
+    topics = []
+    async for topic in pace.through(wanted.topics):
+        partitions = [
+            _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
+            async for number in pace.through(topic.partition_indexes)
+        ]
+        topics.append(_Topic(name=topic.name, partitions=partitions))
     return _Marker(producer_id=wanted.producer_id, topics=topics)
 
 

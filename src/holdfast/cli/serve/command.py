@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("holdfast")
 
 _STOPS = signal.SIGTERM, signal.SIGINT
+_SWITCH_S = 0.001  # How long a thread may hold the interpreter while the event loop waits for it.
 _GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
 
 DataOption = Annotated[
@@ -182,6 +184,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         counts = metrics.subscriptions if metrics else None
         await stack.enter_async_context(subscriptions(settings.subscribe, broker.parts, around, asked, counts))
         freeze_survivors()
+        sys.setswitchinterval(_SWITCH_S)
         failure = await _stopped(stop, broker.parts.logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
     if failure is not None:

@@ -54,6 +54,7 @@ class Metrics:
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in parts.topics.all()],
             connections=lambda: server.connection_count,
             traffic=self.traffic,
+            held=opened.broker.held.counts,
             syncs=self._syncs,
             store=self._store,
             subscriptions=self.subscriptions,

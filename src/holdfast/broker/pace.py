@@ -1,0 +1,76 @@
+"""Long work in slices: whoever goes through many items lets everybody else go on after about two milliseconds.
+
+    answers = [answer(each) async for each in request.pace.through(message.topics)]
+
+One pace goes with a request, through all of its loops, also those inside one another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from holdfast.io.clock import Clock
+
+SLICE_S = 0.002
+
+PIECE_COUNT = 250  # Items that go into the log together: more of them would hold the event loop for too long.
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class Pace:
+    """How long the event loop has been held for one request."""
+
+    __slots__ = ("_began", "_now")
+
+    def __init__(self, clock: Clock) -> None:
+        self._now = clock.monotonic
+        self._began = clock.monotonic()
+
+    async def through(self, items: Iterable[T]) -> AsyncIterator[T]:
+        """The items, one by one, with pauses for others in between. What they come from must not change meanwhile."""
+        for item in items:
+            if self._now() - self._began > SLICE_S:
+                await self.rest()
+            yield item
+
+    async def let_go(self, message: object) -> None:
+        """Take a large message apart: all of its parts at once would hold the loop."""
+        for name in getattr(message, "__slots__", ()):
+            items = getattr(message, name, None)
+            if not isinstance(items, list) or not items or not hasattr(items[0], "__slots__"):
+                continue
+            while items:
+                for item in items[-PIECE_COUNT:]:
+                    if _is_large(item):
+                        await self.let_go(item)
+                del items[-PIECE_COUNT:]
+                await self.rest()
+
+    async def rest(self) -> None:
+        """Let everybody else go on now."""
+        await asyncio.sleep(0)
+        self._began = self._now()
+
+
+def _is_large(item: object) -> bool:
+    lists = (getattr(item, name, None) for name in getattr(item, "__slots__", ()))
+    return any(isinstance(each, list) and len(each) > PIECE_COUNT for each in lists)
+
+
+def in_pieces(items: Mapping[K, T]) -> Iterator[dict[K, T]]:
+    """The items of a mapping, a few hundred at a time; at least one piece, which may be empty."""
+    rest = iter(items.items())
+    yield dict(islice(rest, PIECE_COUNT))
+    while piece := dict(islice(rest, PIECE_COUNT)):
+        yield piece
+
+
+def pieces_of(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The items of a list, a few hundred at a time; at least one piece, which may be empty."""
+    for start in range(0, max(len(items), 1), PIECE_COUNT):
+        yield items[start : start + PIECE_COUNT]
