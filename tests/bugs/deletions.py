@@ -86,8 +86,8 @@ BUGS = (
         (
             Edit(
                 "log/begin.py",
-                "        parts = parts._replace(objects=ReservedObjects(parts.objects, space.make_room_for_store))\n",
-                "        ReservedObjects(parts.objects, space.make_room_for_store)\n",
+                "        parts = parts._replace(objects=ReservedObjects(parts.objects, space))\n",
+                "        ReservedObjects(parts.objects, space)\n",
             ),
         ),
         ("tests/operate/test_disk_full_ways_back.py::test_records_are_deleted_on_a_disk_without_a_byte",),
@@ -128,5 +128,16 @@ BUGS = (
         "the tail of a partition that was opened again is set aside",
         (Edit("log/opening.py", "        await self._asides.leave(home)\n", ""),),
         (f"{ASIDE}::test_a_partition_that_opens_after_all_keeps_its_tail",),
+    ),
+    Bug(
+        "a segment takes what the way back was given",
+        (
+            Edit(
+                "io/reserved_objects.py",
+                "        if size > SMALL and not self._space.may_take(size)",
+                "        if size < 0 and not self._space.may_take(size)",
+            ),
+        ),
+        ("tests/io/test_reserved_objects.py::test_a_large_put_leaves_what_the_way_back_needs",),
     ),
 )

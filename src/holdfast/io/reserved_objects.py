@@ -6,7 +6,11 @@ or a manifest with fewer segments, can only be put out of the reserve, and these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from holdfast.io.objects import ObjectInfo, Objects, StoreFailed
 from holdfast.io.reserve import NO_SPACE
@@ -15,16 +19,31 @@ from holdfast.types import Buffer
 SMALL = 1 << 20  # Bytes. A segment is larger: it would take what the way back needs.
 
 
-class ReservedObjects:
-    """Passes every call on to `inner`. A small put that finds no space is made once more, if there is some then."""
+class ReservedSpace(Protocol):
+    """A disk with a reserve."""
 
-    def __init__(self, inner: Objects, make_room: Callable[[], bool]) -> None:
-        """`make_room` gives the reserve up, and says whether it has."""
+    path: str
+
+    def make_room_for_store(self) -> bool:
+        """Give the reserve up; whether a write may find space now."""
+
+    def may_take(self, size: int) -> bool:
+        """Whether so many bytes leave enough of a reserve that was given up."""
+
+
+class ReservedObjects:
+    """Passes every call on to `inner`. A small put that finds no space is made once more, if there is some then.
+
+    A large one is refused where it would take, if only until it fails, what the small ones were given.
+    """
+
+    def __init__(self, inner: Objects, space: ReservedSpace) -> None:
         self.url = inner.url
         self._inner = inner
-        self._make_room = make_room
+        self._space = space
 
     def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:
+        self._check_room(name, data)
         try:
             self._inner.put_if_absent(name, data)
         except StoreFailed as failure:
@@ -32,6 +51,7 @@ class ReservedObjects:
             self._inner.put_if_absent(name, data)
 
     def put(self, name: str, data: Sequence[Buffer]) -> None:
+        self._check_room(name, data)
         try:
             self._inner.put(name, data)
         except StoreFailed as failure:
@@ -41,8 +61,13 @@ class ReservedObjects:
     def _check_worth_trying(self, failure: StoreFailed, data: Sequence[Buffer]) -> None:
         cause = failure.cause
         full = isinstance(cause, OSError) and cause.errno in NO_SPACE
-        if not full or sum(map(len, data)) > SMALL or not self._make_room():
+        if not full or sum(map(len, data)) > SMALL or not self._space.make_room_for_store():
             raise failure
+
+    def _check_room(self, name: str, data: Sequence[Buffer]) -> None:
+        size = sum(map(len, data))
+        if size > SMALL and not self._space.may_take(size) and _on_one_disk(self.url, self._space.path):
+            raise StoreFailed("put", name, OSError(errno.ENOSPC, "what is left of the disk is kept for the way back"))
 
     def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         return self._inner.get(name, start, end)
@@ -55,3 +80,11 @@ class ReservedObjects:
 
     def size(self, name: str) -> int:
         return self._inner.size(name)
+
+
+def _on_one_disk(url: str, path: str) -> bool:
+    """Whether a store lies on the file system of a path."""
+    try:
+        return url.startswith("file:") and os.stat(unquote(urlsplit(url).path)).st_dev == os.stat(path).st_dev
+    except OSError:
+        return False

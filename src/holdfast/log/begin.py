@@ -56,7 +56,7 @@ async def begin(
     began = clock.monotonic()
     space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None
     if space is not None:
-        parts = parts._replace(objects=ReservedObjects(parts.objects, space.make_room_for_store))
+        parts = parts._replace(objects=ReservedObjects(parts.objects, space))
     wal = await calls.local(
         _open,
         directory,

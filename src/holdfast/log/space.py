@@ -30,6 +30,7 @@ class Space:
     """Belongs to one event loop, except `make_room`, which the writer of the log calls, and `make_room_for_store`."""
 
     def __init__(self, directory: Directory, reserve_size: int, calls: Calls, clock: Clock) -> None:
+        self.path = directory.path
         self._directory = directory
         self._reserve = Reserve(directory, reserve_size)
         self._calls = calls
@@ -71,12 +72,19 @@ class Space:
         return self._waits and not self._closing.wait(_TRY_AGAIN_S)
 
     def make_room_for_store(self) -> bool:
-        """The store found its disk full: whether that is this disk, and there is room now. Any thread may call."""
-        if self._directory.free_size() >= self._reserve.size or not self._reserve.give_up():
+        """The store found its disk full: whether that may be this disk, and there be room now. Any thread may call."""
+        if not self._reserve.is_held:
+            return True  # Perhaps it was given up just now, for another put.
+        if self._directory.free_size() >= self._reserve.size:
             return False
+        self._reserve.give_up()
         with contextlib.suppress(RuntimeError):  # As above.
             self._loop.call_soon_threadsafe(self._note_low)
         return True
+
+    def may_take(self, size: int) -> bool:
+        """Whether a put of so many bytes leaves half of the reserve, if that was given up. Any thread may call."""
+        return self._reserve.is_held or self._directory.free_size() - size >= self._reserve.size // 2
 
     def close(self) -> None:
         """Nobody waits for space any more."""
