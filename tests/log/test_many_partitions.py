@@ -53,6 +53,22 @@ async def test_the_next_flush_starts_when_one_ends() -> None:
 
 
 @in_loop
+async def test_quiet_partitions_follow_one_another() -> None:
+    """A4: many that are due by age, and nobody produces: each that is flushed lets the next one begin."""
+    world = World(flush_age_ms_max=1000)
+    logs = await world.open(background=True, calls=StandingCalls())
+    partitions = await open_many(logs, 40)
+    for partition in partitions:
+        await fill(partition, 1)
+    await turns(100)
+    world.clock.advance(2)
+    logs._flusher.wake()
+    await turns(3000)
+    assert [each.marks.flushed for each in partitions] == [1] * 40
+    await logs.close()
+
+
+@in_loop
 async def test_under_pressure_the_oldest_are_flushed_as_many_as_allowed() -> None:
     """A4: a write-ahead log past half of its limit has those flushed that pin its oldest entries, in their order, and
     no more at a time than the settings allow."""

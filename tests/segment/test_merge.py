@@ -29,7 +29,7 @@ class TestMerge:
         """A7: no decoding; aborted transactions and producers come along."""
         before = [bytes(view) for _, view in part.batches()]
         manifest = part.log.manifest
-        runs = list(small_runs(manifest, manifest.flushed, 10_000))
+        runs = list(small_runs(manifest, manifest.flushed, 10_000, growth_min=1))
         assert sum(map(len, runs)) == 30
         for run in runs:
             part.log.commit(merge(part.shop, run))

@@ -95,7 +95,7 @@ def _units(catalog: Catalog, cleanup: Cleanup | None, segment_size: int, count_m
                 task = CompactTask(catalog.store, where, manifest.home, segment_size, rules)
                 yield Unit(task, len(manifest.segments), sum(each.size for each in manifest.segments))
             continue
-        for run in small_runs(manifest, manifest.flushed, segment_size, count_min):
+        for run in small_runs(manifest, manifest.flushed, segment_size, count_min, growth_min=1):
             names = tuple(each.name for each in run)
             task = CompactTask(catalog.store, where, manifest.home, segment_size, None, names)
             yield Unit(task, len(run), sum(each.size for each in run))
