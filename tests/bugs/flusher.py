@@ -43,4 +43,9 @@ BUGS = [
         (Edit("segment/merge.py", "count >= count_min and total >= growth * largest", "count >= count_min"),),
         ("tests/segment/test_merge_tiers.py",),
     ),
+    Bug(
+        "producers are held back without a word",
+        (Edit("log/held_back.py", "            self._say(reason, now)\n\n", "            pass\n\n"),),
+        ("tests/log/test_held_back.py",),
+    ),
 ]

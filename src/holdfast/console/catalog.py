@@ -65,6 +65,13 @@ METRICS = (
         "How long the oldest of these takes, since it was deleted or the broker has started; 0 without any.",
     ),
     Metric(
+        "holdfast_producers_held_back_by",
+        "gauge",
+        ("reason",),
+        "The same by reason: wal, the write-ahead log has its largest size; queue, the disk is slower than producers.",
+    ),
+    Metric("holdfast_producers_held_back_seconds", "counter", ("reason",), "How long producers had to wait for room."),
+    Metric(
         "holdfast_read_seconds",
         "histogram",
         ("place",),

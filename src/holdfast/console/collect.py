@@ -119,6 +119,9 @@ def _logs(watched: Watched) -> Iterator[Sample]:
     }
     for name, value in figures.items():
         yield Sample(name, (), value)
+    for reason, seconds in stat.held_back_seconds.items():
+        yield Sample("holdfast_producers_held_back_by", (reason,), int(stat.held_back == reason))
+        yield Sample("holdfast_producers_held_back_seconds", (reason,), seconds)
     for place, time in sorted(stat.reads.items()):
         yield Sample("holdfast_read_seconds", (place,), time)
 

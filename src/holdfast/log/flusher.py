@@ -109,6 +109,15 @@ class Flusher:
     def _free_memory_size(self, partition: PartitionLog) -> int:
         return 0 if not partition.is_alive or self._is_busy(partition) else partition.tail.memory_size
 
+    def state_of(self, partition: PartitionLog) -> str:
+        """How the flush of a partition stands, in words."""
+        failed = self._failed.get(partition)
+        if failed is not None:
+            return f"whose flush has failed and is tried again: {failed.why}"
+        if not partition.is_alive:
+            return f"which has stopped: {partition.failure}"
+        return "which is being flushed" if partition in self._running else "which waits for its flush"
+
     # What is due
 
     @property
@@ -164,7 +173,7 @@ class Flusher:
     async def _rest(self) -> None:
         """Wait until somebody wakes us, or something may have become due."""
         waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._woken.wait())]
-        if self._oldest or self._retries:
+        if self._oldest or self._retries or self._logs.is_told:
             waits.append(asyncio.ensure_future(self._ground.calls.pause(self._pause_s())))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -184,6 +193,7 @@ class Flusher:
     def tick(self) -> None:
         """Start what is due."""
         self._logs.purge(chunks_only=True)
+        self._logs.tell()
         self._save_fenced()
         self._take_retries()
         while self._free > 0 and (partition := self._next()) is not None:

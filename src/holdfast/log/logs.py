@@ -232,6 +232,29 @@ class Logs:
         lowest = self._pins.lowest()
         return self._ground.journal.next_index if lowest is None else lowest
 
+    @property
+    def is_told(self) -> bool:
+        """Whether producers are, or were just now, held back."""
+        return self._room.held_back.is_told
+
+    def tell(self) -> None:
+        """Say from time to time that producers are held back, and when that is over."""
+        self._room.held_back.look()
+
+    def who_needs_most(self) -> str:
+        """What keeps the oldest entry of the write-ahead log, in words."""
+        tail, needed = self._pins.first(), self.needed()
+        size = self._ground.journal.size_from(needed)
+        if tail is None or _first_index(tail) != needed:
+            return f"{size} bytes of it are kept for topics that are being deleted, or for nobody any more"
+        owner = next((each for each in self._partitions.values() if each.tail is tail), None)
+        if owner is None:
+            home = next((home for home in self._openings.homes if self._openings.tail(home) is tail), None)
+            return (
+                f"{size} bytes of it from the oldest entry of {home.path if home else 'a partition'}, not open yet, on"
+            )
+        return f"{size} bytes of it from the oldest entry of {owner.home.path} on, {self._flusher.state_of(owner)}"
+
     def purge(self, *, chunks_only: bool = False) -> None:
         """Let the write-ahead log go below the oldest entry that anything still needs.
 
@@ -318,6 +341,7 @@ class Logs:
         """Figures about the write-ahead log, the cache, reads and memory."""
         ground = self._ground
         cache = ground.reader.blocks.counters()
+        held = self._room.held_back
         return LogsStat(
             ground.journal.stat(),
             cache,
@@ -328,6 +352,8 @@ class Logs:
             ground.pace.segment_size_max,
             self._deletions.stat(),
             ground.damage,
+            held.reason,
+            held.seconds(),
         )
 
     @property

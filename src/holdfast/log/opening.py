@@ -48,6 +48,10 @@ class Openings:
         """Partitions that the write-ahead log has batches of, and nobody has opened."""
         return list(self._tails)
 
+    def tail(self, home: PartitionId) -> Tail | None:
+        """What the write-ahead log has of a partition nobody has opened."""
+        return self._tails.get(home)
+
     @property
     def tails(self) -> list[Tail]:
         """The tails of partitions nobody has opened."""

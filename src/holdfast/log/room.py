@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.log.backlog import Largest
 from holdfast.log.ground import Ground
+from holdfast.log.held_back import HeldBack, Reason
 from holdfast.log.partition import PartitionLog
 from holdfast.log.tail import MemoryUse
 
@@ -28,6 +29,7 @@ class Room:
         self._open.set()
         self._failure: Exception | None = None
         self._closing = False
+        self.held_back = HeldBack(ground.clock, self._why)
 
     async def wait(self) -> None:
         while not self._open.is_set():  # Who woke before us may have taken the room there was.
@@ -48,23 +50,34 @@ class Room:
         self._largest.note(partition)
 
     def update(self) -> None:
-        if self._failure is None and not self._has_room():
+        reason = self._missing() if self._failure is None else None
+        if reason is not None:
             self._open.clear()
         elif not self._closing:
             self._open.set()
+        self.held_back.note(reason)
 
-    def _has_room(self) -> bool:
-        """Whether the write-ahead log may grow.
+    def _missing(self) -> Reason | None:
+        """What the write-ahead log has no room for, if it has none.
 
         Its files are given back a chunk at a time. Were producers held back by that alone, they would stand still and
         run by turns; what is still needed shrinks with every flush, and so its limit lies that much lower.
         """
         journal, limit = self._ground.journal, self._ground.settings.wal_size_max
         size = journal.size
-        if size >= limit or journal.queued_size >= _QUEUE_SIZE_MAX:
-            return False
+        if journal.queued_size >= _QUEUE_SIZE_MAX:
+            return "queue"
         needed_max = max(limit - 2 * journal.chunk_size_max, limit // 2)
-        return size < needed_max or journal.size_from(self._logs.needed()) < needed_max
+        if size < needed_max or (size < limit and journal.size_from(self._logs.needed()) < needed_max):
+            return None
+        return "wal"
+
+    def _why(self, reason: Reason) -> str:
+        journal = self._ground.journal
+        if reason == "queue":
+            return f"{journal.queued_size} bytes wait to be written; the disk is slower than producers are"
+        limit = self._ground.settings.wal_size_max
+        return f"the write-ahead log has {journal.size} of {limit} bytes; {self._logs.who_needs_most()}"
 
     @property
     def is_open(self) -> bool:
