@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 MANY = "tests/log/test_many_partitions.py"
+CLOCKS = "tests/log/test_clocks.py"
 
 BUGS = [
     Bug(
@@ -47,5 +48,42 @@ BUGS = [
         "producers are held back without a word",
         (Edit("log/held_back.py", "            self._say(reason, now)\n\n", "            pass\n\n"),),
         ("tests/log/test_held_back.py",),
+    ),
+    Bug(
+        "a clock that jumps deletes what it makes old",
+        (
+            Edit(
+                "io/believed_time.py",
+                "        return min(steady, self._clock.now_ms(), steady + self._store_ahead_ms)\n",
+                "        return self._clock.now_ms()\n",
+            ),
+        ),
+        (f"{CLOCKS}::test_a_clock_that_is_days_ahead_for_seconds_deletes_nothing",),
+    ),
+    Bug(
+        "a start believes whatever the clock says",
+        (Edit("log/upkeep.py", "                ground.time.learn(known)\n", "                pass\n"),),
+        (f"{CLOCKS}::test_a_clock_that_is_ahead_at_the_start_deletes_nothing",),
+    ),
+    Bug(
+        "the age of a tail is by the time of day",
+        (
+            Edit(
+                "log/flusher.py",
+                "self._ground.clock.monotonic()\n\n    # What is done",
+                "self._ground.clock.now_ms() / 1000\n\n    # What is done",
+            ),
+        ),
+        (f"{CLOCKS}::test_a_clock_that_jumps_forward_flushes_nothing_early",),
+    ),
+    Bug(
+        "what is put and not yet listed is collected after a jump of the store's clock",
+        (Edit("log/strays.py", "        return now - since >= self._grace_s\n", "        return True\n"),),
+        (f"{CLOCKS}::test_a_jump_between_put_and_commit_deletes_no_segment",),
+    ),
+    Bug(
+        "a segment of the future stays for ever, with all behind it",
+        (Edit("log/flush.py", "            stored_ms |= self._stored_ms\n", "            return log_start\n"),),
+        (f"{CLOCKS}::test_records_of_the_future_do_not_stay_for_ever",),
     ),
 ]

@@ -70,6 +70,12 @@ METRICS = (
         ("reason",),
         "The same by reason: wal, the write-ahead log has its largest size; queue, the disk is slower than producers.",
     ),
+    Metric(
+        "holdfast_clock_apart_seconds",
+        "gauge",
+        (),
+        "How far the clock is ahead of the time that has passed: away from 0 it has jumped, and retention waits.",
+    ),
     Metric("holdfast_producers_held_back_seconds", "counter", ("reason",), "How long producers had to wait for room."),
     Metric(
         "holdfast_read_seconds",

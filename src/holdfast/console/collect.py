@@ -107,6 +107,7 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         "holdfast_producers_held_back": int(not stat.has_room),
         "holdfast_deletions": stat.deletions.count,
         "holdfast_deletion_age_seconds": stat.deletions.age_s,
+        "holdfast_clock_apart_seconds": stat.clock_apart_ms / 1000,
         "holdfast_cache_bytes": cache.size,
         "holdfast_cache_hits": cache.hits,
         "holdfast_cache_misses": cache.misses,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+# Where there is none, the clock of intervals has to do.
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
 
 class Clock(Protocol):
     """What time it is."""
@@ -13,7 +16,10 @@ class Clock(Protocol):
         """Milliseconds since 1970, for people and for record timestamps; may jump."""
 
     def monotonic(self) -> float:
-        """Seconds from some fixed point; never goes back."""
+        """Seconds from some fixed point; never goes back. Stands still while the machine sleeps."""
+
+    def boottime(self) -> float:
+        """The same, but it goes on while the machine sleeps. In a machine that others stop, both stand still."""
 
 
 class SystemClock:
@@ -25,6 +31,9 @@ class SystemClock:
     def monotonic(self) -> float:
         return time.monotonic()
 
+    def boottime(self) -> float:
+        return time.clock_gettime(_BOOTTIME)
+
 
 class ManualClock:
     """A clock that stands still until a test moves it."""
@@ -32,12 +41,25 @@ class ManualClock:
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms = now_ms
         self._monotonic = 0.0
+        self._asleep = 0.0
 
     def now_ms(self) -> int:
         return self._now_ms
 
     def monotonic(self) -> float:
         return self._monotonic
+
+    def boottime(self) -> float:
+        return self._monotonic + self._asleep
+
+    def suspend(self, seconds: float) -> None:
+        """The machine sleeps."""
+        self._now_ms += int(seconds * 1000)
+        self._asleep += seconds
+
+    def jump(self, seconds: float) -> None:
+        """Somebody sets the time of day, forward or back; no time passes."""
+        self._now_ms += int(seconds * 1000)
 
     def advance(self, seconds: float) -> None:
         self._now_ms += int(seconds * 1000)

@@ -49,9 +49,12 @@ def _workshop(partition: PartitionLog) -> Workshop:
 def _key_changes(partition: PartitionLog, dirty_min: float) -> Iterator[Replace]:
     manifest = partition.manifest
     rules = KeyRules(tombstone_retention_ms=partition.settings.tombstone_retention_ms)
-    now_ms = partition.ground.clock.now_ms()
+    time = partition.ground.time
+    now_ms = time.now_ms()
     if dirty_ratio(manifest, manifest.flushed) >= dirty_min or has_ripe_tombstones(manifest, now_ms, rules):
-        yield from compact_keys(_workshop(partition), manifest, manifest.flushed, now_ms, rules)
+        yield from compact_keys(
+            _workshop(partition), manifest, manifest.flushed, now_ms, rules, since_ms=time.stamp_ms()
+        )
 
 
 def _merges(partition: PartitionLog) -> Iterator[Replace]:

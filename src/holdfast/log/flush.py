@@ -38,6 +38,11 @@ class Flushing:
         self._lock = asyncio.Lock()
         self._unsure = False  # The last commit got no clear answer: it may have happened.
         self.end = 0  # Up to where a flush is under way.
+        self._stored_ms: dict[str, int] = {}  # When the first segment was put, if that had to be asked for.
+
+    @property
+    def is_busy(self) -> bool:
+        return self._lock.locked()
 
     async def flush(self) -> bool:
         partition = self._partition
@@ -182,7 +187,7 @@ class Flushing:
     async def apply_retention(self) -> bool:
         """Drop whole segments that are too old or too much; a tail that is too old is flushed first."""
         partition = self._partition
-        now_ms = partition.ground.clock.now_ms()
+        now_ms = partition.ground.time.now_ms()
         first = partition.tail.first
         if first is not None and is_too_old(first.max_timestamp, partition.settings, now_ms):
             await self.flush()
@@ -190,8 +195,35 @@ class Flushing:
             partition.check_alive()
             await self._become_sure()
             before = partition.marks.log_start
-            await self._raise_log_start(new_log_start(partition.manifest, partition.settings, now_ms))
+            await self._raise_log_start(await self._new_log_start(now_ms))
             return partition.marks.log_start > before
+
+    async def _new_log_start(self, now_ms: int) -> Offset:
+        """Where the log should start. A segment that claims to be of the future is as old as the store says it is."""
+        partition = self._partition
+        stored_ms: dict[str, int] = {}
+        while True:
+            log_start = new_log_start(partition.manifest, partition.settings, now_ms, stored_ms)
+            first = next((each for each in partition.manifest.segments if each.base >= log_start), None)
+            if (
+                first is None
+                or first.max_timestamp <= now_ms
+                or first.name in stored_ms
+                or partition.settings.retention_ms < 0
+                or "delete" not in partition.settings.cleanup
+            ):
+                return log_start
+            if first.name not in self._stored_ms:
+                self._stored_ms = {
+                    first.name: await partition.ground.calls.run(_stored_ms, partition.ground.objects, first)
+                }
+            stored_ms |= self._stored_ms
+
+
+def _stored_ms(objects: Objects, info: SegmentInfo) -> int:
+    """When a segment was put, by the store's clock."""
+    found = next((each for each in objects.list(info.name) if each.name == info.name), None)
+    return info.max_timestamp if found is None else found.modified_ms
 
 
 def _put(objects: Objects, info: SegmentInfo, data: list[Buffer]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from holdfast.io.believed_time import BelievedTime
 from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
@@ -52,6 +53,7 @@ class Ground:
     clock: Clock
     chance: Chance
     patience: Patience
+    time: BelievedTime
     settings: LogSettings
     pace: Pace
     on_change: Callable[..., None]  # A partition's tail has grown or shrunk, or it has failed; or others let go.
@@ -76,6 +78,7 @@ class Ground:
         reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
         patience = Patience(clock, chance, calls.block)
         pace = Pace(settings, objects.url)
+        time = BelievedTime(clock, settings.clock_trust_ms / 1000)
         return cls(
             journal,
             objects,
@@ -85,6 +88,7 @@ class Ground:
             clock,
             chance,
             patience,
+            time,
             settings,
             pace,
             on_change,

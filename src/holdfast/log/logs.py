@@ -314,6 +314,8 @@ class Logs:
                 await self._ground.calls.local(self._ground.journal.sync)
                 await asyncio.sleep(0)  # Word of durability is on its way to us.
             await self.flush_all()
+            with contextlib.suppress(HoldfastError):
+                await self._upkeep.save_time()
 
     def _check_alive(self) -> None:
         if self._failure is not None:
@@ -352,6 +354,7 @@ class Logs:
             ground.pace.segment_size_max,
             self._deletions.stat(),
             ground.damage,
+            ground.time.apart_ms,
             held.reason,
             held.seconds(),
         )

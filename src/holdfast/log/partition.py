@@ -112,7 +112,7 @@ class PartitionLog:
         append_time_ms = -1
         latest_ms = header.max_timestamp
         if stamps_time and not header.is_control:
-            append_time_ms = latest_ms = self.ground.clock.now_ms()
+            append_time_ms = latest_ms = self.ground.time.stamp_ms()
             stamp_log_append_time(batch, append_time_ms)
         base, epoch = self.marks.log_end, self.epochs.current
         stamp(batch, base, epoch)
@@ -231,6 +231,11 @@ class PartitionLog:
     @property
     def is_flushing(self) -> bool:
         return self._flushing.end > 0
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether anything is being put into the store for it."""
+        return self._flushing.is_busy or self._compacting.locked()
 
     @property
     def flushing_end(self) -> int:

@@ -38,6 +38,7 @@ class LogSettings:
     compaction_check_ms: int = 60_000
     garbage_check_ms: int = 600_000
     close_timeout_ms: int = 8_000  # What is not flushed by then comes back from the write-ahead log.
+    clock_trust_ms: int = DAY_MS  # A clock that has jumped is believed by retention when it has stood for this long.
     producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten: of the broker's running time.
     producer_ids_max: int = 50_000  # In one partition; past it those that were silent for longest are forgotten.
 

@@ -32,5 +32,6 @@ class LogsStat:
     segment_size_max: int  # Bytes of a segment at most, as of now: less when the store is slow.
     deletions: DeletionsStat
     damage: Damage  # Still counting.
+    clock_apart_ms: int  # How far the clock is ahead of the time that is believed.
     held_back: str | None  # Why, while they are.
     held_back_seconds: Mapping[str, float]  # How long so far, by reason.

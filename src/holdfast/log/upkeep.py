@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.io.believed_time import read_known, save_known
 from holdfast.io.versions import GRACE_S
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
-from holdfast.segment.garbage import collect_partition, store_time_ms
+from holdfast.log.strays import Strays
+from holdfast.segment.garbage import collect_partition
 
 if TYPE_CHECKING:
     from holdfast.log.logs import Logs
 
 log = logging.getLogger(__name__)
 
-_ALL_IS_OLD_MS = int(3 * GRACE_S * 1000)  # Where nothing has changed for this long, what was to go is gone.
+_ALL_IS_OLD_S = 3 * GRACE_S  # Where nothing has changed for this long, what was to go is gone.
 
 
 class Upkeep:
@@ -31,7 +33,9 @@ class Upkeep:
         self._tasks: list[asyncio.Task[None]] = []
         self._late: set[str] = set()  # What has failed in its last round.
         self._let_go: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()  # Producers whose end was told.
-        self._quiet_since: dict[PartitionLog, tuple[int, int]] = {}  # The manifest version, and when it was first seen.
+        self._has_learned = False  # What was known of the time before we started.
+        self._strays: dict[PartitionLog, Strays] = {}
+        self._quiet_since: dict[PartitionLog, tuple[int, float]] = {}  # The manifest's version, and since when.
 
     def start(self) -> None:
         settings = self._ground.settings
@@ -83,7 +87,33 @@ class Upkeep:
         for partition in self._logs.partitions:
             partition.producers.expire(partition.running_ms - self._ground.settings.producer_expiry_ms)
             self._tell_let_go(partition)
+        try:
+            await self._look_at_time()
+        except HoldfastError as failure:
+            self._tell_late("retention", f"late: {failure}")
+            return
         await self._each("retention", PartitionLog.apply_retention)
+
+    async def _look_at_time(self) -> None:
+        """How far the clock can be believed. Who has not yet learned what was known before lets nothing go."""
+        ground = self._ground
+        if not self._has_learned:
+            known = await ground.calls.run(read_known, ground.objects)
+            if known is not None:
+                ground.time.learn(known)
+            self._has_learned = True
+            await self.save_time()
+        ground.time.look()
+
+    async def save_time(self) -> bool:
+        """Leave word of the time in the store, and ask for its own; False if it does not say."""
+        ground = self._ground
+        if not self._has_learned:
+            return False  # What is there is worth more than what we have.
+        store_ms = await ground.calls.run(save_known, ground.objects, ground.time.known())
+        if store_ms is not None:
+            ground.time.note_store(store_ms)
+        return store_ms is not None
 
     def _tell_let_go(self, partition: PartitionLog) -> None:
         told, count = self._let_go.get(partition, 0), partition.producers.let_go
@@ -105,25 +135,38 @@ class Upkeep:
 
     async def collect_garbage(self) -> None:
         """Delete what no manifest needs any more, where anything has changed not long ago."""
+        ground = self._ground
         try:
-            now_ms = await self._ground.calls.run(store_time_ms, self._ground.objects, self._ground.clock)
+            await self._look_at_time()
+            if not await self.save_time():
+                return
         except HoldfastError as failure:
             self._tell_late("garbage collection", f"late: {failure}")
             return
+        now_ms, now_s = ground.time.now_ms(), ground.clock.boottime()
         there = set(self._logs.partitions)
         self._quiet_since = {each: seen for each, seen in self._quiet_since.items() if each in there}
+        self._strays = {each: strays for each, strays in self._strays.items() if each in there}
 
         async def collect(partition: PartitionLog) -> None:
             version = partition.manifest.version
-            seen, since_ms = self._quiet_since.get(partition, (-1, now_ms))
+            seen, since_s = self._quiet_since.get(partition, (-1, now_s))
             if seen != version:
-                self._quiet_since[partition] = version, now_ms
-            elif now_ms - since_ms > _ALL_IS_OLD_MS:
+                self._quiet_since[partition] = version, now_s
+            elif now_s - since_s > _ALL_IS_OLD_S:
+                self._strays.pop(partition, None)
                 return
-            found = await self._ground.calls.run(collect_partition, self._ground.objects, partition.home, now_ms)
+            if partition.is_storing:
+                return  # What is being put is not listed yet. The next round comes.
+            strays = self._strays.setdefault(partition, Strays(ground.clock))
+            strays.begin()
+            found = await ground.calls.run(
+                collect_partition, ground.objects, partition.home, now_ms, may_go=strays.may_go
+            )
             if not found.waiting and not partition.is_flushing:
                 # Nothing is left over: until the next version there is nothing to look for. With thousands of quiet
                 # partitions these looks would be most of what is ever asked of the store.
-                self._quiet_since[partition] = version, now_ms - _ALL_IS_OLD_MS - 1
+                self._quiet_since[partition] = version, now_s - _ALL_IS_OLD_S - 1
+                self._strays.pop(partition, None)
 
         await self._each("garbage collection", collect)

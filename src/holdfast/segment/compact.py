@@ -55,10 +55,13 @@ def has_ripe_tombstones(manifest: Manifest, now_ms: int, rules: KeyRules) -> boo
     return any(_GONE < each.since_ms <= now_ms - rules.tombstone_retention_ms for each in manifest.cleaned)
 
 
-def compact_keys(shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, rules: KeyRules) -> Iterator[Replace]:
+def compact_keys(
+    shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, rules: KeyRules, since_ms: int | None = None
+) -> Iterator[Replace]:
     """Compact a partition below `end`, which is never above the last stable offset: the changes to commit, in order.
 
     `end` keeps away from what is too young to be compacted. If memory for keys ends it, the next run goes on there.
+    What becomes clean is so since `since_ms`, if that is not `now_ms`.
     """
     limit = min(end, manifest.last_stable, manifest.flushed)
     start = _clean_end(manifest)
@@ -70,7 +73,8 @@ def compact_keys(shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, r
     clean_end = max(start, learned)
     run = manifest.segments.between(manifest.log_start, max(learned, tombstone_end))
     sieve = Sieve(key_map, aborted, manifest.log_start, clean_end, tombstone_end)
-    cleaned = _cleaned(manifest.cleaned, clean_end if learned > start else 0, now_ms, rules)
+    since_ms = now_ms if since_ms is None else since_ms
+    cleaned = _cleaned(manifest.cleaned, clean_end if learned > start else 0, now_ms, since_ms, rules)
     if run:
         yield from _rewrite(shop, run, sieve, cleaned)
     else:  # All that was ripe lies below log start by now: only that is to be remembered.
@@ -125,7 +129,9 @@ def _tombstone_end(cleaned: tuple[Cleaned, ...], now_ms: int, rules: KeyRules) -
     return max((each.end for each in cleaned if each.since_ms <= now_ms - rules.tombstone_retention_ms), default=0)
 
 
-def _cleaned(cleaned: tuple[Cleaned, ...], clean_end: int, now_ms: int, rules: KeyRules) -> tuple[Cleaned, ...]:
+def _cleaned(
+    cleaned: tuple[Cleaned, ...], clean_end: int, now_ms: int, since_ms: int, rules: KeyRules
+) -> tuple[Cleaned, ...]:
     """Since when each range is clean, after this run; `clean_end` is 0 if it cleaned nothing new.
 
     Times are rounded up to a window, so that the list stays short however often compaction runs.
@@ -135,7 +141,7 @@ def _cleaned(cleaned: tuple[Cleaned, ...], clean_end: int, now_ms: int, rules: K
     made += [each for each in cleaned if each.end > gone]
     if clean_end:
         window = max(1, rules.tombstone_retention_ms // _WINDOWS)
-        since_ms = -(-now_ms // window) * window
+        since_ms = -(-since_ms // window) * window
         made = [each for each in made if each.since_ms != since_ms]
         made.append(Cleaned(Offset(clean_end), since_ms))
     return tuple(made)

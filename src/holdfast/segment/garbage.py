@@ -17,7 +17,7 @@ Times are the store's: see `store_time_ms`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -47,8 +47,18 @@ def store_time_ms(objects: Objects, clock: Clock) -> int:
     return min(clock.now_ms(), probe.modified_ms) if probe else 0
 
 
-def collect_partition(objects: Objects, home: PartitionId, now_ms: int, grace_s: float = GRACE_S) -> Collected:
-    """Delete a partition's leftovers. Without a manifest nothing is known to be one, and nothing is deleted."""
+def collect_partition(
+    objects: Objects,
+    home: PartitionId,
+    now_ms: int,
+    grace_s: float = GRACE_S,
+    may_go: Callable[[str], bool] = lambda _: True,
+) -> Collected:
+    """Delete a partition's leftovers. Without a manifest nothing is known to be one, and nothing is deleted.
+
+    Of segments that nobody lists, only those that `may_go`, too: who looks again and again knows how long it has seen
+    them, which no clock can make longer.
+    """
     versions = Versions(objects, home.manifests)
     listed = [
         (number, each) for each in objects.list(home.manifests) if (number := versions.number(each.name)) is not None
@@ -64,7 +74,8 @@ def collect_partition(objects: Objects, home: PartitionId, now_ms: int, grace_s:
     except NotFound:  # Another collector, whose time is later, was quicker.
         return Collected([], [])
     stored = list(objects.list(home.segments))
-    segments = [each for each in stored if each.name not in needed and each.modified_ms <= now_ms - 2 * grace_ms]
+    strays = [each for each in stored if each.name not in needed and may_go(each.name)]
+    segments = [each for each in strays if each.modified_ms <= now_ms - 2 * grace_ms]
     oldest_needed = 0 if earlier is None else full_before(earlier)
     passed = [each for number, each in listed if number < oldest_needed]
     _delete(objects, [*segments, *passed])  # Lowest numbers first: what is left never has a hole.
