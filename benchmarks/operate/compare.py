@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
+from typing import cast
 
 from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.operate import measure
+from benchmarks.operate.sustained import Sustained, write_plot
 from benchmarks.results import new_run, publish
 from benchmarks.tables import Table
 from rich.console import Console
@@ -20,6 +23,10 @@ requests are counted by the broker itself: those of the start, those of the firs
 every partition is looked at for garbage, and those of an hour from then on, in which nothing changes. For this count
 all upkeep runs ten times as often as usual.
 
+Sustained: librdkafka sends 1 KiB records to all partitions as fast as it goes, with a write-ahead log whose limit is
+small, so that it is at its limit after a short while and stays there. What was acknowledged is counted second by
+second from that moment on; the slowest second stands beside the mean.
+
 Recovery is timed from the start of the process until it says that it serves, after kill -9, with all records of the
 write-ahead log unflushed. The same amount of log lies beside little stored data and beside ten times as much; the two
 take turns."""
@@ -28,6 +35,9 @@ HEADINGS = {
     "memory_mib": "memory, MiB",
     "file_handles": "file handles",
     "requests": "store requests",
+    "slowest_mib_per_s": "slowest second, MiB/s",
+    "slowest_part": "slowest ÷ mean",
+    "held_back_s": "producers held back, s",
     "mib_per_s": "MiB/s",
     "records_per_s": "records/s",
     "start_s": "start, s",
@@ -45,20 +55,36 @@ HEADINGS = {
 
 def main() -> int:
     parser = parser_of("Measure a broker with thousands of partitions, and recovery.", less="less of everything")
-    parser.add_argument("--part", choices=["partitions", "recovery"], help="only this; writes as a quick run does")
+    parser.add_argument("--seconds", type=float, help="how long to produce at the limit of the log (default 600)")
+    parser.add_argument("--partitions", type=int, help="how many (default 2,000)")
+    parser.add_argument(
+        "--part", choices=["partitions", "sustained", "recovery"], help="only this; writes as a quick run does"
+    )
     arguments = parser.parse_args()
     scale, talk = measure.QUICK if arguments.quick else measure.FULL, Console(stderr=True)
+    asked = {"sustained_s": arguments.seconds, "partitions": arguments.partitions}
+    scale = dataclasses.replace(scale, **{name: value for name, value in asked.items() if value is not None})
     figures: list[measure.Figures] = []
     with fresh(arguments.dir / "operate") as directory:
-        if arguments.part != "recovery":
+        if arguments.part in (None, "partitions"):
             figures += _noted(lambda: measure.many_partitions(directory, scale, talk.print))
-        if arguments.part != "partitions":
+        if arguments.part in (None, "sustained"):
+            figures += _noted(lambda: measure.at_the_limit(directory, scale, talk.print))
+        if arguments.part in (None, "recovery"):
             figures += _noted(lambda: measure.recovery(directory, scale, talk.print))
     facts = dataclasses.asdict(scale) | {"quick": arguments.quick}
     run = new_run(facts, arguments.dir, machine.versions("confluent-kafka"), figures)
     stem = stored_as(arguments, "operate", part=arguments.part is not None)
-    publish(run, TITLE, METHOD, _tables(figures, scale), stem)
+    publish(run, TITLE, METHOD, _tables(figures, scale), stem, _plot(figures))
     return 0
+
+
+def _plot(figures: list[measure.Figures]) -> Callable[[Path], None] | None:
+    for each in figures:
+        if seconds := each.get("each_second_mib"):
+            run = Sustained(cast("list[float]", seconds), 0)
+            return lambda path: write_plot(run, path)
+    return None
 
 
 def _noted(measured: Callable[[], list[measure.Figures]]) -> list[measure.Figures]:
@@ -68,12 +94,18 @@ def _noted(measured: Callable[[], list[measure.Figures]]) -> list[measure.Figure
 
 def _tables(figures: list[measure.Figures], scale: measure.Scale) -> list[Table]:
     recovered = [each for each in figures if str(each["what"]).startswith("recovery")]
-    others = [each for each in figures if each not in recovered]
+    limited = [each for each in figures if "each_second_mib" in each]
+    others = [each for each in figures if each not in recovered and each not in limited]
     tables = []
     if others:
         wanted = ["make_topic_s", "start_s", "cpu_s_per_minute", "memory_mib", "file_handles", "mib_per_s"]
         wanted += ["records_per_s", "start_requests", "first_round_requests", "requests_per_hour"]
         tables.append(_table(f"{scale.partitions} partitions", others, wanted))
+    if limited:
+        wanted = ["seconds", "mib_per_s", "slowest_mib_per_s", "slowest_part", "held_back_s", "cpu_s_per_minute"]
+        tables.append(
+            _table(f"{scale.partitions} partitions at the limit of the log", limited, [*wanted, "memory_mib"])
+        )
     if recovered:
         wanted = ["round", "stored_mib", "wal_mib", "recovery_s", "start_s", "start_cpu_s", "s_per_gib"]
         tables.append(_table("Recovery", recovered, wanted))

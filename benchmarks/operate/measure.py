@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.operate.load import create, produce
 from benchmarks.operate.process import Measured
+from benchmarks.operate.sustained import sustained
 
 MIB = 1 << 20
 FASTER = 10  # So many times as often as usual upkeep runs while its requests are counted.
@@ -32,11 +33,13 @@ class Scale:
     loaded_size: int
     wal_size: int
     stored_size: int  # And ten times that.
+    sustained_s: float
+    sustained_wal_size: int
     rounds: int = 1
 
 
-FULL = Scale(2000, 30.0, 512 * MIB, 1024 * MIB, 256 * MIB)
-QUICK = Scale(200, 5.0, 32 * MIB, 64 * MIB, 16 * MIB)
+FULL = Scale(2000, 30.0, 512 * MIB, 1024 * MIB, 256 * MIB, 600.0, 512 * MIB)
+QUICK = Scale(200, 5.0, 32 * MIB, 64 * MIB, 16 * MIB, 20.0, 256 * MIB)
 
 Figures = dict[str, object]
 Tell = Callable[[str], None]
@@ -111,6 +114,31 @@ def _requests(data: Path, scale: Scale) -> Figures:
         "first_round_requests": counts[1] - counts[0],
         "requests_per_hour": (counts[2] - counts[1]) * 6,
     }
+
+
+def at_the_limit(directory: Path, scale: Scale, tell: Tell) -> list[Figures]:
+    """Produce for minutes to all partitions while the write-ahead log has its limit."""
+    limit = scale.sustained_wal_size
+    tell(f"writing to {scale.partitions} partitions for {scale.sustained_s:.0f} s at a log of {limit // MIB} MiB")
+    measured = Measured(_fresh(directory / "sustained"), (f"log.wal_size_max={limit}",))
+    measured.start()
+    run, cpu = sustained(measured, scale.partitions, scale.sustained_s, limit)
+    memory, held = measured.memory_mib(), measured.held_back_seconds()
+    measured.broker.kill()  # A stop would flush everything first.
+    return [
+        {
+            "what": "sustained, at the limit of the write-ahead log",
+            "seconds": len(run.mib_per_s),
+            "mib_per_s": run.mean,
+            "slowest_mib_per_s": run.slowest,
+            "slowest_part": run.slowest / run.mean,
+            "held_back_s": held,
+            "cpu_s_per_minute": cpu,
+            "memory_mib": memory,
+            "warm_up_s": run.warm_up_s,
+            "each_second_mib": [round(each, 2) for each in run.mib_per_s],
+        }
+    ]
 
 
 def recovery(directory: Path, scale: Scale, tell: Tell) -> list[Figures]:

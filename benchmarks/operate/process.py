@@ -13,6 +13,7 @@ from pathlib import Path
 from holdfast.testing.process import RunningBroker
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_HELD_BACK = re.compile(r"^holdfast_producers_held_back_seconds_total\{[^}]*\} (\S+)", re.MULTILINE)
 _REQUESTS = re.compile(r"^holdfast_store_seconds_count\{[^}]*\} (\S+)", re.MULTILINE)
 
 
@@ -44,10 +45,17 @@ class Measured:
         return len(os.listdir(f"/proc/{self.broker.pid}/fd"))
 
     def store_requests(self) -> int:
+        return round(sum(map(float, _REQUESTS.findall(self._metrics()))))
+
+    def _metrics(self) -> str:
         [said] = [line for line in self.broker.said if "metrics at " in line][-1:]
         url = said.rpartition(" ")[2]
         with urllib.request.urlopen(url, timeout=60) as answer:
-            return round(sum(map(float, _REQUESTS.findall(answer.read().decode()))))
+            return str(answer.read().decode())
+
+    def held_back_seconds(self) -> float:
+        """How long producers had to wait for room, as the broker says."""
+        return sum(map(float, _HELD_BACK.findall(self._metrics())))
 
     def recovery_seconds(self) -> float:
         """What the broker itself says that reading its write-ahead log took."""

@@ -1,6 +1,6 @@
-"""Measures a broker with 2,000 partitions, idle and loaded, and how long it takes to recover.
+"""Measures a broker with 2,000 partitions, idle, loaded and at its limits, and how long it takes to recover.
 
-.venv/bin/python benchmarks/operate/run.py                 about fifteen minutes
+.venv/bin/python benchmarks/operate/run.py                 about half an hour
 .venv/bin/python benchmarks/operate/run.py --quick     about a minute, for a first look
 """
 
