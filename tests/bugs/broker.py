@@ -28,9 +28,9 @@ BUGS = [
         (
             Edit(
                 "log/flush.py",
-                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+                "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        partition.tail.release(Offset(taken[-1].end))\n"
-                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+                "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
             ),
         ),
         SEARCH,

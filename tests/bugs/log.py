@@ -20,9 +20,9 @@ BUGS = [
         (
             Edit(
                 "log/flush.py",
-                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+                "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        partition.tail.release(info.end)\n"
-                "        await self._commit(*self._epoch_changes(), self._append(info, producers, stored_at))\n",
+                "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
             ),
         ),
         (f"{FLUSH}::test_read_during_the_flush_window", MODEL),
@@ -158,8 +158,9 @@ BUGS = [
         (
             Edit(
                 "log/flush.py",
-                "        data, info = await ground.calls.run(\n",
-                "        producers = partition.producers.snapshot()\n        data, info = await ground.calls.run(\n",
+                "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
+                "        after = after._replace(producers=partition.producers.snapshot())\n"
+                "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
             ),
         ),
         (f"{RECOVERY}::test_open_transactions_after_reopen", MODEL),

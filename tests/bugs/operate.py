@@ -24,7 +24,7 @@ BUGS = [
     ),
     Bug(
         "the log forgets what it has set aside",
-        (Edit("log/aside.py", "        await ground.calls.run(journal.set_aside, home, aside)\n", ""),),
+        (Edit("log/aside.py", "        await ground.calls.local(journal.set_aside, home, aside)\n", ""),),
         (f"{ASIDE}::test_what_is_set_aside_stays_so_until_it_is_repaired",),
     ),
     Bug(
@@ -32,8 +32,8 @@ BUGS = [
         (
             Edit(
                 "log/aside.py",
-                "            return None  # And `home`",
-                "            aside = Aside(0, 0, '')  # And `home`",
+                "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n",
+                "            for tail in tails:\n                tail.clear()\n",
             ),
         ),
         (f"{ASIDE}::test_a_quarantine_that_fails_keeps_the_records_in_the_log",),

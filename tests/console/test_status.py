@@ -24,7 +24,7 @@ def ask(broker: RunningBroker, *options: str) -> subprocess.CompletedProcess[str
 
 
 def test_a_damaged_segment_is_seen_by_who_asks(tmp_path: Path) -> None:
-    """D8, O5: the log has object and byte, the metrics count, `status` names the partition; what is sound is served."""
+    """D8, D5: the log has object and byte, the metrics count, `status` names the partition; what is sound is served."""
     settings = {"serve_metrics_listen": "127.0.0.1:0"}
     with running_broker(tmp_path, **settings) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap})
@@ -54,7 +54,7 @@ def test_a_damaged_segment_is_seen_by_who_asks(tmp_path: Path) -> None:
 
 
 def test_nobody_there_is_one_sentence() -> None:
-    """O5: and not a broker that is well."""
+    """D5: and not a broker that is well."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -66,7 +66,7 @@ def test_nobody_there_is_one_sentence() -> None:
 
 
 def test_what_is_not_well() -> None:
-    """O5: failed, damaged and held back; anything else is well."""
+    """D5: failed, damaged and held back; anything else is well."""
     info = ("holdfast_info", {"version": "1", "cluster": "c"}, 1.0)
 
     def of(topic: str, partition: int, what: str, value: float) -> tuple[str, dict[str, str], float]:
