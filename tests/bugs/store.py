@@ -44,4 +44,14 @@ BUGS = [
         (Edit("log/pace.py", "        self._good += 1\n", ""),),
         ("tests/log/test_pace.py::test_successes_bring_it_back",),
     ),
+    Bug(
+        "a broker starts on a store without put-if-absent",
+        (Edit("broker/running.py", "        if settings.check_store:", "        if False:"),),
+        ("tests/io/test_put_check.py::test_a_broker_does_not_start_on_a_store_without_it",),
+    ),
+    Bug(
+        "the question leaves an object behind each time",
+        (Edit("io/put_check.py", "            objects.delete(NAME)\n", "            pass\n"),),
+        ("tests/io/test_put_check.py::test_a_store_that_keeps_it_is_left_as_it_was",),
+    ),
 ]

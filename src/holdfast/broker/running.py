@@ -27,6 +27,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
+from holdfast.io.put_check import check_put_if_absent
 from holdfast.io.versions import Patience
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
@@ -76,6 +77,7 @@ class AllSettings:
     broker: BrokerSettings
     log: LogSettings
     wal: WalSettings
+    check_store: bool = False  # Whether the store is asked for put-if-absent before anything depends on it.
     take_over: bool = True  # Whether a new write-ahead log may go on with a store that another one was used with.
 
 
@@ -111,6 +113,8 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         take_over=settings.take_over,
     )
     try:
+        if settings.check_store:  # Only now: before, nobody knew that it is the right one.
+            await around.calls.run(check_put_if_absent, around.objects)
         identity = logs.identity
         patience = Patience(around.clock, around.chance, around.calls.block)
         metadata = await around.calls.run(MetadataLog, logs.objects, identity.cluster, identity.broker, patience)

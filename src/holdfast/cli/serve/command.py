@@ -162,7 +162,11 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
     metrics = _metrics(settings.serve.metrics_listen)
     everything = AllSettings(
-        broker=settings.broker, log=settings.log, wal=settings.wal, take_over=settings.serve.take_over
+        broker=settings.broker,
+        log=settings.log,
+        wal=settings.wal,
+        check_store=True,
+        take_over=settings.serve.take_over,
     )
     async with AsyncExitStack() as stack:
         stack.enter_context(held(data, "serve"))
