@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 ROOT = "tests/io/test_local_root.py"
 UPLINK = "tests/log/test_slow_uplink.py"
+START = "tests/operate/test_start_without_store.py"
 MOUNT = "tests/operate/test_mount_gone_real.py"
 
 BUGS = [
@@ -53,5 +54,20 @@ BUGS = [
         "the question leaves an object behind each time",
         (Edit("io/put_check.py", "            objects.delete(NAME)\n", "            pass\n"),),
         ("tests/io/test_put_check.py::test_a_store_that_keeps_it_is_left_as_it_was",),
+    ),
+    Bug(
+        "a start without the store fails",
+        (Edit("cli/serve/start.py", "        if copy is None:\n", "        if True:\n"),),
+        (f"{START}::test_clients_wait_for_a_store_that_is_away_at_the_start",),
+    ),
+    Bug(
+        "a broker that waits goes on waiting",
+        (Edit("cli/serve/start.py", "    switch.work, server.held = broker.broker, broker.broker.held\n", ""),),
+        (f"{START}::test_clients_wait_for_a_store_that_is_away_at_the_start",),
+    ),
+    Bug(
+        "a consumer is reset while the store is away",
+        (Edit("broker/waiting.py", "_NOT_NOW = Code.KAFKA_STORAGE_ERROR", "_NOT_NOW = Code.OFFSET_OUT_OF_RANGE"),),
+        (f"{START}::test_clients_wait_for_a_store_that_is_away_at_the_start",),
     ),
 ]

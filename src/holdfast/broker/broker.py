@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
 from holdfast.broker.fetch_sessions import FetchSessions, SessionLimits
@@ -13,7 +14,7 @@ from holdfast.broker.markers import Markers
 from holdfast.broker.pace import Pace
 from holdfast.broker.request import Body, Done, Request
 from holdfast.broker.settings import BrokerSettings
-from holdfast.broker.table import HANDLERS, MessageHandler, advertised
+from holdfast.broker.table import HANDLERS, MessageHandler
 from holdfast.broker.topics import Topics
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
@@ -23,10 +24,9 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
 from holdfast.protocol.api import Key, find
-from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.messages import Message, decode_request, encode_response, response_class
+from holdfast.protocol.messages import Message, decode_request, encode_response
 from holdfast.types import Buffer
 
 _LARGE_SIZE = 16 << 10  # Bytes of a request,
@@ -85,7 +85,7 @@ class Broker:
             if header.api_key != Key.API_VERSIONS:
                 raise
             # The client cannot know our versions yet: it is told in the one version that everybody understands.
-            version, body = 0, _own_versions_only()
+            version, body = 0, api_versions.own_versions_only()
         return frame_response(header.api_key, version, header.correlation_id, body)
 
     async def _answer(self, request: Request) -> Body:
@@ -125,10 +125,3 @@ def _item_count(message: Message) -> int:
 def _lists(item: Message) -> Iterator[list[Message]]:
     values = (getattr(item, name, None) for name in getattr(item, "__slots__", ()))
     return (each for each in values if isinstance(each, list))
-
-
-def _own_versions_only() -> Body:
-    answer = response_class(Key.API_VERSIONS)
-    own = [row for row in advertised() if row.key == Key.API_VERSIONS]
-    keys = [answer.ApiVersion(api_key=each.key, min_version=0, max_version=each.max_version) for each in own]
-    return encode_response(Key.API_VERSIONS, 0, answer(error_code=Code.UNSUPPORTED_VERSION, api_keys=keys))

@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.held import HeldLoop
 from holdfast.broker.markers import Markers
-from holdfast.broker.server import Limits, Server
+from holdfast.broker.server import Limits, Server, Work
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topic_view import GroupTopics
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topics
@@ -34,7 +35,7 @@ from holdfast.log.settings import LogSettings
 from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
 
-_STOP_S = 5.0  # For requests that were taken to be answered.
+STOP_S = 5.0  # For requests that were taken to be answered.
 _FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
 
 
@@ -216,18 +217,31 @@ class _ProducerIdBlocks:
 async def listening(
     opened_: Opened, bound: socket.socket, clock: Clock, traffic: Traffic | None = None
 ) -> AsyncIterator[Server]:
+    """The port of a broker."""
+    broker = opened_.broker
+    async with answering(broker, opened_.parts.settings, bound, clock, traffic, broker.held) as server:
+        yield server
+
+
+@asynccontextmanager
+async def answering(
+    work: Work,
+    settings: BrokerSettings,
+    bound: socket.socket,
+    clock: Clock,
+    traffic: Traffic | None = None,
+    held: HeldLoop | None = None,
+) -> AsyncIterator[Server]:
     """The port; requests are counted in `traffic`. On the way out nothing more is accepted, what was taken answered."""
-    settings = opened_.parts.settings
     limits = Limits(
         frame_size_max=settings.socket_request_max_bytes,
         connections_max=settings.max_connections,
         requests_size_max=settings.queued_max_request_bytes,
         idle_ms_max=settings.connections_max_idle_ms,
     )
-    work = opened_.broker if traffic is None else CountedWork(opened_.broker, traffic, clock)
-    server = Server(work, limits, clock, opened_.broker.held)
+    server = Server(work if traffic is None else CountedWork(work, traffic, clock), limits, clock, held)
     await server.listen(bound)
     try:
         yield server
     finally:
-        await server.stop(_STOP_S)
+        await server.stop(STOP_S)

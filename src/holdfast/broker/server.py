@@ -56,12 +56,12 @@ class Server:
         self._sweep: asyncio.Task[None] | None = None
         self.start_produce = work.start_produce
         self.handle = work.handle
-        self._held = held
+        self.held = held  # Who is told of steps that hold the loop; a broker that becomes whole has its own.
 
     def note_held(self, began: float) -> None:
         """Bytes were taken in since `began`, and produce requests in them have begun: it must not have taken long."""
-        if self._held is not None:
-            self._held.note(Key.PRODUCE, self.clock.monotonic() - began)
+        if self.held is not None:
+            self.held.note(Key.PRODUCE, self.clock.monotonic() - began)
 
     async def listen(self, bound: socket.socket) -> None:
         """Begin to accept connections on a socket that is bound already."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.features import FEATURES
-from holdfast.broker.request import Request
+from holdfast.broker.request import Body, Request
 from holdfast.protocol.api import Key
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.codes import Code
+from holdfast.protocol.messages import Message, encode_response, response_class
 
 if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
@@ -17,10 +18,14 @@ _ZERO_FROM = 4  # Clients that ask in an older version cannot read a feature who
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    del message
+    return answer(request.version, parts.topics.metadata.version)
+
+
+def answer(version: int, features_epoch: int) -> Message:
     from holdfast.broker.table import advertised  # The table lists this very function.
 
-    del message
-    features = {name: each for name, each in FEATURES.items() if each.lowest > 0 or request.version >= _ZERO_FROM}
+    features = {name: each for name, each in FEATURES.items() if each.lowest > 0 or version >= _ZERO_FROM}
     return _Answer(
         api_keys=[
             _Answer.ApiVersion(api_key=row.key, min_version=row.advertised_from, max_version=row.max_version)
@@ -30,10 +35,19 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
             _Answer.SupportedFeatureKey(name=name, min_version=each.lowest, max_version=each.highest)
             for name, each in features.items()
         ],
-        finalized_features_epoch=max(parts.topics.metadata.version, 0),
+        finalized_features_epoch=max(features_epoch, 0),
         finalized_features=[
             _Answer.FinalizedFeatureKey(name=name, max_version_level=each.level, min_version_level=each.level)
             for name, each in features.items()
             if each.level > 0
         ],
     )
+
+
+def own_versions_only() -> Body:
+    """For a client that asks in a version that we do not know: in the one that everybody understands."""
+    from holdfast.broker.table import advertised
+
+    own = [row for row in advertised() if row.key == Key.API_VERSIONS]
+    keys = [_Answer.ApiVersion(api_key=each.key, min_version=0, max_version=each.max_version) for each in own]
+    return encode_response(Key.API_VERSIONS, 0, _Answer(error_code=Code.UNSUPPORTED_VERSION, api_keys=keys))

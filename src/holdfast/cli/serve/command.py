@@ -149,11 +149,12 @@ async def _give_up(life: asyncio.Future[None]) -> None:
 
 async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
-    from holdfast.broker.running import AllSettings, listening, opened
+    from holdfast.broker.running import AllSettings
     from holdfast.cli.address import Address, bind, parse_address
     from holdfast.cli.data_lock import held
     from holdfast.cli.repair.finish import finish_interrupted
     from holdfast.cli.serve.garbage import freeze_survivors
+    from holdfast.cli.serve.start import Place, started
     from holdfast.cli.subscribe.port import subscriptions
 
     data = Path(settings.serve.data_path)
@@ -173,9 +174,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         finish_interrupted(data)
         around = _surroundings(data, settings, metrics)
         stack.callback(around.calls.close)
-        broker = await stack.enter_async_context(opened(around, everything, *told))
-        counted = listening(broker, bound, around.clock, metrics.traffic if metrics else None)
-        server = await stack.enter_async_context(counted)
+        place = Place(bound, here, told, metrics.traffic if metrics else None)
+        broker, server = await started(stack, around, everything, data, place)
         served.set()
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))

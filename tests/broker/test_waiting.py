@@ -1,0 +1,61 @@
+"""Every request to a broker that waits for its store is answered with "try again", or its connection is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+import pytest
+
+from holdfast.broker.request import Request
+from holdfast.broker.table import advertised
+from holdfast.broker.waiting import NotYet, Told, Waiting
+from holdfast.cluster.metadata import Metadata, Topic
+from holdfast.protocol.api import APIS, Api, Key
+from holdfast.protocol.codes import Code
+from holdfast.protocol.header import RequestHeader
+from holdfast.protocol.messages import Message, decode_response, encode_request, request_class
+
+ORDERS = Topic("orders", UUID(int=7), 2)
+COPY = Metadata("c" * 32, 5, {"orders": ORDERS})
+WAITING = Waiting(COPY, Told(1, "127.0.0.1", 9092))
+RETRYABLE = {
+    Code.KAFKA_STORAGE_ERROR,
+    Code.COORDINATOR_NOT_AVAILABLE,
+    Code.LEADER_NOT_AVAILABLE,
+    Code.FETCH_SESSION_ID_NOT_FOUND,
+}
+
+
+def ask(key: Key, version: int, **fields: object) -> Message:
+    """The answer to a request, decoded."""
+    body = b"".join(bytes(each) for each in encode_request(key, version, request_class(key)(**fields)))
+    header = RequestHeader(key, version, 3, "client", 0)
+    frame = b"".join(bytes(each) for each in asyncio.run(WAITING.handle(Request(header, memoryview(body), "here"))))
+    tags = version >= APIS[key].flexible_from and key != Key.API_VERSIONS
+    return decode_response(key, version, memoryview(frame)[9 if tags else 8 :])
+
+
+@pytest.mark.parametrize("version", [0, 4, 9, 12])
+def test_topics_are_told_from_the_copy(version: int) -> None:
+    """D4: one that is not in it may be there all the same."""
+    names = [{"name": "orders"}, {"name": "unknown"}]
+    make = request_class(Key.METADATA).MetadataRequestTopic
+    answer = ask(Key.METADATA, version, topics=[make(topic_id=None, **each) for each in names])
+    orders, unknown = answer.topics
+    assert (orders.error_code, orders.name, len(orders.partitions)) == (0, "orders", 2)
+    assert unknown.error_code == Code.LEADER_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize("row", list(advertised()), ids=lambda row: row.name)
+def test_what_is_refused_can_be_tried_again(row: Api) -> None:
+    """D4, L3: in every version; no answer says that something is there, is not there, or is out of range."""
+    key = Key(row.key)
+    if key in (Key.API_VERSIONS, Key.METADATA, Key.PRODUCE, Key.FETCH, Key.LIST_OFFSETS, Key.FIND_COORDINATOR):
+        return  # They have answers of their own.
+    for version in range(row.advertised_from, row.max_version + 1):
+        try:
+            answer = ask(key, version)
+        except NotYet:
+            continue
+        assert Code(answer.error_code) in RETRYABLE
