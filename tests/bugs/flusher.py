@@ -23,8 +23,8 @@ BUGS = [
         (
             Edit(
                 "log/room.py",
-                "        return size < needed_max or journal.size_from(self._logs.needed()) < needed_max\n",
-                "        return True\n",
+                "(size < limit and journal.size_from(self._logs.needed()) < needed_max)",
+                "size < limit",
             ),
         ),
         (f"{MANY}::test_producers_are_held_back_by_what_is_needed_not_by_whole_chunks",),
