@@ -230,7 +230,13 @@ BUGS = [
     ),
     Bug(
         "bytes that are not durable leave memory",
-        (Edit("log/tail.py", "            if batch.end > durable:\n                break\n", ""),),
+        (
+            Edit(
+                "log/tail.py",
+                "            if freed >= wanted or batch.end > durable:\n",
+                "            if freed >= wanted:\n",
+            ),
+        ),
         ("tests/log/test_tail.py", "tests/log/test_room.py::test_bytes_that_are_not_durable_are_never_spilled"),
     ),
     Bug(

@@ -50,4 +50,49 @@ BUGS = [
         ),
         ("tests/io/test_lock.py::test_a_release_that_knows_only_the_file_is_kept_out_and_keeps_out",),
     ),
+    Bug(
+        "what lists spilled batches is not counted",
+        (
+            Edit(
+                "log/tail.py",
+                "        self._hold(0, sign * run.memory_size)\n",
+                "        self._hold(0, 0)\n",
+            ),
+        ),
+        ("tests/log/test_tail.py::test_against_a_plain_list",),
+    ),
+    Bug(
+        "lists of spilled batches have no limit",
+        (Edit("log/room.py", "        return listed * 2 < limit or", "        return True or"),),
+        ("tests/log/test_tiny_batches.py::test_producers_wait_when_the_lists_of_what_was_spilled_fill_the_memory",),
+    ),
+    Bug(
+        "a start keeps everything in memory",
+        (Edit("log/replay.py", "        _spill(replayed, memory_max // 4)\n", "        pass\n"),),
+        (
+            "tests/log/test_recovery.py::test_recovering_a_wal_four_times_the_memory_limit",
+            "tests/log/test_tiny_batches.py::test_what_is_counted_is_what_is_taken",
+        ),
+    ),
+    Bug(
+        "entries in between are taken for those that were asked for",
+        (Edit("log/journal.py", "            while at < index:\n", "            if at < index:\n"),),
+        ("tests/log/test_tiny_batches.py::test_neighbours_and_strangers_are_read_back_right",),
+    ),
+    Bug(
+        "a run forgets where its batches are",
+        (
+            Edit(
+                "log/run.py",
+                "list(accumulate(steps, initial=self.index))[1:]",
+                "list(accumulate(steps, initial=self.index))",
+            ),
+        ),
+        ("tests/log/test_tiny_batches.py::test_a_run_of_batches_of_all_kinds_comes_back",),
+    ),
+    Bug(
+        "a cut leaves packed places behind",
+        (Edit("wal/places.py", "self._first[0] >= index):", "self._first[0] > index):"),),
+        ("tests/wal/test_places.py::test_against_a_plain_list",),
+    ),
 ]

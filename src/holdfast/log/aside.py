@@ -11,7 +11,8 @@ from holdfast.log.ground import Ground
 from holdfast.log.kept import Aside
 from holdfast.log.mend import gather_sound
 from holdfast.log.quarantine import Quarantine
-from holdfast.log.tail import Tail, TailBatch
+from holdfast.log.tail import Tail
+from holdfast.log.tail_batch import TailBatch
 from holdfast.segment.names import PartitionId
 
 log = logging.getLogger(__name__)

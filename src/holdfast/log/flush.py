@@ -16,7 +16,7 @@ from holdfast.log.mend import check_same, mend
 from holdfast.log.producers import ProducerTable
 from holdfast.log.retention import is_too_old, new_log_start
 from holdfast.log.settings import LogSettings
-from holdfast.log.tail import TailBatch
+from holdfast.log.tail_batch import TailBatch
 from holdfast.segment.changes import Append, Change, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.info import SegmentInfo
@@ -28,6 +28,8 @@ from holdfast.types import Buffer, Epoch, Offset
 
 if TYPE_CHECKING:
     from holdfast.log.partition import PartitionLog
+
+_BATCHES_MAX = 1 << 16  # Of one flush: as objects with their bytes, tiny ones take many times what a segment does.
 
 
 class Flushing:
@@ -65,7 +67,7 @@ class Flushing:
         taken: list[TailBatch] = []
         size = 0
         for batch in partition.tail:
-            if batch.end > partition.marks.durable:
+            if batch.end > partition.marks.durable or len(taken) == _BATCHES_MAX:
                 break
             if taken and size + batch.size > partition.ground.pace.segment_size_max:
                 break

@@ -20,7 +20,8 @@ from holdfast.log.errors import WrongEverywhere
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.log.store_watch import StoreWatch
-from holdfast.log.tail import MemoryUse, TailBatch
+from holdfast.log.tail import MemoryUse
+from holdfast.log.tail_batch import TailBatch
 from holdfast.wal.errors import Damaged as FrameDamaged
 
 if TYPE_CHECKING:

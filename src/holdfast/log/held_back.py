@@ -14,8 +14,9 @@ from holdfast.io.clock import Clock
 
 log = logging.getLogger(__name__)
 
-Reason = Literal["wal", "queue"]  # The write-ahead log has its largest size; the disk is slower than producers are.
-REASONS: tuple[Reason, ...] = ("wal", "queue")
+# The write-ahead log has its largest size; the disk is slower than producers are; lists of spilled batches fill memory.
+Reason = Literal["wal", "queue", "memory"]
+REASONS: tuple[Reason, ...] = ("wal", "queue", "memory")
 
 _SAY_EVERY_S = 10.0
 _OVER_S = 1.0

@@ -8,15 +8,18 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
 from holdfast.log.kept import Aside, Identity, Kept, check_aside, read_kept, save_kept
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
-from holdfast.wal import LogId, Stat, Wal
+from holdfast.wal import Entry, LogId, Stat, Wal
+
+_STEP_MAX = 4  # Entries this near to each other are read in one go, with those of other partitions in between.
 
 
 class Journal:
@@ -59,6 +62,11 @@ class Journal:
     def chunk_size_max(self) -> int:
         """Bytes: of so many at once the disk is given back."""
         return self._wal.chunk_size_max
+
+    @property
+    def index_size(self) -> int:
+        """Bytes of memory that it takes to know where each entry is."""
+        return self._wal.index_size()
 
     def stat(self) -> Stat:
         """Figures about the write-ahead log."""
@@ -133,10 +141,15 @@ class Journal:
     def read_back(self, places: list[tuple[int, int, int]]) -> list[memoryview]:
         """Pieces of entries' contents, each given as (index, start, size). Blocks."""
         pieces = []
-        for index, start, size in places:
-            found = next(self._wal.read(index, index + 1))
+        at, payload = -1 - _STEP_MAX, memoryview(b"")
+        entries: Iterator[Entry] = iter(())
+        for number, (index, start, size) in enumerate(places):
+            if not at <= index <= at + _STEP_MAX:
+                at, entries = index - 1, self._wal.read(index, _end_of_row(places, number))
+            while at < index:
+                at, payload = at + 1, memoryview(next(entries).payload)
             begin = entry.CONTENT_START + start
-            pieces.append(memoryview(found.payload)[begin : begin + size])
+            pieces.append(payload[begin : begin + size])
         return pieces
 
     def frees_a_chunk(self, index: int) -> bool:
@@ -165,3 +178,13 @@ class Journal:
             self._flush_due = True
             self._loop.call_soon(self._flush)
         return True
+
+
+def _end_of_row(places: list[tuple[int, int, int]], number: int) -> int:
+    """Behind the last of the entries that are near each other from this place on."""
+    index = places[number][0]
+    for following, _, _ in islice(places, number, None):
+        if not index <= following <= index + _STEP_MAX:
+            break
+        index = following
+    return index + 1

@@ -66,20 +66,22 @@ class Lookup:
 
     async def _in_tail(self, timestamp: int, at: int) -> tuple[Offset, int] | None:
         partition = self._partition
-        for batch in list(partition.tail.from_offset(at)):
+        while (batch := partition.tail.find_timestamp(at, timestamp)) is not None:
             if batch.base >= partition.marks.high_watermark:
                 break
-            if batch.max_timestamp >= timestamp and batch.end > at:
-                try:
-                    [data] = await partition.bytes_of([batch])
-                except ReadBelowPurged:  # Flushed while we waited: now it is in a segment.
-                    partition.check_alive()
-                    if batch.base >= partition.marks.flushed:
-                        raise
-                    return await self.find_timestamp(timestamp)
-                found = await partition.ground.calls.run(_first_at, data, timestamp, at)
-                if found is not None:
-                    return found
+            try:
+                [data] = await partition.bytes_of([batch])
+            except ReadBelowPurged:  # Flushed while we waited: now it is in a segment.
+                partition.check_alive()
+                if batch.base >= partition.marks.flushed:
+                    raise
+                return await self.find_timestamp(timestamp)
+            found = await partition.ground.calls.run(_first_at, data, timestamp, at)
+            if found is not None:
+                return found
+            at = Offset(batch.end)  # The record that made the batch's maximum is below log start.
+            if at < partition.marks.flushed:
+                return await self.find_timestamp(timestamp)  # Flushed while we waited, and more with it.
         return None
 
     async def find_max_timestamp(self) -> tuple[Offset, int] | None:
@@ -91,8 +93,7 @@ class Lookup:
         if partition.marks.log_start != log_start:
             return await self.find_max_timestamp()
         whole = [each.max_timestamp for each in partition.manifest.segments if each.base >= log_start]
-        readable = [each.max_timestamp for each in partition.tail if each.end <= partition.marks.high_watermark]
-        highest = max([cut, *whole, *readable])
+        highest = max([cut, *whole, *partition.tail.max_timestamps(partition.marks.high_watermark)])
         return await self.find_timestamp(highest) if highest >= 0 else None
 
     async def _highest_of_cut_segment(self, log_start: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import Corrupt, Rejected
 from holdfast.log.errors import WrongEverywhere
 from holdfast.log.journal import Journal
-from holdfast.log.tail import TailBatch
+from holdfast.log.tail_batch import TailBatch
 from holdfast.record.batch import BatchHeader, check_crc, read_header
 from holdfast.record.errors import InvalidBatch
 from holdfast.types import Buffer

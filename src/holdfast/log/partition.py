@@ -22,7 +22,8 @@ from holdfast.log.marks import Marks
 from holdfast.log.producers import ProducerTable, Transactions
 from holdfast.log.read import Read, Reading
 from holdfast.log.settings import PartitionSettings
-from holdfast.log.tail import Tail, TailBatch
+from holdfast.log.tail import Tail
+from holdfast.log.tail_batch import TailBatch
 from holdfast.record.batch import BatchHeader, check, read_header, split, stamp, stamp_log_append_time
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.marker import Marker, build_marker
@@ -36,7 +37,7 @@ from holdfast.watermark import Watermark
 
 READ_RECORDS_MAX = 100
 READ_SIZE_MAX = 4 << 20
-_REPLAY_COUNT = 1024  # Spilled batches read back at a time.
+_REPLAY_COUNT = 256  # Batches noted at a time.
 
 
 class Appended(NamedTuple):
@@ -61,7 +62,7 @@ class PartitionLog:
         self.manifests = manifests
         self.manifest: Manifest = manifest
         self.tail = replayed
-        end = max((batch.end for batch in replayed), default=manifest.flushed)
+        end = manifest.flushed if replayed.end is None else replayed.end
         self.marks = Marks(manifest.log_start, manifest.flushed, Offset(end), Offset(end), Offset(end))
         self._opened_at, self._ran_before_ms = ground.clock.monotonic(), manifest.running_ms
         self.producers = ProducerTable(manifest.producers, _forgotten_below(manifest, settings, ground))
@@ -152,10 +153,17 @@ class PartitionLog:
 
     async def note_replayed(self) -> None:
         """Go through the tail that the write-ahead log brought back, as if it had just been appended."""
-        batches = list(self.tail)
-        for start in range(0, len(batches), _REPLAY_COUNT):
-            for data in await self.bytes_of(batches[start : start + _REPLAY_COUNT]):
-                self.note_batch(read_header(data), data)
+        for run in self.tail.runs:
+            if run.plain and run.epoch_min == run.epoch_max:
+                self.epochs.note(run.epoch_min, run.base)
+            else:
+                await self._note_all(list(run.batches()))
+        for start in range(0, len(self.tail.in_memory), _REPLAY_COUNT):
+            await self._note_all(self.tail.in_memory[start : start + _REPLAY_COUNT])
+
+    async def _note_all(self, batches: list[TailBatch]) -> None:
+        for data in await self.bytes_of(batches):
+            self.note_batch(read_header(data), data)
 
     async def acknowledged(self, end: int) -> None:
         """Wait until everything below `end` may be acknowledged: a repeat waits for its original, too."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed, OutOfRange
-from holdfast.log.tail import TailBatch
+from holdfast.log.tail_batch import TailBatch
 from holdfast.segment.info import Aborted, SegmentInfo
 from holdfast.segment.read import SegmentRead, after_not_found
 from holdfast.types import Offset

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from uuid import UUID
 
 from holdfast.log import entry
 from holdfast.log.epochs import Epochs
 from holdfast.log.errors import Diverged, StoreBehind
-from holdfast.log.tail import MemoryUse, Tail, TailBatch
+from holdfast.log.tail import MemoryUse, Tail
+from holdfast.log.tail_batch import TailBatch
 from holdfast.record.batch import split
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.names import PartitionId
@@ -49,14 +51,22 @@ def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: in
     tail = replayed.tails.setdefault(content.home, Tail(replayed.use))
     start = 0
     for header, batch in split(content.content):
-        data = None
-        if replayed.use.size < memory_max:
-            data = memoryview(bytes(batch))  # A copy, so that no large read buffer is held for a small batch.
+        data = memoryview(bytes(batch))  # A copy, so that no large read buffer is held for a small batch.
         if tail.end not in (None, header.base_offset):
             # Another leader had the partition in between. What we wrote before is ours only if it is in segments.
             replayed.strays.setdefault(content.home, Tail(replayed.use)).move_from(tail)
         tail.add(TailBatch(header, data, index, start, now))
         start += header.size
+    if replayed.use.size - replayed.use.listed_size > memory_max:
+        _spill(replayed, memory_max // 4)
+
+
+def _spill(replayed: Replayed, wanted: int) -> None:
+    """The oldest bytes of the largest tails leave memory: all of them are durable."""
+    for tail in sorted(replayed.tails.values(), key=lambda each: each.memory_size, reverse=True):
+        wanted -= tail.spill(wanted, tail.end or 0)
+        if wanted <= 0:
+            return
 
 
 def continue_at(tail: Tail, manifest: Manifest, stray: Tail | None = None, mark: int = 0) -> None:
@@ -67,10 +77,10 @@ def continue_at(tail: Tail, manifest: Manifest, stray: Tail | None = None, mark:
     path, flushed = manifest.home.path, manifest.flushed
     for each in (stray, tail) if stray is not None else (tail,):
         _check_ours(each, manifest)
-    stray_end = max((each.end for each in stray or ()), default=0)
+    stray_end = max((run.end for run in stray.runs), default=0) if stray is not None else 0
     if stray_end > flushed:
         raise Diverged(path, flushed, stray_end, manifest.epoch)
-    first = next((each.base for each in tail if each.end > flushed), None)
+    first = next((each.base for each in tail.from_offset(flushed) if each.end > flushed), None)
     if first is not None and first > flushed:
         raise StoreBehind(path, flushed, first)
     end = max(tail.end or 0, flushed)
@@ -82,6 +92,8 @@ def continue_at(tail: Tail, manifest: Manifest, stray: Tail | None = None, mark:
 def _check_ours(tail: Tail, manifest: Manifest) -> None:
     """Raise if another leader has written offsets that we have written, too: ours were acknowledged and are nowhere."""
     epochs = Epochs(manifest.epochs)
-    diverged = [each for each in tail if each.end > manifest.log_start and epochs.at(each.base) > each.epoch]
+    suspect = (run.batches() for run in tail.runs if epochs.at(run.end - 1) > run.epoch_min)
+    batches = chain(chain.from_iterable(suspect), tail.in_memory)
+    diverged = [each for each in batches if each.end > manifest.log_start and epochs.at(each.base) > each.epoch]
     if diverged:
         raise Diverged(manifest.home.path, diverged[0].base, diverged[-1].end, manifest.epoch)

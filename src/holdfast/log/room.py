@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.log.logs import Logs
 
 _QUEUE_SIZE_MAX = 64 << 20  # Bytes on their way to the disk.
+_LISTED_SIZE_MIN = 16 << 20  # Bytes of memory that lists of spilled batches may take, whatever the limit is.
 
 
 class Room:
@@ -67,6 +68,8 @@ class Room:
         size = journal.size
         if journal.queued_size >= _QUEUE_SIZE_MAX:
             return "queue"
+        if not self._lists_fit():
+            return "memory"
         needed_max = max(limit - 2 * journal.chunk_size_max, limit // 2)
         if size < needed_max or (size < limit and journal.size_from(self._logs.needed()) < needed_max):
             return None
@@ -76,6 +79,9 @@ class Room:
         journal = self._ground.journal
         if reason == "queue":
             return f"{journal.queued_size} bytes wait to be written; the disk is slower than producers are"
+        if reason == "memory":
+            size = self._use.listed_size + journal.index_size
+            return f"{size} bytes of memory list batches that wait to be flushed; {self._logs.who_needs_most()}"
         limit = self._ground.settings.wal_size_max
         return f"the write-ahead log has {journal.size} of {limit} bytes; {self._logs.who_needs_most()}"
 
@@ -83,10 +89,17 @@ class Room:
     def is_open(self) -> bool:
         return self._open.is_set()
 
+    def _lists_fit(self) -> bool:
+        """Whether there is memory to list still more of what was spilled."""
+        limit = max(self._ground.settings.tail_size_max, _LISTED_SIZE_MIN)
+        listed = self._use.listed_size
+        return listed * 2 < limit or listed + self._ground.journal.index_size < limit
+
     def spill(self) -> None:
         """Past the limit, the largest tails' oldest durable bytes leave memory: the write-ahead log has them."""
         limit = self._ground.settings.tail_size_max
-        excess = self._use.size - limit
+        listed = self._use.listed_size
+        excess = self._use.size - listed - max(limit - listed, limit // 8)
         if excess <= 0:
             return
         excess += limit // 8  # Some more, so that not every append has to.

@@ -28,7 +28,7 @@ class LogSettings:
 
     segment_size_max: int = 64 * MIB  # Bytes; a tail of this size is flushed.
     flush_age_ms_max: int = 300_000  # A tail older than this is flushed, also when its partition is quiet.
-    tail_size_max: int = 256 * MIB  # Bytes of tails in memory; what is above is read back from the write-ahead log.
+    tail_size_max: int = 256 * MIB  # Bytes of tails in memory, lists included; the rest is in the write-ahead log.
     wal_size_max: int = 4096 * MIB  # Bytes; past it producers are held back until a flush has made room.
     cache_size_max: int = 128 * MIB  # Bytes of segment blocks in memory.
     flushes_max: int = 4  # At the same time.

@@ -330,6 +330,11 @@ class Wal:
             start = self._index.position_of(index)
             return self._end - (self._index.chunks[0].start if start is None else start)
 
+    def index_size(self) -> int:
+        """Bytes of memory that it takes to know where each entry is, about."""
+        with self._lock:
+            return sum(chunk.places.memory_size for chunk in self._index.chunks)
+
     def wait_worker_idle(self, timeout: float | None = None) -> bool:
         """Wait until the writer has nothing left to do, not even a marker; False on timeout."""
         return self._rounds.wait_idle(timeout)
