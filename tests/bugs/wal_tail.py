@@ -91,8 +91,14 @@ BUGS = [
         ("tests/log/test_tiny_batches.py::test_a_run_of_batches_of_all_kinds_comes_back",),
     ),
     Bug(
-        "a cut leaves packed places behind",
-        (Edit("wal/places.py", "self._first[0] >= index):", "self._first[0] > index):"),),
+        "after a cut the places of before are given",
+        (
+            Edit(
+                "wal/places.py",
+                "            self._pack_first.pop()\n            self._unpacked = None\n",
+                "            self._pack_first.pop()\n",
+            ),
+        ),
         ("tests/wal/test_places.py::test_against_a_plain_list",),
     ),
 ]
