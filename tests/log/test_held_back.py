@@ -51,7 +51,7 @@ def test_who_holds_producers_back_and_why_is_said(caplog: pytest.LogCaptureFixtu
         await seconds_pass(world, logs, 35)
         assert len(said("producers are held back")) == 4
         assert logs.stat().held_back == "wal"
-        assert logs.stat().held_back_seconds == {"wal": 35, "queue": 0}
+        assert logs.stat().held_back_seconds == {"wal": 35, "queue": 0, "memory": 0}
         world.faults = lambda call: None
         await seconds_pass(world, logs, 15)
         assert waiting.done()

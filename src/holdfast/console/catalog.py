@@ -68,7 +68,8 @@ METRICS = (
         "holdfast_producers_held_back_by",
         "gauge",
         ("reason",),
-        "The same by reason: wal, the write-ahead log has its largest size; queue, the disk is slower than producers.",
+        "The same by reason: wal, the write-ahead log has its largest size; queue, the disk is slower than producers; "
+        "memory, lists of batches that wait to be flushed fill it.",
     ),
     Metric(
         "holdfast_clock_apart_seconds",
