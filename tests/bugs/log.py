@@ -226,7 +226,7 @@ BUGS = [
                 "            pass\n",
             ),
         ),
-        (f"{DELETE}::test_crash_in_the_middle_of_a_deletion",),
+        (f"{DELETE}::test_a_re_created_topic_shows_no_old_data",),
     ),
     Bug(
         "bytes that are not durable leave memory",
