@@ -32,8 +32,10 @@ BUGS = [
         (
             Edit(
                 "log/aside.py",
-                "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n",
-                "            for tail in tails:\n                tail.clear()\n",
+                "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n"
+                "            return None\n",
+                "            for tail in tails:\n                tail.clear()\n"
+                "            return SetAside(home.path, 0, 0, '', why=why)\n",
             ),
         ),
         (f"{ASIDE}::test_a_quarantine_that_fails_keeps_the_records_in_the_log",),
