@@ -82,8 +82,8 @@ BUGS = [
         (
             Edit(
                 "broker/running.py",
-                "            await self._calls.run(self._metadata.commit, take_producer_ids(end))\n",
-                "",
+                "self._metadata.commit, take_producer_ids(start, start + count))\n",
+                "lambda: None)\n",
             ),
         ),
         SEARCH,

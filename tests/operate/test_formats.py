@@ -77,11 +77,17 @@ def test_a_broker_refuses_newer_versions_in_its_store(data: Path, pattern: str, 
     """O5: manifests and metadata: one sentence, and nothing is changed."""
     for path in (data / "objects").glob(pattern):
         path.write_bytes(newer_envelope(path.read_bytes(), kind))
-    before = {path: path.read_bytes() for path in (data / "objects").rglob("*.json")}
+    before = contents(data)
     code, output = serve("--data", data)
     assert code == 1
     assert "version 99" in output.splitlines()[-1]
-    assert {path: path.read_bytes() for path in (data / "objects").rglob("*.json")} == before
+    assert contents(data) == before
+
+
+def contents(data: Path) -> dict[Path, bytes]:
+    """What is stored, but for claims: every start takes one, before it looks at anything else."""
+    found = (path for path in (data / "objects").rglob("*.json") if path.parent.name != "owner")
+    return {path: path.read_bytes() for path in found}
 
 
 def test_the_store_s_cluster(killed: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.versions import Stamp
 from holdfast.segment.changes import Append, RaiseEpoch
 from holdfast.segment.info import Aborted
-from holdfast.segment.manifest import EpochStart, Manifest
+from holdfast.segment.manifest import Appended, EpochStart, Manifest
 from holdfast.segment.manifest_json import Full, encode
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.names import PartitionId
@@ -85,13 +85,16 @@ def test_manifests_of_version_1_open(manifests):
 
 
 def test_manifests_of_version_2_open(manifests):
-    """O5: a full list, and changes on top of it, of segments and of producers."""
+    """O5: a full list, and changes on top of it, of segments and of producers; who wrote, and who last appended."""
     objects = MemoryObjects()
     for number, (manifest, steps) in enumerate(manifests):
         data = (GOLDEN / f"manifest-v2-{number}.json").read_bytes()
         objects.put(f"{HOME.manifests}{number:020}.json", [data])
-        assert load_manifest(objects, HOME) == manifest
-        assert data == encode(manifest, steps, Full().after(manifest))
+        named = replace(
+            manifest, stamp=manifest.stamp._replace(incarnation="5" * 32), appended=Appended("6" * 32, "7" * 32)
+        )
+        assert load_manifest(objects, HOME) == named
+        assert data == encode(named, steps, Full().after(named))
 
 
 def test_the_page_describes_every_byte(segment):

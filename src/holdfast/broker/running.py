@@ -16,8 +16,9 @@ from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topic_view import GroupTopics
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topics
 from holdfast.broker.traffic import CountedWork
+from holdfast.cluster.errors import ProducerIdsTaken
 from holdfast.cluster.metadata import take_producer_ids
-from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
 from holdfast.coordinator.settings import GroupSettings, Migration
@@ -31,6 +32,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.put_check import check_put_if_absent
 from holdfast.io.versions import Patience
 from holdfast.log.logs import Logs
+from holdfast.log.owner import Here
 from holdfast.log.settings import LogSettings
 from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
@@ -51,6 +53,7 @@ class Surroundings:
     threaded: bool = True
     quarantine: Callable[[], Directory] | None = None  # Where tails go that no partition can hold; made when needed.
     reserve_size: int = 0  # Bytes of the disk kept for the way back when it is full.
+    here: Here | None = None  # Which data directory it is.
 
     @classmethod
     def real(
@@ -59,12 +62,14 @@ class Surroundings:
         objects: Objects,
         quarantine: Callable[[], Directory] | None = None,
         reserve_size: int = 0,
+        here: Here | None = None,
     ) -> Surroundings:
         return cls(
             wal_directory=wal_directory,
             objects=objects,
             quarantine=quarantine,
             reserve_size=reserve_size,
+            here=here,
             clock=SystemClock(),
             chance=SystemChance(),
             calls=ThreadCalls(),
@@ -112,13 +117,17 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         quarantine=around.quarantine,
         reserve_size=around.reserve_size,
         take_over=settings.take_over,
+        here=around.here,
     )
     try:
         if settings.check_store:  # Only now: before, nobody knew that it is the right one.
             await around.calls.run(check_put_if_absent, around.objects)
         identity = logs.identity
         patience = Patience(around.clock, around.chance, around.calls.block)
-        metadata = await around.calls.run(MetadataLog, logs.objects, identity.cluster, identity.broker, patience)
+        metadata = await around.calls.run(
+            MetadataLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
+        )
+        logs.collect_versions(PREFIX, lambda: metadata.metadata.version)
         blocks = _ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
@@ -208,9 +217,13 @@ class _ProducerIdBlocks:
 
     async def take(self, count: int) -> int:
         async with self._taking:
-            end = self._metadata.metadata.producer_ids_end + count
-            await self._calls.run(self._metadata.commit, take_producer_ids(end))
-            return end - count
+            while True:
+                start = self._metadata.metadata.producer_ids_end
+                try:
+                    await self._calls.run(self._metadata.commit, take_producer_ids(start, start + count))
+                except ProducerIdsTaken:  # Another process was quicker, or our own commit is stored after all.
+                    continue
+                return start
 
 
 @asynccontextmanager

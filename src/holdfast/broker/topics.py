@@ -102,6 +102,12 @@ class Topics:
         """Open all partitions, and go on with what a crash has left half done."""
         known = list(self._metadata.metadata.topics.values())
         missing = self._logs.unopened - {each.topic_id for each in known}
+        for topic_id in sorted(missing.intersection(self._metadata.metadata.deleted)):
+            log.warning(
+                "topic %s was deleted by another broker: what the write-ahead log has of it is dropped", topic_id
+            )
+            await self._logs.delete_topic(topic_id)
+            missing.discard(topic_id)
         if missing:
             raise TopicsMissing(self._metadata.url, sorted(map(str, missing)))
         opening = [topic for topic in known if topic.topic_id not in self._logs.deleted]

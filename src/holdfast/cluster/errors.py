@@ -2,7 +2,8 @@
 
 Rejected
 ├── TopicUnknown
-└── TopicExists
+├── TopicExists
+└── ProducerIdsTaken      by another process: take those behind them
 """
 
 from __future__ import annotations
@@ -24,3 +25,12 @@ class TopicExists(Rejected):
     def __init__(self, topic: str) -> None:
         super().__init__(f"topic {topic} is there already")
         self.topic = topic
+
+
+class ProducerIdsTaken(Rejected):
+    """Another process has taken these ids meanwhile."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__(f"producer ids from {start} on cannot be taken: those below {end} are taken")
+        self.start = start
+        self.end = end

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from holdfast.cluster.errors import TopicExists, TopicUnknown
+from holdfast.cluster.errors import ProducerIdsTaken, TopicExists, TopicUnknown
 
 Configs = Mapping[str, str]
+DELETED_MAX = 2000  # Of more deleted topics only the last are remembered.
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Metadata:
     producer_ids_end: int = 0  # Ids below this may have been handed out.
     broker_configs: Configs = field(default_factory=dict)  # Part of the format; nothing sets them yet.
     quotas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # By entity, in its JSON form.
+    deleted: tuple[UUID, ...] = ()  # Topics, so that a broker which comes back late does not take them for lost.
 
     def topic(self, name: str) -> Topic:
         found = self.topics.get(name)
@@ -60,6 +62,7 @@ class Metadata:
             "producer_ids_end": self.producer_ids_end,
             "broker_configs": dict(self.broker_configs),
             "quotas": {entity: dict(values) for entity, values in self.quotas.items()},
+            "deleted": [each.hex for each in self.deleted],
         }
 
     @classmethod
@@ -72,6 +75,7 @@ class Metadata:
             body["producer_ids_end"],
             MappingProxyType(body["broker_configs"]),
             MappingProxyType(body["quotas"]),
+            tuple(UUID(hex=each) for each in body.get("deleted", ())),
         )
 
 
@@ -95,8 +99,9 @@ def set_configs(topic_id: UUID, configs: Configs) -> Step:
     return ["configs", topic_id.hex, dict(configs)]
 
 
-def take_producer_ids(end: int) -> Step:
-    return ["producer_ids", end]
+def take_producer_ids(start: int, end: int) -> Step:
+    """The ids `[start, end)`: only one process gets them."""
+    return ["producer_ids", start, end]
 
 
 def set_quota(entity: str, values: Mapping[str, float]) -> Step:
@@ -120,7 +125,8 @@ def _create(metadata: Metadata, row: list[Any]) -> Metadata:
 
 def _delete(metadata: Metadata, topic_id: str) -> Metadata:
     gone = metadata.topic_by_id(UUID(hex=topic_id))
-    return _with_topics(metadata, {name: each for name, each in metadata.topics.items() if name != gone.name})
+    left = {name: each for name, each in metadata.topics.items() if name != gone.name}
+    return replace(_with_topics(metadata, left), deleted=(*metadata.deleted, gone.topic_id)[-DELETED_MAX:])
 
 
 def _partitions(metadata: Metadata, topic_id: str, partitions: int) -> Metadata:
@@ -146,12 +152,19 @@ def _quota(metadata: Metadata, entity: str, values: dict[str, float]) -> Metadat
     return replace(metadata, quotas=MappingProxyType(quotas))
 
 
+def _producer_ids(metadata: Metadata, *span: int) -> Metadata:
+    """Earlier releases wrote only the end."""
+    if len(span) > 1 and span[0] != metadata.producer_ids_end:
+        raise ProducerIdsTaken(span[0], metadata.producer_ids_end)
+    return replace(metadata, producer_ids_end=max(span[-1], metadata.producer_ids_end))
+
+
 _APPLY: dict[str, Any] = {
     "create": _create,
     "delete": _delete,
     "partitions": _partitions,
     "configs": _configs,
-    "producer_ids": lambda metadata, end: replace(metadata, producer_ids_end=max(end, metadata.producer_ids_end)),
+    "producer_ids": _producer_ids,
     "broker_configs": lambda metadata, configs: replace(metadata, broker_configs=MappingProxyType(configs)),
     "quota": _quota,
 }

@@ -15,12 +15,12 @@ from holdfast.cluster.metadata import Metadata, Step, apply
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import Objects
-from holdfast.io.store_errors import Damaged
-from holdfast.io.versions import GRACE_S, Patience, Stamp, Versions, full_before, take
+from holdfast.io.store_errors import Damaged, Stale
+from holdfast.io.versions import GRACE_S, Below, First, Patience, Stamp, Versions, full_before, take
 
 PREFIX = "meta/"
 KIND = "metadata"
-FORMAT = 1
+FORMAT = 2  # 1 did not say which process wrote it, nor which topics were deleted.
 
 _CONFLICTS_MAX = 16
 
@@ -28,10 +28,14 @@ _CONFLICTS_MAX = 16
 class MetadataLog:
     """One broker's view of the metadata. Calls block; any thread may make them; commits go one by one."""
 
-    def __init__(self, objects: Objects, cluster_id: str, writer: str, patience: Patience) -> None:
+    def __init__(
+        self, objects: Objects, cluster_id: str, writer: str, patience: Patience, incarnation: str = ""
+    ) -> None:
         self._versions = Versions(objects, PREFIX)
         self.url = objects.url
         self._writer = writer
+        self._incarnation = incarnation
+        self._nonce = ""  # Of the newest version that we know.
         self._patience = patience
         self._lock = threading.Lock()
         self._fresh_until = 0.0
@@ -54,7 +58,7 @@ class MetadataLog:
         """
         with self._lock:
             for _ in range(_CONFLICTS_MAX):
-                if self._patience.clock.monotonic() > self._fresh_until:
+                if self._patience.clock.boottime() > self._fresh_until:
                     self._reload()
                 if self._take_next(steps):
                     return self.metadata
@@ -67,13 +71,20 @@ class MetadataLog:
             made = apply(made, step)
         made = replace(made, version=made.version + 1)
         all_steps = [*self._steps, *steps]
-        stamp = Stamp(0, self._writer, f"{self._patience.chance.bits(128):032x}")
-        started = self._patience.clock.monotonic()
+        stamp = Stamp(0, self._writer, f"{self._patience.chance.bits(128):032x}", self._incarnation)
+        started = self._patience.clock.boottime()
         name = self._versions.name(made.version)
         data = [encode(made, all_steps, stamp)]
-        if take(self._versions.objects, name, data, stamp, _stamp_of, self._patience, self._fresh_until) is not None:
+        below: Below | First = First(self._versions, 0)
+        if made.version:
+            below = Below(self._versions.name(made.version - 1), self._nonce)
+        objects = self._versions.objects
+        try:
+            if take(objects, name, data, stamp, _stamp_of, self._patience, self._fresh_until, below) is not None:
+                return False
+        except Stale:
             return False
-        self.metadata = made
+        self.metadata, self._nonce = made, stamp.nonce
         self._fresh_until = started + GRACE_S / 2
         if full_before(made.version) == made.version:
             self._full, self._steps = made, []
@@ -83,7 +94,7 @@ class MetadataLog:
         return True
 
     def _reload(self) -> None:
-        started = self._patience.clock.monotonic()
+        started = self._patience.clock.boottime()
         known = self.metadata.version
         newest = self._versions.newest(known if known >= 0 else None)
         if newest is not None and newest > known:
@@ -95,14 +106,16 @@ class MetadataLog:
         if full_number != self._full.version:
             body = self._get(full_number)
             self._full = Metadata.from_body(self.metadata.cluster_id, full_number, body["full"])
-        steps: list[Step] = [] if number == full_number else self._get(number)["steps"]
+        newest = self._get(number)
+        steps: list[Step] = [] if number == full_number else newest["steps"]
+        nonce: str = newest["nonce"]
         made = self._full
         try:
             for step in steps:
                 made = apply(made, step)
         except (HoldfastError, KeyError, TypeError, ValueError) as failure:
             raise Damaged(self._versions.name(number), f"its steps do not fit: {failure!r}") from failure
-        self.metadata, self._steps = replace(made, version=number), steps
+        self.metadata, self._steps, self._nonce = replace(made, version=number), steps, nonce
 
     def _get(self, number: int) -> dict[str, Any]:
         name = self._versions.name(number)
@@ -122,6 +135,7 @@ def encode(metadata: Metadata, steps: list[Step], stamp: Stamp) -> bytes:
         "epoch": stamp.epoch,
         "writer": stamp.writer,
         "nonce": stamp.nonce,
+        "incarnation": stamp.incarnation,
     }
     if full_before(metadata.version) == metadata.version:
         body["full"] = metadata.to_body()
@@ -132,4 +146,4 @@ def encode(metadata: Metadata, steps: list[Step], stamp: Stamp) -> bytes:
 
 def _stamp_of(name: str, data: bytes) -> Stamp:
     body = unseal(name, KIND, FORMAT, data)
-    return Stamp(body["epoch"], body["writer"], body["nonce"])
+    return Stamp(body["epoch"], body["writer"], body["nonce"], body.get("incarnation", ""))

@@ -99,6 +99,10 @@ METRICS = (
         "Batches that had changed in memory since they were acknowledged, and were stored from the write-ahead log.",
     ),
     # The store
+    Metric("holdfast_owner", "gauge", (), "1 while this broker owns the store, else 0: another has taken over."),
+    Metric("holdfast_owner_claim", "gauge", (), "The number of its claim."),
+    Metric("holdfast_owner_looks", "counter", (), "Looks whether another has taken over; two requests each."),
+    Metric("holdfast_owner_look_failures", "counter", (), "Those that the store did not answer."),
     Metric(
         "holdfast_store_seconds",
         "histogram",

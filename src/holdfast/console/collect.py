@@ -94,6 +94,10 @@ def _logs(watched: Watched) -> Iterator[Sample]:
     wal, cache = stat.wal, stat.cache
     yield Sample("holdfast_fsync_seconds", (), watched.syncs)
     figures = {
+        "holdfast_owner": int(watched.logs.owner.is_owner),
+        "holdfast_owner_claim": watched.logs.owner.claim,
+        "holdfast_owner_looks": watched.logs.owner.looks,
+        "holdfast_owner_look_failures": watched.logs.owner.failures,
         "holdfast_wal_rounds": wal.sync_count,
         "holdfast_wal_chunks": wal.chunks,
         "holdfast_wal_disk_bytes": wal.on_disk_size,

@@ -6,7 +6,8 @@ Unavailable
 ├── Undecided          the store did not say whether a version was taken: ask again
 └── Stale              silent for too long: list the versions again before writing
 Fenced
-└── HigherEpoch        a writer with a higher epoch has committed
+├── HigherEpoch        a writer with a higher epoch has committed
+└── AnotherProcess     a process with our identity, such as one over a copy of our data directory, has committed
 Corrupt
 └── Damaged            bytes are not what was written
 """
@@ -41,6 +42,19 @@ class HigherEpoch(Fenced):
         self.name = name
         self.mine = mine
         self.found = found
+
+
+class AnotherProcess(Fenced):
+    """Our writer, our epoch, and not us."""
+
+    def __init__(self, name: str, epoch: int, flushed: int) -> None:
+        super().__init__(
+            f"another process has appended in epoch {epoch}, which is ours, up to offset {flushed} ({name}): it has a "
+            "copy of this broker's data directory, or has taken over from it; only one of the two may go on"
+        )
+        self.name = name
+        self.epoch = epoch
+        self.flushed = flushed
 
 
 class Damaged(Corrupt):

@@ -8,9 +8,14 @@ got no clear answer reads the version and knows:
     anybody else              taken: load it, check the change against it, take the next number
     absent                    put the same bytes again, a bounded number of times
 
-Numbers from the newest full list on are never deleted. Older ones are, after `grace_s`; a writer that has not seen the
-newest version for half of that must list again, or it might take a number that was used and deleted (`fresh_until`).
-A request's deadline must be shorter than the other half.
+Numbers from the newest full list on are never deleted. Older ones are, after `grace_s`, the lowest first. So a number
+may have been used and deleted while its would-be writer was stopped, for however long, with whatever clocks: the put
+succeeds, and means nothing. Behind a put the version below is therefore looked at (`Below`). If it is there, as it was
+seen, then nothing above it was ever deleted, and the number is new. Below the first there is none: it is new if there
+is nothing above (`First`). Otherwise the versions must be listed again (`Stale`), and what is there is believed.
+
+Clocks only save that trouble early: who has not seen the newest version for half of the grace lists before it puts, and
+who has no answer by then, behind it (`fresh_until`). They run while the machine sleeps (`Clock.boottime`).
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ FULL_EVERY = 64  # Versions whose number this divides carry everything; all othe
 GRACE_S = 3600.0
 
 _HINT = "newest.json"
+_HEAD_SIZE = 1024  # Bytes; who wrote a version is said at its beginning.
 
 
 class Stamp(NamedTuple):
@@ -40,6 +46,32 @@ class Stamp(NamedTuple):
     epoch: int
     writer: str
     nonce: str
+    incarnation: str = ""  # Of the process, drawn at its start; versions of earlier releases have none.
+
+
+class Below(NamedTuple):
+    """The version under the one that is taken, as its writer has seen it."""
+
+    name: str
+    nonce: str
+
+    def is_there(self, objects: Objects) -> bool:
+        """Whether it still is, and not what another late writer has left under its number. One request."""
+        try:
+            return self.nonce.encode() in objects.get(self.name, 0, _HEAD_SIZE)
+        except NotFound:
+            return False
+
+
+class First(NamedTuple):
+    """There is none under the one that is taken."""
+
+    versions: Versions
+    number: int
+
+    def is_there(self, objects: Objects) -> bool:  # noqa: ARG002
+        """Whether ours is the highest number, as that of a row which begins is. One request."""
+        return self.versions.newest(self.number) is None
 
 
 @dataclass(frozen=True)
@@ -65,33 +97,48 @@ def take(
     stamp_of: Callable[[str, bytes], Stamp],
     patience: Patience,
     fresh_until: float,
+    below: Below | First | None = None,
 ) -> bytes | None:
     """Take a version's name. None: it is ours. Bytes: they are there already, from another writer.
+
+    Without `below` the name must be one that is never deleted.
 
     Raises HigherEpoch when that writer fences us, Stale when the versions must be listed first, Undecided when the
     store never gave a clear answer: then the put may still take effect, now or later.
     """
     cause: Exception | None = None
     for tries_done in range(patience.tries):
-        if patience.clock.monotonic() > fresh_until:
+        if patience.clock.boottime() > fresh_until:
             raise Stale(name)
         try:
-            objects.put_if_absent(name, data)
-            return None
-        except (Exists, Unavailable) as failure:
-            cause = failure
-        try:
-            found = objects.get(name)
-        except NotFound:
-            if isinstance(cause, Exists):  # It was there and is deleted: an old number, which only a listing can tell.
-                raise Stale(name) from cause
+            found = _put_or_get(objects, name, data)
+            theirs = None if found is None else _judge(name, found, mine, stamp_of(name, found))
+            is_new = theirs is not None or below is None or below.is_there(objects)
+        except NotFound as failure:  # It was there and is deleted: an old number, which only a listing can tell.
+            raise Stale(name) from failure
         except Unavailable as failure:
             cause = failure
         else:
-            return _judge(name, found, mine, stamp_of(name, found))
+            if theirs is None and (not is_new or patience.clock.boottime() > fresh_until):
+                raise Stale(name)
+            return theirs
         if tries_done + 1 < patience.tries:
             patience.pause(tries_done)
     raise Undecided(name, patience.tries, cause)
+
+
+def _put_or_get(objects: Objects, name: str, data: Sequence[Buffer]) -> bytes | None:
+    """None: it is put. Otherwise what is there; it may be ours, by a put whose answer was lost."""
+    try:
+        objects.put_if_absent(name, data)
+    except Exists:
+        return objects.get(name)
+    except Unavailable as failure:
+        try:
+            return objects.get(name)
+        except NotFound:
+            raise failure from None  # Absent: the same bytes may be put again.
+    return None
 
 
 def _judge(name: str, found: bytes, mine: Stamp, theirs: Stamp) -> bytes | None:

@@ -9,9 +9,11 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
 from holdfast.io.reserved_objects import ReservedObjects
+from holdfast.io.versions import Patience
 from holdfast.log.ground import Parts
 from holdfast.log.identify import begin_generation, identify
 from holdfast.log.journal import Journal
+from holdfast.log.owner import Here, Owner, become_owner
 from holdfast.log.replay import Replayed, replay
 from holdfast.log.settings import LogSettings
 from holdfast.log.space import Space
@@ -27,6 +29,7 @@ class Begun:
 
     wal: Wal
     journal: Journal
+    owner: Owner
     replayed: Replayed
     parts: Parts  # With a store that may use the disk's reserve, if there is one.
     space: Space | None
@@ -48,6 +51,7 @@ async def begin(
     threaded: bool,
     reserve_size: int,
     take_over: bool,
+    here: Here,
 ) -> Begun:
     """Open the write-ahead log in a directory, and sort what it brings back."""
     if settings.wal_size_max < 2 * wal_settings.chunk_size_max:  # The open chunk stays: there would never be room.
@@ -70,14 +74,18 @@ async def begin(
     try:
         if space is not None:
             await space.begin(waits=threaded)
-        journal = Journal(wal, await calls.run(identify, wal, parts.objects, chance, take_over=take_over))
+        identity = await calls.run(identify, wal, parts.objects, chance, take_over=take_over)
+        patience = Patience(clock, chance, calls.block)
+        look_s = settings.owner_check_ms / 1000
+        owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
+        journal = Journal(wal, identity, owner.incarnation, owner.heir_of)
         replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), journal.kept.deleted)
     except BaseException:
         if space is not None:
             space.close()
         wal.close()
         raise
-    return Begun(wal, journal, replayed, parts, space, began)
+    return Begun(wal, journal, owner, replayed, parts, space, began)
 
 
 def _open(

@@ -8,18 +8,23 @@ Rejected
 ├── TransactionMismatch    a marker or a batch does not fit the producer's open transaction
 ├── TooManyPartitions      the write-ahead log could not remember the marks of so many
 ├── WrongStore             the write-ahead log and the store do not belong together
-└── NewLog                 the write-ahead log is new, and the store is not
+├── NewLog                 the write-ahead log is new, and the store is not
+├── NotTheOwner            another write-ahead log was used with the store after this one
+└── OwnerAlive             a broker over the original of this write-ahead log, or a copy of it, is running
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
 ├── StoreUnknown           the store that the write-ahead log was used with is not there: mount it
 ├── TooMuchToKeep          the write-ahead log can remember no more of this before some of it is done
 ├── DiskFull               the disk's free space is down to the reserve: free some, then try again
 └── CommitOvertaken        the manifest has moved on since the change was made: look again, then try again
+Fenced
+└── OwnerChanged           another process has taken the store over: stop
 Stopped
 └── LogsStopped            the write-ahead log has failed, or the logs are closed
 Corrupt
 ├── Diverged               another leader has written the offsets that the write-ahead log holds records for
 ├── StoreBehind            the store lacks records that it once had: it is older than the write-ahead log
+├── SetBack                the write-ahead log is older than the store: told, not raised
 ├── TopicsMissing          the store knows nothing of topics that the write-ahead log has records of
 ├── WrongEverywhere        a batch has changed since it was acknowledged, in memory and in the write-ahead log
 └── SetAside               the partition's records are in quarantine until somebody repairs it
@@ -27,7 +32,7 @@ Corrupt
 
 from __future__ import annotations
 
-from holdfast.errors import Corrupt, Rejected, Stopped, Unavailable
+from holdfast.errors import Corrupt, Fenced, Rejected, Stopped, Unavailable
 
 
 class OutOfRange(Rejected):
@@ -134,6 +139,46 @@ class StoreUnknown(Unavailable):
         self.store = store
 
 
+class NotTheOwner(Rejected):
+    """The log was copied or set back, or another broker has taken over since."""
+
+    def __init__(self, store: str, number: int, owner: str) -> None:
+        super().__init__(
+            f"the store {store} was last used with another write-ahead log than this one ({owner or 'unnamed'}, claim "
+            f"{number}): this data directory is a copy, or was set back to an earlier day, or a broker has taken over "
+            "from it; start with the data directory that was used last; only if that one is lost for good, or was "
+            "stopped cleanly, start with --take-over"
+        )
+        self.store = store
+        self.number = number
+        self.owner = owner
+
+
+class OwnerAlive(Rejected):
+    """The owner has answered."""
+
+    def __init__(self, store: str, owner: str) -> None:
+        super().__init__(
+            f"the broker that owns the store {store} is running ({owner or 'unnamed'}), and this data directory is a "
+            "copy of its own: stop it first if this one shall go on, or give this one a store of its own"
+        )
+        self.store = store
+        self.owner = owner
+
+
+class OwnerChanged(Fenced):
+    """There is a claim above ours."""
+
+    def __init__(self, owner: str, number: int) -> None:
+        by = f"{owner or 'another process'} has taken it over (claim {number})" if number >= 0 else "its claim is gone"
+        super().__init__(
+            f"this broker does not own the store any more: {by}; what it acknowledged last and had not stored yet is "
+            "in its quarantine and its write-ahead log"
+        )
+        self.owner = owner
+        self.number = number
+
+
 class ColdReadFailed(Unavailable):
     """The store failed; the data is there."""
 
@@ -198,6 +243,20 @@ class StoreBehind(Corrupt):
         self.path = path
         self.start = start
         self.end = end
+
+
+class SetBack(Corrupt):
+    """The data directory is an older one than the broker has had. Not raised: what is in the store is served."""
+
+    def __init__(self, path: str, known: int, flushed: int) -> None:
+        super().__init__(
+            f"partition {path}: the store has records up to offset {flushed}, which this broker has written, and its "
+            f"write-ahead log knows only of those below {known}: the data directory was set back to an earlier day; "
+            "what was acknowledged since and not stored is lost, and all partitions go on in a new leader epoch"
+        )
+        self.path = path
+        self.known = known
+        self.flushed = flushed
 
 
 class TopicsMissing(Corrupt):

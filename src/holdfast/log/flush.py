@@ -78,7 +78,7 @@ class Flushing:
     async def _store(self, taken: list[TailBatch]) -> None:
         partition = self._partition
         ground = partition.ground
-        stored_at = ground.clock.monotonic()
+        stored_at = ground.clock.boottime()
         buffers: list[Buffer] = [*await partition.bytes_of(taken)]
         try:
             after, data, info = await self._encode(taken, buffers)
@@ -124,6 +124,7 @@ class Flushing:
     async def _commit(self, *changes: Change) -> None:
         partition = self._partition
         partition.check_alive()
+        partition.offer([each for each in changes if isinstance(each, Append)])
         self._unsure = True  # Until the answer is here: who is cancelled while waiting for it does not know it either.
         try:
             manifest = await partition.ground.calls.run(partition.manifests.commit, *changes)
@@ -144,7 +145,11 @@ class Flushing:
     async def refresh(self) -> Manifest:
         """Load the newest manifest."""
         partition = self._partition
-        manifest = await partition.ground.calls.run(partition.manifests.refresh)
+        try:
+            manifest = await partition.ground.calls.run(partition.manifests.refresh)
+        except Fenced as failure:
+            partition.fail(failure)
+            raise
         if manifest.epoch > partition.epochs.current:
             partition.fail(Fenced(f"partition {partition.home.path} has a writer with epoch {manifest.epoch}"))
         partition.check_alive()

@@ -108,4 +108,5 @@ class Ground:
             patience=self.patience,
             first_epoch=Epoch(identity.generation) if create else None,
             forgotten_below=self.producer_ids.end(),  # A topic made again: they may have written to the one before.
+            incarnation=self.journal.incarnation,
         )

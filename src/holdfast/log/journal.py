@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -25,7 +25,7 @@ _STEP_MAX = 4  # Entries this near to each other are read in one go, with those 
 class Journal:
     """Belongs to one event loop; only the calls to the disk happen elsewhere."""
 
-    def __init__(self, wal: Wal, identity: Identity) -> None:
+    def __init__(self, wal: Wal, identity: Identity, incarnation: str = "", heir_of: Collection[str] = ()) -> None:
         self._wal = wal
         self._loop = asyncio.get_running_loop()
         self._next_index = wal.state.next_index
@@ -33,7 +33,10 @@ class Journal:
         self._flush_due = False
         self._failure: Exception | None = None
         self._saving = threading.Lock()
+        self.incarnation = incarnation  # Of this process.
+        self.heir_of = heir_of  # Those of processes before it that had this very directory.
         self.kept = read_kept(wal) or Kept(identity)
+        self.hold: Callable[[Callable[[], None]], bool] = lambda then: False  # noqa: ARG005  # Whether to wait.
         self.on_durable: Callable[[], None] = lambda: None
         self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
 
@@ -124,10 +127,21 @@ class Journal:
                 self._waiting.clear()
                 self.on_failure(self._failure)
             return
+        if self.hold(lambda: self._say(end)):
+            return  # We may not be the owner any more: that is looked up before anybody is told.
+        self._say(end)
+
+    def _say(self, end: int) -> None:
+        """Everything below this entry is durable."""
         while self._waiting and self._waiting[0][0] < end:
             _, tell, number = self._waiting.popleft()
             tell(number)
         self.on_durable()
+
+    def stop(self, failure: Exception) -> None:
+        """Nobody is told of anything any more. What is appended is still written, and can be read back."""
+        self._failure = self._failure or failure
+        self._waiting.clear()
 
     def close(self) -> None:
         """Nothing can be appended any more."""

@@ -4,6 +4,7 @@ which deletions are not done.
 It is the log's user data, so that it is in the head of every chunk, and as durable as the entries:
 
     {"version":3,"cluster":…,"broker":…,"generation":…,
+     "lives":[["<incarnation>","<place>"],…],
      "flushed":"<marks, in base64>",
      "deleted":"<topic ids, in base64>",
      "aside":{"<topic id>":{"<partition>":[<start>,<end>,"<file>"]}}}
@@ -11,10 +12,11 @@ It is the log's user data, so that it is in the head of every chunk, and as dura
     marks       of each topic: | id, 16 bytes | count u32 | count times (partition u32, offset u64) |   little endian
     topic ids   16 bytes each
 
-Version 1 had neither `flushed` nor `aside`, version 2 no `deleted`, and its `flushed` in the form of `aside`. `flushed`
-is saved before entries are purged: a store whose manifest is below it has lost what the purged entries held, which
-nothing else could tell of a partition without a tail. `deleted` is saved at the same time, so that the entries which
-say that a topic is deleted need not stay until nothing of it is left.
+Version 1 had neither `flushed` nor `aside`, version 2 neither `deleted` nor `lives`, and its `flushed` in the form of
+`aside`. `flushed` is saved before entries are purged: a store whose manifest is below it has lost what the purged
+entries held, which nothing else could tell of a partition without a tail. `deleted` is saved at the same time, so that
+the entries which say that a topic is deleted need not stay until nothing of it is left. `lives` are the processes that
+have last had this log: their claims in the store are ours (`log.owner`).
 
 It cannot outgrow its record: every table has a limit, and all of them at their limits fit into what the write-ahead log
 takes.
@@ -51,6 +53,7 @@ _FIXED_SIZE_MAX = 64 << 10  # Everything that is no table.
 assert (
     MARKS_MAX * (_TOPIC.size + _MARK.size) + DELETED_MAX * 16
 ) * 4 // 3 + ASIDE_MAX * _ASIDE_SIZE_MAX + _FIXED_SIZE_MAX < USER_DATA_SIZE_MAX
+LIVES_MAX = 8  # Those before are long over: whatever they had under way has arrived.
 
 T = TypeVar("T")
 
@@ -72,6 +75,13 @@ class Aside(NamedTuple):
     file: str
 
 
+class Life(NamedTuple):
+    """One process that had this write-ahead log, and where the log was then."""
+
+    incarnation: str
+    place: str
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The user data of a write-ahead log."""
@@ -80,6 +90,7 @@ class Kept:
     flushed: Mapping[PartitionId, int] = field(default_factory=dict)  # Below this the store had everything.
     aside: Mapping[PartitionId, Aside] = field(default_factory=dict)
     deleted: frozenset[UUID] = frozenset()  # Topics that are deleted, and of which something may be left.
+    lives: tuple[Life, ...] = ()  # The newest last.
 
     def encode(self) -> bytes:
         identity = self.identity
@@ -88,6 +99,7 @@ class Kept:
             "cluster": identity.cluster,
             "broker": identity.broker,
             "generation": identity.generation,
+            "lives": self.lives,
             "flushed": _encode_marks(self.flushed),
             "deleted": b64encode(b"".join(sorted(each.bytes for each in self.deleted))).decode(),
             "aside": _by_topic(self.aside),
@@ -108,7 +120,8 @@ def decode(data: bytes) -> Kept:
             if version < VERSION:
                 flushed = {home: int(offset) for home, offset in _by_home(body.get("flushed", {})).items()}
                 return Kept(identity, flushed, aside)
-            return Kept(identity, dict(_decode_marks(body["flushed"])), aside, _decode_deleted(body["deleted"]))
+            lives = tuple(Life(*map(str, row)) for row in body.get("lives", ()))
+            return Kept(identity, dict(_decode_marks(body["flushed"])), aside, _decode_deleted(body["deleted"]), lives)
     except (ValueError, TypeError, KeyError, AttributeError, struct.error) as failure:
         raise Corrupt(f"the write-ahead log does not say whose it is: {failure!r}") from failure
     raise NewerFormat("the write-ahead log's user data", version, VERSION)

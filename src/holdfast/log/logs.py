@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Self
 from uuid import UUID
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import Fenced, HoldfastError
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -32,6 +32,8 @@ from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground, Parts, ProducerIdsGiven
 from holdfast.log.kept import MARKS_MAX, Identity, Kept, at_most, check_marks
 from holdfast.log.opening import Openings
+from holdfast.log.owner import Here
+from holdfast.log.owner_watch import OwnerWatch
 from holdfast.log.partition import PartitionLog
 from holdfast.log.quarantine import Quarantine
 from holdfast.log.room import Room
@@ -48,13 +50,15 @@ log = logging.getLogger(__name__)
 class Logs:
     """Use `Logs.open`. Belongs to one event loop."""
 
-    def __init__(self, begun: Begun, settings: LogSettings, quarantine: Quarantine | None) -> None:
+    def __init__(
+        self, begun: Begun, settings: LogSettings, quarantine: Quarantine | None, look_calls: Calls | None = None
+    ) -> None:
         journal, replayed = begun.journal, begun.replayed
         self._ground = Ground.of(journal, begun.parts, settings, self._changed, self.room)
         self._use = replayed.use
         self._space = begun.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
-        self._openings = Openings(self._ground, replayed, quarantine, self._welcome)
+        self._openings = Openings(self._ground, replayed, quarantine, self._welcome, self._note_set_back)
         self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
         self._pins = Oldest(_first_index)  # All tails, also of partitions nobody has opened.
         for tail in self._openings.tails:
@@ -67,6 +71,17 @@ class Logs:
         self._failed = asyncio.Event()
         journal.on_durable = self._became_durable
         journal.on_failure = self._fail
+        self._look_calls = look_calls
+        interval_s = settings.owner_check_ms / 1000
+        self.owner = OwnerWatch(
+            begun.owner,
+            look_calls or begun.parts.calls,
+            begun.parts.clock,
+            interval_s,
+            self._stop_fenced,
+            lambda: self.is_disk_low,
+        )
+        journal.hold = self.owner.hold
 
     @classmethod
     async def open(
@@ -85,12 +100,14 @@ class Logs:
         quarantine: Callable[[], Directory] | None = None,
         reserve_size: int = 0,
         take_over: bool = True,
+        here: Here | None = None,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
 
         Tails of partitions that cannot be opened go to `quarantine`; without one they stay in the write-ahead log.
         With a `reserve_size` so many bytes of the disk are kept for the way back when it is full; without one a full
-        disk stops the logs. Without `take_over` a new log is refused on a store that holds partitions already.
+        disk stops the logs. Without `take_over` a new log is refused on a store that holds partitions already, and one
+        that is not the last that was used with the store; `here` tells a data directory from its copies.
 
         Without `resume_deletes`, objects of deleted topics stay until `begin_deleting` is called: whoever keeps a list
         of topics elsewhere has them struck there first.
@@ -105,9 +122,13 @@ class Logs:
             threaded=threaded,
             reserve_size=reserve_size,
             take_over=take_over,
+            here=here or Here(),
         )
         try:
-            logs = cls(begun, settings, Quarantine(quarantine, parts.chance) if quarantine else None)
+            # A thread of their own, so that no store that is slow with segments keeps looks at the owner waiting.
+            look_calls = ThreadCalls(1) if threaded else None
+            shelf = Quarantine(quarantine, parts.chance) if quarantine else None
+            logs = cls(begun, settings, shelf, look_calls)
             tell_recovered(begun.wal, len(logs._openings.homes), parts.clock.monotonic() - begun.began)
         except BaseException:
             begun.close()
@@ -117,6 +138,8 @@ class Logs:
         if background:
             logs._flusher.start()
             logs._upkeep.start()
+        if background and threaded:
+            logs.owner.start()
         return logs
 
     # Partitions
@@ -136,7 +159,11 @@ class Logs:
         if partition.home.topic_id in self._deletions:
             raise PartitionDeleted(partition.home.path)
         self._partitions[partition.home] = partition
+        self._openings.note_set_back([partition])
         self._changed(partition)
+
+    def _note_set_back(self) -> None:
+        self._openings.note_set_back(self._partitions.values())
 
     async def save_fenced(self, partition: PartitionLog) -> None:
         """What another leader's writing has made homeless goes to quarantine."""
@@ -156,6 +183,15 @@ class Logs:
     def objects(self) -> Objects:
         """The store. Where it is full and on our disk, small puts may use the disk's reserve."""
         return self._ground.objects
+
+    @property
+    def incarnation(self) -> str:
+        """Which process this is, in what it writes into the store."""
+        return self._ground.journal.incarnation
+
+    def collect_versions(self, prefix: str, newest: Callable[[], int]) -> None:
+        """Old versions under this prefix are to be deleted, too, from time to time; `newest` tells the number."""
+        self._upkeep.collect_versions(prefix, newest)
 
     @property
     def partitions(self) -> list[PartitionLog]:
@@ -291,6 +327,9 @@ class Logs:
         limit_ms = self._ground.settings.close_timeout_ms if timeout_ms is None else timeout_ms
         self._room.close()
         await self._upkeep.stop()
+        await self.owner.stop()
+        if self._look_calls is not None:
+            self._look_calls.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finish(), limit_ms / 1000)
         if self._failure is None:
@@ -316,10 +355,28 @@ class Logs:
             await self.flush_all()
             with contextlib.suppress(HoldfastError):
                 await self._upkeep.save_time()
+        elif isinstance(self._failure, Fenced):
+            await self._save_all_fenced()
+
+    async def _save_all_fenced(self) -> None:
+        """Another has the store: what was acknowledged here and is not stored goes to quarantine, with a line each."""
+        left = [each for each in self._partitions.values() if len(each.tail)]
+        records = sum(each.marks.log_end - each.marks.flushed for each in left)
+        facts = {"event": "fenced", "partitions": len(left), "records": records}
+        log.error(
+            "fenced: %d records of %d partitions are not in the store", records, len(left), extra={"facts": facts}
+        )
+        for partition in left:
+            await self._openings.save_fenced(partition)
 
     def _check_alive(self) -> None:
         if self._failure is not None:
             raise self._failure
+
+    def _stop_fenced(self, failure: Fenced) -> None:
+        """Another process owns the store: nothing is acknowledged or read here any more."""
+        self._ground.journal.stop(failure)
+        self._fail(failure)
 
     def _fail(self, failure: Exception) -> None:
         log.critical("%s", failure)

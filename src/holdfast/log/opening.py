@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from holdfast.errors import Corrupt
 from holdfast.log.aside import Asides
-from holdfast.log.errors import StoreBehind
+from holdfast.log.errors import SetBack, StoreBehind
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.log.quarantine import Quarantine
@@ -32,8 +32,12 @@ class Openings:
         replayed: Replayed,
         quarantine: Quarantine | None,
         welcome: Callable[[PartitionLog], None],
+        on_set_back: Callable[[], None],
     ) -> None:
-        """`welcome` takes a partition that is open, or raises if it came too late."""
+        """`welcome` takes a partition that is open, or raises if it came too late.
+
+        `on_set_back` is called when one shows that the data directory was set back to an earlier day.
+        """
         self._ground = ground
         self._use = replayed.use
         self._tails = replayed.tails  # Of partitions nobody has opened yet.
@@ -41,6 +45,8 @@ class Openings:
         self._asides = Asides(ground, quarantine)
         self._asides.forget_saved(self._tails, self._strays)
         self._welcome = welcome
+        self._set_back_generation = 0
+        self._on_set_back = on_set_back
         self._under_way: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
 
     @property
@@ -99,16 +105,28 @@ class Openings:
             raise StoreBehind(home.path, 0, start or mark) from missing
         manifest = manifests.manifest
         taken_over = manifest.stamp.writer != journal.identity.broker
+        known = max(tail.end or 0, mark)
         continue_at(tail, manifest, self._strays.get(home), mark)
         if home in self._strays:
             self._strays.pop(home).clear()
-        await self._raise_generation(manifest, taken_over=taken_over)
+        is_set_back = not taken_over and manifest.flushed > known
+        if is_set_back:
+            log.warning("%s", SetBack(home.path, known, manifest.flushed))
+        await self._raise_generation(manifest, taken_over=taken_over or is_set_back)
         partition = PartitionLog(self._ground, home, settings, manifests, tail)
         await partition.note_replayed()
         partition.epochs.note(journal.identity.generation, partition.marks.log_end)
-        if taken_over:
+        if taken_over or is_set_back:
             await partition.take_over()
+        if is_set_back:
+            self._set_back_generation = max(self._set_back_generation, journal.identity.generation)
+            self._on_set_back()
         return partition
+
+    def note_set_back(self, partitions: Iterable[PartitionLog]) -> None:
+        """One partition proves that the whole directory was set back: no other may go on in an epoch it had then."""
+        for each in partitions:
+            each.epochs.note(self._set_back_generation, each.marks.log_end)
 
     async def _raise_generation(self, manifest: Manifest, *, taken_over: bool) -> None:
         """No leader epoch may be ours that another broker may have used."""

@@ -27,7 +27,8 @@ from holdfast.log.tail_batch import TailBatch
 from holdfast.record.batch import BatchHeader, check, read_header, split, stamp, stamp_log_append_time
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.marker import Marker, build_marker
-from holdfast.segment.changes import Replace
+from holdfast.segment.changes import Append, Replace
+from holdfast.segment.errors import AnotherProcess
 from holdfast.segment.info import Aborted
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.manifest_log import ManifestLog
@@ -64,6 +65,8 @@ class PartitionLog:
         self.tail = replayed
         end = manifest.flushed if replayed.end is None else replayed.end
         self.marks = Marks(manifest.log_start, manifest.flushed, Offset(end), Offset(end), Offset(end))
+        self._offered = Offset(end)  # Below this the store may only have what this process found here, or has put.
+        manifests.lead(ground.journal.heir_of, Offset(end))
         self._opened_at, self._ran_before_ms = ground.clock.monotonic(), manifest.running_ms
         self.producers = ProducerTable(manifest.producers, _forgotten_below(manifest, settings, ground))
         self.transactions = Transactions(self.producers.open_transactions())
@@ -267,10 +270,17 @@ class PartitionLog:
         """Swap compacted segments in for those they were made of; CommitOvertaken when these are gone."""
         await self._flushing.replace_segments(change)
 
+    def offer(self, appends: list[Append]) -> None:
+        """These are about to be committed: no more than their end may be let go of when they are."""
+        self._offered = max([self._offered, *(each.segments[-1].end for each in appends if each.segments)])
+
     def adopt(self, manifest: Manifest) -> None:
         """A newer manifest is committed: from this moment on reads find there what the tail lets go of."""
         if manifest.version <= self.manifest.version:
             return
+        if manifest.flushed > self._offered:  # The manifest log refuses it: this is the second lock on the same door.
+            self.fail(AnotherProcess(self.home.manifests, manifest.epoch, manifest.flushed))
+            self.check_alive()
         self.manifest = manifest
         log_start = self.marks.log_start
         self.marks = self.marks.stored(manifest.log_start, manifest.flushed)

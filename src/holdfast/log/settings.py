@@ -39,6 +39,7 @@ class LogSettings:
     garbage_check_ms: int = 600_000
     close_timeout_ms: int = 8_000  # What is not flushed by then comes back from the write-ahead log.
     clock_trust_ms: int = DAY_MS  # A clock that has jumped is believed by retention when it has stood for this long.
+    owner_check_ms: int = 1_000  # How often a broker looks whether another has taken the store over.
     producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten: of the broker's running time.
     producer_ids_max: int = 50_000  # In one partition; past it those that were silent for longest are forgotten.
 
@@ -49,3 +50,5 @@ class LogSettings:
             raise ValueError("segment_size_max must be at least 1 byte")
         if self.producer_ids_max < 1:
             raise ValueError("producer_ids_max must be at least 1")
+        if self.owner_check_ms < 10:
+            raise ValueError("owner_check_ms must be at least 10")

@@ -14,7 +14,7 @@ from holdfast.io.versions import GRACE_S
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.log.strays import Strays
-from holdfast.segment.garbage import collect_partition
+from holdfast.segment.garbage import collect_partition, collect_versions
 
 if TYPE_CHECKING:
     from holdfast.log.logs import Logs
@@ -35,6 +35,8 @@ class Upkeep:
         self._let_go: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()  # Producers whose end was told.
         self._has_learned = False  # What was known of the time before we started.
         self._strays: dict[PartitionLog, Strays] = {}
+        self._versions: dict[str, Callable[[], int]] = {}  # Prefixes, and the number of the newest version there.
+        self._nothing_left: dict[str, int] = {}  # When it was this number.
         self._quiet_since: dict[PartitionLog, tuple[int, float]] = {}  # The manifest's version, and since when.
 
     def start(self) -> None:
@@ -170,3 +172,21 @@ class Upkeep:
                 self._strays.pop(partition, None)
 
         await self._each("garbage collection", collect)
+        await self._collect_versions(now_ms)
+
+    def collect_versions(self, prefix: str, newest: Callable[[], int]) -> None:
+        """Old versions under this prefix are garbage as well."""
+        self._versions[prefix] = newest
+
+    async def _collect_versions(self, now_ms: int) -> None:
+        for prefix, newest in self._versions.items():
+            if self._nothing_left.get(prefix) == newest():
+                continue
+            number = newest()
+            try:
+                found = await self._ground.calls.run(collect_versions, self._ground.objects, prefix, now_ms)
+            except HoldfastError as failure:
+                self._tell_late("garbage collection", f"late for {prefix}: {failure}")
+                continue
+            if not found.waiting:
+                self._nothing_left[prefix] = number

@@ -27,7 +27,7 @@ class Append:
     segments: tuple[SegmentInfo, ...]
     last_stable: Offset
     producers: Producers
-    stored_at: float  # The monotonic time before the first of them was put: too old, and they must be put again.
+    stored_at: float  # The boot time before the first of them was put: too old, and they must be put again.
     forgotten_below: int | None = None  # None: as it is.
     running_ms: int = 0
 

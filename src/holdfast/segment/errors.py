@@ -10,7 +10,8 @@ Unavailable
 ├── Stale              silent for too long: list the versions again before writing
 └── SegmentTooOld      a segment was put so long ago that it may be collected: put it again
 Fenced
-└── HigherEpoch        a writer with a higher epoch has committed
+├── HigherEpoch        a writer with a higher epoch has committed
+└── AnotherProcess     another process of our writer and our epoch has appended
 Corrupt
 ├── Damaged            bytes of a segment or a manifest are not what was written
 └── SegmentLost        the manifest lists a segment that is not in the store
@@ -19,9 +20,10 @@ Corrupt
 from __future__ import annotations
 
 from holdfast.errors import Corrupt, Rejected, Unavailable
-from holdfast.io.store_errors import Damaged, HigherEpoch, NewerFormat, Stale, Undecided
+from holdfast.io.store_errors import AnotherProcess, Damaged, HigherEpoch, NewerFormat, Stale, Undecided
 
 __all__ = [
+    "AnotherProcess",
     "Damaged",
     "DoesNotFit",
     "HigherEpoch",

@@ -8,8 +8,8 @@
     a deleted topic                       all objects under its id, at once
 
 This is safe beside writers, whatever they are in the middle of. A writer lists a segment only within half of the grace
-after it put it, so one that is twice the grace old and unlisted never will be; a writer takes a number only within half
-of the grace after it saw the number before it as the newest, so one that was passed by longer ago is never tried again.
+after it put it, so one that is twice the grace old and unlisted never will be; a writer that takes a number which was
+deleted finds that the one below is deleted, too (`io.versions.take`): the lowest go first.
 It is safe to stop at any moment and to run twice at a time.
 
 Times are the store's: see `store_time_ms`.
@@ -60,14 +60,12 @@ def collect_partition(
     them, which no clock can make longer.
     """
     versions = Versions(objects, home.manifests)
-    listed = [
-        (number, each) for each in objects.list(home.manifests) if (number := versions.number(each.name)) is not None
-    ]
+    listed = _listed(versions)
     if not listed:
         return Collected([], [])
     grace_ms = int(grace_s * 1000)
     newest = listed[-1][0]
-    earlier = max((number for number, each in listed if each.modified_ms <= now_ms - grace_ms), default=None)
+    earlier = _earlier(listed, now_ms - grace_ms)
     try:
         current = _names(versions, newest)
         needed = current if earlier is None else current | _names(versions, earlier)
@@ -76,11 +74,39 @@ def collect_partition(
     stored = list(objects.list(home.segments))
     strays = [each for each in stored if each.name not in needed and may_go(each.name)]
     segments = [each for each in strays if each.modified_ms <= now_ms - 2 * grace_ms]
-    oldest_needed = 0 if earlier is None else full_before(earlier)
-    passed = [each for number, each in listed if number < oldest_needed]
+    passed = _passed(listed, earlier)
     _delete(objects, [*segments, *passed])  # Lowest numbers first: what is left never has a hole.
     left_over = sum(each.name not in current for each in stored) + sum(each < full_before(newest) for each, _ in listed)
     return Collected(segments, passed, left_over - len(segments) - len(passed))
+
+
+def collect_versions(objects: Objects, prefix: str, now_ms: int, grace_s: float = GRACE_S) -> Collected:
+    """Delete versions that were passed by, as of manifests, where they list nothing that had to go as well."""
+    listed = _listed(Versions(objects, prefix))
+    if not listed:
+        return Collected([], [])
+    passed = _passed(listed, _earlier(listed, now_ms - int(grace_s * 1000)))
+    _delete(objects, passed)
+    return Collected([], passed, sum(number < full_before(listed[-1][0]) for number, _ in listed) - len(passed))
+
+
+Listed = Sequence[tuple[int, ObjectInfo]]
+
+
+def _listed(versions: Versions) -> Listed:
+    found = versions.objects.list(versions.prefix)
+    return [(number, each) for each in found if (number := versions.number(each.name)) is not None]
+
+
+def _earlier(listed: Listed, before_ms: int) -> int | None:
+    """The version that was the newest then."""
+    return max((number for number, each in listed if each.modified_ms <= before_ms), default=None)
+
+
+def _passed(listed: Listed, earlier: int | None) -> list[ObjectInfo]:
+    """Those below the full one of that version."""
+    oldest_needed = 0 if earlier is None else full_before(earlier)
+    return [each for number, each in listed if number < oldest_needed]
 
 
 def collect_topic(objects: Objects, topic_id: UUID) -> int:

@@ -13,7 +13,7 @@ from holdfast.io.versions import Stamp, full_before
 from holdfast.segment.changes import take_step
 from holdfast.segment.errors import Damaged
 from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Cleaned, EpochStart, Manifest
+from holdfast.segment.manifest import Appended, Cleaned, EpochStart, Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import Producers, changes, from_rows, to_rows, with_changes
 from holdfast.segment.segment_list import SegmentList
@@ -61,6 +61,7 @@ def encode(manifest: Manifest, steps: Sequence[list[Any]], full: Full | None = N
         "epoch": manifest.stamp.epoch,
         "writer": manifest.stamp.writer,
         "nonce": manifest.stamp.nonce,
+        "incarnation": manifest.stamp.incarnation,
         "cluster": manifest.cluster_id,
         "topic": manifest.home.topic_id.hex,
         "partition": manifest.home.partition,
@@ -71,6 +72,7 @@ def encode(manifest: Manifest, steps: Sequence[list[Any]], full: Full | None = N
         "forgotten_below": manifest.forgotten_below,
         "running_ms": manifest.running_ms,
         "cleaned": manifest.cleaned,
+        "appended": manifest.appended,
     }
     if full_before(manifest.version) == manifest.version:
         body["segments"] = [each.to_row() for each in manifest.segments]
@@ -86,8 +88,11 @@ def encode(manifest: Manifest, steps: Sequence[list[Any]], full: Full | None = N
 
 def stamp_of(name: str, data: bytes) -> Stamp:
     """Who wrote a version."""
-    body = unseal(name, KIND, FORMAT, data)
-    return Stamp(body["epoch"], body["writer"], body["nonce"])
+    return _stamp(unseal(name, KIND, FORMAT, data))
+
+
+def _stamp(body: dict[str, Any]) -> Stamp:
+    return Stamp(body["epoch"], body["writer"], body["nonce"], body.get("incarnation", ""))
 
 
 def decode(
@@ -120,7 +125,7 @@ def _decode(body: dict[str, Any], full: Full | None) -> tuple[Manifest, Steps]:
         home=home,
         cluster_id=body["cluster"],
         version=body["version"],
-        stamp=Stamp(body["epoch"], body["writer"], body["nonce"]),
+        stamp=_stamp(body),
         epochs=tuple(EpochStart(*each) for each in body["epochs"]),
         log_start=Offset(body["log_start"]),
         flushed=Offset(body["flushed"]),
@@ -130,6 +135,7 @@ def _decode(body: dict[str, Any], full: Full | None) -> tuple[Manifest, Steps]:
         forgotten_below=body.get("forgotten_below"),
         running_ms=body.get("running_ms", 0),
         cleaned=tuple(Cleaned(*each) for each in body["cleaned"]),
+        appended=Appended(*body.get("appended", ())),
     )
     return manifest, steps
 

@@ -8,21 +8,33 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
+from collections import deque
+from collections.abc import Collection
 from dataclasses import replace
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.versions import GRACE_S, Patience, Stamp, Versions, full_before, take
+from holdfast.io.versions import GRACE_S, Below, First, Patience, Stamp, Versions, full_before, take
 from holdfast.segment.changes import Append, Change, RaiseEpoch, Replace
-from holdfast.segment.errors import Damaged, DoesNotFit, HigherEpoch, NoManifest, SegmentTooOld, Stale, WrongCluster
+from holdfast.segment.errors import (
+    AnotherProcess,
+    Damaged,
+    DoesNotFit,
+    HigherEpoch,
+    NoManifest,
+    SegmentTooOld,
+    Stale,
+    WrongCluster,
+)
 from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Manifest, first_manifest
+from holdfast.segment.manifest import Appended, Manifest, first_manifest
 from holdfast.segment.manifest_json import Full, Steps, encode, stamp_of
 from holdfast.segment.manifest_load import load_newest
 from holdfast.segment.names import PartitionId, new_tag
-from holdfast.types import Epoch
+from holdfast.types import Epoch, Offset
 
 _CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.
+_UNSURE_MAX = 64  # Appends without a clear answer that are remembered; who forgets one stops, and loses nothing.
 
 
 class Contended(Unavailable):
@@ -37,9 +49,12 @@ class Contended(Unavailable):
 class ManifestLog:
     """One writer's view of a partition's manifest. Calls block; any thread may make them; commits go one by one."""
 
-    def __init__(self, versions: Versions, writer: str, patience: Patience, grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self, versions: Versions, writer: str, patience: Patience, grace_s: float = GRACE_S, incarnation: str = ""
+    ) -> None:
         self._versions = versions
         self._writer = writer
+        self._incarnation = incarnation
         self._patience = patience
         self._silence_s_max = grace_s / 2
         self._lock = threading.Lock()
@@ -48,6 +63,9 @@ class ManifestLog:
         self._fresh_until = -math.inf
         self._epoch = Epoch(-1)
         self._raises: list[Manifest] = []  # Versions that raise our epoch, and may or may not have been stored.
+        self._appends: deque[str] | None = None  # The nonces of versions of ours that append, and may have been stored.
+        self._heir_of: Collection[str] = ()
+        self._heritage_end = Offset(0)
 
     @classmethod
     def open(
@@ -61,9 +79,10 @@ class ManifestLog:
         first_epoch: Epoch | None = None,
         forgotten_below: int | None = None,
         grace_s: float = GRACE_S,
+        incarnation: str = "",
     ) -> ManifestLog:
         """The newest manifest, to be continued in its epoch. If there is none it is made, given a `first_epoch`."""
-        log = cls(Versions(objects, home.manifests), writer, patience, grace_s)
+        log = cls(Versions(objects, home.manifests), writer, patience, grace_s, incarnation)
         with log._lock:
             if not log._reload():
                 if first_epoch is None:
@@ -74,6 +93,15 @@ class ManifestLog:
             raise WrongCluster(home.manifests, log.manifest.cluster_id, cluster_id)
         log._epoch = log.manifest.epoch
         return log
+
+    def lead(self, heir_of: Collection[str] = (), heritage_end: Offset = Offset(0)) -> None:
+        """From here on nobody else may append: who finds that another has, is fenced (AnotherProcess).
+
+        Others may still compact, and let old records go. What processes in `heir_of` append up to `heritage_end` is as
+        good as our own: they are gone, we have all that they had, and a put of theirs may arrive late.
+        """
+        self._appends = deque(maxlen=_UNSURE_MAX)
+        self._heir_of, self._heritage_end = heir_of, heritage_end
 
     @property
     def manifest(self) -> Manifest:
@@ -108,7 +136,7 @@ class ManifestLog:
 
     def _catch_up(self, changes: tuple[Change, ...]) -> None:
         """After a silence nothing is as it was: list again, and see that the segments are still there."""
-        now = self._patience.clock.monotonic()
+        now = self._patience.clock.boottime()
         listed = now > self._fresh_until
         if listed:
             self._reload()
@@ -142,9 +170,11 @@ class ManifestLog:
             if self.manifest.version == known:
                 raise
             return False  # It did not fit an old version: say so only of the newest.
-        started = self._patience.clock.monotonic()
+        started = self._patience.clock.boottime()
         if made.epoch > self._epoch:
             self._raises.append(made)
+        if self._appends is not None and made.appended.nonce == made.stamp.nonce:
+            self._appends.append(made.stamp.nonce)
         try:
             if self._take(made, steps):
                 self._adopt(made, steps, started)
@@ -164,18 +194,26 @@ class ManifestLog:
             manifest = change.apply(manifest)
             step = change.step()
             steps += [] if step is None else [step]
-        return replace(manifest, version=manifest.version + 1, stamp=self._stamp(manifest.epoch)), steps
+        stamp = self._stamp(manifest.epoch)
+        if manifest.flushed > self.manifest.flushed:
+            manifest = replace(manifest, appended=Appended(stamp.incarnation, stamp.nonce))
+        return replace(manifest, version=manifest.version + 1, stamp=stamp), steps
 
     def _take(self, made: Manifest, steps: list[list[object]]) -> bool:
         name = self._versions.name(made.version)
         data = [encode(made, steps, self._steps.full.after(made))]
         objects = self._versions.objects
-        return take(objects, name, data, made.stamp, stamp_of, self._patience, self._fresh_until) is None
+        below: Below | First = First(self._versions, made.version)
+        if self._manifest is not None:
+            below = Below(self._versions.name(self._manifest.version), self._manifest.stamp.nonce)
+        return take(objects, name, data, made.stamp, stamp_of, self._patience, self._fresh_until, below) is None
 
     def _adopt(self, made: Manifest, steps: list[list[object]], started: float) -> None:
         self._manifest = made
         self._epoch = made.epoch
         self._raises.clear()
+        if self._appends is not None:
+            self._appends.clear()  # Their numbers are all taken.
         self._fresh_until = started + self._silence_s_max
         full = self._steps.full.after(made)
         if full_before(made.version) == made.version:
@@ -186,26 +224,43 @@ class ManifestLog:
             self._steps = Steps(full, tuple(steps))
 
     def _create(self, made: Manifest) -> None:
-        started = self._patience.clock.monotonic()
+        started = self._patience.clock.boottime()
         self._fresh_until = started + self._silence_s_max
-        if self._take(made, []):
+        try:
+            is_ours = self._take(made, [])
+        except Stale:  # There are others already: at once above ours, or since long.
+            is_ours = False
+        if is_ours:
             self._adopt(made, [], started)
         elif not self._reload():
             raise Stale(self._versions.name(made.version))
 
     def _reload(self) -> bool:
         """Load the newest version if it is newer than ours; False if there is none at all."""
-        started = self._patience.clock.monotonic()
+        started = self._patience.clock.boottime()
         if self._manifest is None:
             loaded = load_newest(self._versions)
         else:
             mine = self._manifest.version
             loaded = load_newest(self._versions, mine, (full_before(mine), self._steps.full))
         if loaded is not None:
+            self._check_appended(loaded[0])
             self._manifest, self._steps = loaded
             self._settle_raises()
         self._fresh_until = started + self._silence_s_max
         return self._manifest is not None
+
+    def _check_appended(self, found: Manifest) -> None:
+        """Nobody but us has moved `flushed`, or we are not the writer any more, whatever our epoch."""
+        if self._appends is None or found.appended == self.manifest.appended:
+            return
+        by, nonce = found.appended
+        if nonce not in self._appends and not (by in self._heir_of and found.flushed <= self._heritage_end):
+            name = self._versions.name(found.version)
+            if found.epoch > self._epoch:
+                raise HigherEpoch(name, self._epoch, found.epoch)
+            raise AnotherProcess(name, found.epoch, found.flushed)
+        self._appends.clear()  # Their numbers are all taken.
 
     def _settle_raises(self) -> None:
         """Whoever raised the epoch must not be fenced by it, though the answer was lost."""
@@ -218,4 +273,5 @@ class ManifestLog:
             del self._raises[0]
 
     def _stamp(self, epoch: Epoch) -> Stamp:
-        return Stamp(epoch, self._writer, new_tag(self._patience.chance) + new_tag(self._patience.chance))
+        nonce = new_tag(self._patience.chance) + new_tag(self._patience.chance)
+        return Stamp(epoch, self._writer, nonce, self._incarnation)

@@ -77,7 +77,7 @@ class Rewrite:
 
     def _put(self, end: Offset, producers: Producers | None) -> None:
         if self._stored_at is None:
-            self._stored_at = self.shop.clock.monotonic()
+            self._stored_at = self.shop.clock.boottime()
         here = [each for each in self._aborted if each.last_offset < end]
         with stored(f"the rewrite of {self._old[-1]}"):
             buffers, info = encode_segment(

@@ -18,6 +18,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.log import entry
 from holdfast.log.kept import Identity, Kept, save_kept
+from holdfast.log.owner import lives_of_owner
 from holdfast.segment.names import PartitionId
 from holdfast.wal import LogId, Wal
 
@@ -38,7 +39,8 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
     for each in plan.partitions:
         flushed[each.home] = repairer.write(each).flushed
     flushed = {home: mark for home, mark in flushed.items() if not _is_gone(plan, home)}
-    _build_log(plan, Kept(identity, flushed), plan.data / BUILT)
+    lives = plan.salvaged.kept.lives if plan.salvaged.kept else lives_of_owner(plan.objects)
+    _build_log(plan, Kept(identity, flushed, lives=lives), plan.data / BUILT)
     _put_in_place(plan, place)
     return place
 

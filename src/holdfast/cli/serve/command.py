@@ -198,6 +198,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
 
 def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None) -> Surroundings:
     from holdfast.broker.running import Surroundings
+    from holdfast.cli.serve.here import here
     from holdfast.io.disk import RealDirectory
     from holdfast.io.open_objects import is_remote, open_objects
 
@@ -209,6 +210,7 @@ def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None
         metrics.objects(objects) if metrics else objects,
         lambda: RealDirectory(data / "quarantine"),
         settings.serve.disk_reserve_size,
+        here(data),
     )
 
 

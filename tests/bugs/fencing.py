@@ -1,0 +1,149 @@
+"""Known ways to let two processes write, or one that was stopped go on."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+CLONES = "tests/log/test_clones.py"
+OWNER = "tests/log/test_owner.py"
+PAUSED = "tests/segment/test_paused_writer.py"
+SET_BACK = "tests/log/test_set_back.py"
+DELETED = "tests/operate/test_deleted_elsewhere.py"
+
+BUGS = [
+    Bug(
+        "an append of another process in our epoch is taken for compaction's",
+        (
+            Edit(
+                "segment/manifest_log.py",
+                "        if self._appends is None or found.appended == self.manifest.appended:\n",
+                "        if True:\n",
+            ),
+        ),
+        (f"{CLONES}::test_of_two_copies_of_a_log_the_later_one_to_append_is_fenced",),
+    ),
+    Bug(
+        "compaction forgets who has last appended",
+        (
+            Edit(
+                "segment/manifest_log.py",
+                "        if manifest.flushed > self.manifest.flushed:\n",
+                "        if True:\n",
+            ),
+        ),
+        (f"{CLONES}::test_an_append_of_ours_that_arrives_late_is_ours", "tests/log/test_commit.py"),
+    ),
+    Bug(
+        "a late append of the process before fences the next one",
+        (Edit("log/partition.py", "manifests.lead(ground.journal.heir_of, Offset(end))", "manifests.lead()"),),
+        (f"{CLONES}::test_an_append_of_the_process_before_that_arrives_late_is_ours",),
+    ),
+    Bug(
+        "a put is believed without a look at the version below",
+        (
+            Edit(
+                "io/versions.py",
+                "is_new = theirs is not None or below is None or below.is_there(objects)",
+                "is_new = True",
+            ),
+        ),
+        (PAUSED,),
+    ),
+    Bug(
+        "whatever is under the number below will do",
+        (
+            Edit(
+                "io/versions.py",
+                "return self.nonce.encode() in objects.get(self.name, 0, _HEAD_SIZE)",
+                "return objects.size(self.name) > 0",
+            ),
+        ),
+        (f"{PAUSED}::test_two_writers_that_were_stopped_do_not_vouch_for_each_other",),
+    ),
+    Bug(
+        "the first number is always new",
+        (Edit("io/versions.py", "return self.versions.newest(self.number) is None", "return True"),),
+        (f"{PAUSED}::test_a_sleeper_that_was_about_to_make_the_partition",),
+    ),
+    Bug(
+        "a log that was set back goes on in its old epoch",
+        (
+            Edit(
+                "log/opening.py",
+                "        is_set_back = not taken_over and manifest.flushed > known\n",
+                "        is_set_back = False\n",
+            ),
+        ),
+        (f"{SET_BACK}::test_offsets_that_are_given_again_have_another_epoch",),
+    ),
+    Bug(
+        "only the partition that shows it gets a new epoch after a set-back",
+        (Edit("log/opening.py", "            self._on_set_back()\n", ""),),
+        (f"{SET_BACK}::test_offsets_that_are_given_again_have_another_epoch",),
+    ),
+    Bug(
+        "a log that is not the owner's opens",
+        (Edit("log/owner.py", "if owner is not None and not lives and not take_over:", "if False:"),),
+        (f"{SET_BACK}::test_a_log_that_was_set_back_is_refused",),
+    ),
+    Bug(
+        "a claim is taken before the log knows of it",
+        (
+            Edit(
+                "log/owner.py",
+                "        save_kept(wal, replace(kept, lives=(*lives, Life(mine.incarnation, here.place))))\n",
+                "",
+            ),
+            Edit(
+                "log/owner.py",
+                "        if is_moved and here.place:\n",
+                "        save_kept(wal, replace(kept, lives=(*lives, Life(mine.incarnation, here.place))))\n"
+                "        if is_moved and here.place:\n",
+            ),
+        ),
+        (f"{SET_BACK}::test_a_kill_at_any_call_of_a_start_is_not_taken_for_a_copy",),
+    ),
+    Bug(
+        "a process that was stopped acknowledges before it looks",
+        (
+            Edit(
+                "log/owner_watch.py",
+                "        if self._task is None or not (self._waiting or self._is_late()):\n",
+                "        if True:\n",
+            ),
+        ),
+        (f"{OWNER}::test_a_process_that_was_stopped_looks_before_it_acknowledges",),
+    ),
+    Bug(
+        "a look does not see that its own claim is deleted",
+        (
+            Edit(
+                "log/owner.py",
+                "        if not _below(self._versions, self.claim).is_there(self._versions.objects):\n",
+                "        if False:\n",
+            ),
+        ),
+        (f"{OWNER}::test_a_look_sees_what_happened_long_ago",),
+    ),
+    Bug(
+        "an owner answers no question",
+        (
+            Edit(
+                "log/owner.py",
+                "        if number > self.claim.number + 1 or is_late:\n",
+                "        if is_late:\n",
+            ),
+        ),
+        (f"{OWNER}::test_a_copy_asks_and_a_live_owner_answers",),
+    ),
+    Bug(
+        "the tails of a fenced broker are not saved",
+        (Edit("log/logs.py", "            await self._save_all_fenced()\n", "            pass\n"),),
+        (f"{OWNER}::test_a_broker_that_was_taken_over_stops_acknowledging_and_reading",),
+    ),
+    Bug(
+        "a topic that another broker deleted counts as lost",
+        (Edit("broker/topics.py", "missing.intersection(self._metadata.metadata.deleted)", "()"),),
+        (f"{DELETED}::test_a_topic_that_the_next_broker_deleted_does_not_keep_the_first_from_starting",),
+    ),
+]

@@ -1,0 +1,183 @@
+"""Who owns the store: claims, looks, questions. Each process on a simulated disk of its own, over one store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from tests.log.test_clones import clone, open_with
+from tests.log.test_takeover import beside
+from tests.log.world import HOME, World, batch, fill, in_loop, numbered, read_all, turns
+from tests.operate.house import House
+
+from holdfast.errors import Fenced
+from holdfast.io.calls import InlineCalls
+from holdfast.io.faulty_objects import FailBefore
+from holdfast.log.errors import OwnerAlive, OwnerChanged
+from holdfast.log.logs import Logs
+from holdfast.log.owner import KEPT_MAX, PREFIX, Here
+
+
+class Asleep(InlineCalls):
+    """No timer ever fires; whoever waits inside a call lets the test do something meanwhile."""
+
+    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self._meanwhile = meanwhile
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    def block(self, seconds: float) -> None:
+        self._meanwhile()
+
+
+async def look(logs: Logs) -> None:
+    await logs.owner.look()
+
+
+@in_loop
+async def test_a_broker_that_was_taken_over_stops_acknowledging_and_reading(caplog: pytest.LogCaptureFixture) -> None:
+    """D3: one look later, and not at its next flush; what it acknowledged is in quarantine, with an error line."""
+    world = House()
+    logs = await world.open()
+    first = await logs.partition(HOME)
+    await fill(first, 3)
+    await look(logs)
+    assert logs.owner.is_owner
+    await (await beside(world).open()).partition(HOME)
+    await look(logs)
+    assert not logs.owner.is_owner
+    assert isinstance(await logs.failed(), OwnerChanged)
+    for call in (first.append(batch(b"x")), first.read(0), first.wait(100), logs.partition(HOME), logs.room()):
+        with pytest.raises(Fenced):
+            await call
+    await logs.close()
+    assert len(world.saved()) == 1
+    assert [each.levelname for each in caplog.records if "3 records of 1 partitions" in each.message] == ["ERROR"]
+
+
+@in_loop
+async def test_a_look_sees_what_happened_long_ago() -> None:
+    """D2: the claims above ours are deleted meanwhile: then ours is deleted, too."""
+    world = World()
+    logs = await world.open()
+    other = beside(world)
+    for _ in range(KEPT_MAX + 5):
+        await (await other.open()).close()
+        other.disk.kill()
+    assert len(world.names(PREFIX)) == KEPT_MAX
+    await look(logs)
+    assert isinstance(logs.failure, OwnerChanged)
+
+
+@in_loop
+async def test_a_store_that_is_away_stops_no_acks(caplog: pytest.LogCaptureFixture) -> None:
+    """D3, A4: whether we are the owner is not known, which is told once; a look that succeeds late fences."""
+    world = World()
+    logs = await world.open()
+    partition = await logs.partition(HOME)
+    world.faults = lambda call: FailBefore()
+    for _ in range(3):
+        await look(logs)
+        await fill(partition, 1)
+    assert (logs.owner.failures, logs.owner.is_owner) == (3, True)
+    lines = [each for each in caplog.records if "is not known" in each.message and each.levelname == "WARNING"]
+    assert len(lines) == 1
+    world.faults = lambda call: None
+    await beside(world).open()
+    await look(logs)
+    assert isinstance(logs.failure, OwnerChanged)
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_process_that_was_stopped_looks_before_it_acknowledges(is_taken: bool) -> None:
+    """D2: the machine slept; a batch was on its way to the disk. No timer of ours has fired yet."""
+
+    @in_loop
+    async def run() -> None:
+        world = World()
+        logs = await world.open(calls=Asleep())
+        partition = await logs.partition(HOME)
+        logs.owner.start()
+        await fill(partition, 1)
+        assert logs.owner.looks == 0
+        if is_taken:
+            await beside(world).open()
+        sent = asyncio.ensure_future(partition.append(batch(b"1.")))
+        await asyncio.sleep(0)
+        world.clock.suspend(3600)
+        await turns(50)
+        assert logs.owner.looks == 1
+        if is_taken:
+            with pytest.raises(Fenced):
+                await sent
+        else:
+            await sent
+            assert await read_all(partition) == numbered(0, 2)
+        await logs.close()
+
+    run()
+
+
+@in_loop
+async def test_a_copy_asks_and_a_live_owner_answers() -> None:
+    """D1: it is refused; the owner has another number, and goes on. Without an owner the copy goes on."""
+    world = World()
+    logs = await open_with(world, here=Here("here", "the original"), take_over=False)
+    await fill(await logs.partition(HOME), 3)
+    twin = clone(world)
+    owner = logs.owner._owner
+    for _ in range(3):
+        with pytest.raises(OwnerAlive, match="the original"):
+            await open_with(twin, here=Here("there"), take_over=False, calls=Asleep(owner.look))
+        twin.disk.kill()
+    await look(logs)
+    await look(logs)
+    assert logs.owner.is_owner
+    copy = await open_with(twin, here=Here("there"), take_over=False)
+    assert await read_all(await copy.partition(HOME)) == numbered(0, 3)
+    await look(logs)
+    assert isinstance(logs.failure, OwnerChanged)
+
+
+@in_loop
+async def test_a_question_that_nobody_came_back_to_is_no_claim() -> None:
+    """D1: a copy that was killed while it waited for an answer asks again when it is started again."""
+    world = World()
+    logs = await open_with(world, here=Here("here"), take_over=False)
+    await fill(await logs.partition(HOME), 3)
+    twin = clone(world)
+
+    class Killed(BaseException):
+        pass
+
+    def killed() -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        await open_with(twin, here=Here("there"), take_over=False, calls=Asleep(killed))
+    twin.disk.kill()
+    with pytest.raises(OwnerAlive):
+        await open_with(twin, here=Here("there"), take_over=False, calls=Asleep(logs.owner._owner.look))
+    await look(logs)
+    assert logs.owner.is_owner
+
+
+@in_loop
+async def test_a_store_that_takes_no_claim_is_claimed_later() -> None:
+    """O3, D1: a full disk under the store keeps nobody from starting where it was; the first look that can, claims."""
+    world = World()
+    await (await world.open()).close()
+    world.disk.kill()
+    world.faults = lambda call: FailBefore() if call.kind == "put_if_absent" and PREFIX in call.name else None
+    logs = await open_with(world, take_over=False)
+    assert len(world.names(PREFIX)) == 1
+    world.faults = lambda call: None
+    await look(logs)
+    assert len(world.names(PREFIX)) == 2
+    await look(logs)
+    assert (logs.owner.claim, logs.owner.is_owner) == (2, True)
+    await logs.close()
+    world.disk.kill()
+    await (await open_with(world, take_over=False)).close()

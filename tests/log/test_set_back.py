@@ -1,0 +1,128 @@
+"""A data directory that was set back to an earlier day: offsets that are given again have another leader epoch."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+
+import pytest
+from tests.log.test_clones import open_with
+from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all
+
+from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.simdisk import SimulatedDisk
+from holdfast.log.errors import NotTheOwner
+from holdfast.log.owner import PREFIX
+
+
+async def lived(world: World) -> SimulatedDisk:
+    """A life whose disk is kept as it was then, and another one after it, with more records. What was kept."""
+    logs = await world.open()
+    for home in (HOME, OTHER):
+        await fill(await logs.partition(home), 3)
+    await logs.close()
+    snapshot = copy.deepcopy(world.disk)
+    world.disk.kill()
+    logs = await world.open()
+    partition, other = await logs.partition(HOME), await logs.partition(OTHER)
+    await fill(other, 2, start=3)  # Acknowledged, read by somebody, and never stored.
+    await fill(partition, 5, start=3)
+    await partition.flush()
+    world.disk.kill()
+    snapshot.kill()
+    return snapshot
+
+
+def without_claims(world: World) -> None:
+    """As a store that only earlier releases have used."""
+    bucket = MemoryBucket()
+    world.objects = MemoryObjects(bucket, clock=world.clock)
+    for each in list(world.bucket.names):
+        if not each.startswith(PREFIX):
+            bucket.add(each, world.bucket.stored[each])
+    world.bucket.stored, world.bucket.names = bucket.stored, bucket.names
+
+
+@in_loop
+async def test_a_log_that_was_set_back_is_refused() -> None:
+    """D1, O1: the claim in the store is of a life that the log knows nothing of; one sentence says what to do."""
+    world = World()
+    world.disk = await lived(world)
+    before = world.names()
+    with pytest.raises(NotTheOwner, match=r"set back.*--take-over"):
+        await open_with(world, take_over=False)
+    assert world.names() == before
+    with pytest.raises(NotTheOwner):
+        await open_with(world, take_over=False)
+
+
+@pytest.mark.parametrize("has_claims", [True, False])
+def test_offsets_that_are_given_again_have_another_epoch(has_claims: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """D1, A2: also of the partition that does not show it: its records of the lost life were read by somebody."""
+
+    @in_loop
+    async def run() -> None:
+        world = World()
+        world.disk = await lived(world)
+        if not has_claims:
+            without_claims(world)
+        logs = await world.open()
+        other, partition = await logs.partition(OTHER), await logs.partition(HOME)
+        for each in (partition, other):
+            assert each.epochs.current > 1
+        assert world.manifest().epoch == partition.epochs.current  # Before anybody is served.
+        assert await read_all(partition) == numbered(0, 8)
+        await fill(other, 2, start=3)
+        await other.flush()
+        assert [each.epoch for each in world.manifest(OTHER).epochs] == [1, other.epochs.current]
+
+    run()
+    (line,) = [each for each in caplog.records if "set back" in each.message]
+    assert line.levelname == "WARNING"
+
+
+@in_loop
+async def test_a_log_that_was_not_set_back_keeps_its_epoch(caplog: pytest.LogCaptureFixture) -> None:
+    """A2: closed and opened again, flushed and purged or not: nothing is said, and no epoch is spent."""
+    world = World()
+    for start in range(0, 12, 3):
+        logs = await world.open()
+        partition = await logs.partition(HOME)
+        assert partition.epochs.current == 1
+        await fill(partition, 3, start=start)
+        if start % 2:
+            await partition.flush()
+            logs.purge()
+        await logs.close()
+    assert "set back" not in caplog.text
+
+
+@in_loop
+async def test_a_kill_at_any_call_of_a_start_is_not_taken_for_a_copy() -> None:
+    """D1: between the log's own note and the claim in the store, and behind it."""
+    for calls in range(60):
+        world = World(calls)
+        logs = await world.open()
+        await fill(await logs.partition(HOME), 2)
+        await logs.close()
+        world.disk.kill()
+        left = [calls]
+
+        class Killed(BaseException):
+            pass
+
+        def kill(call: object, left: list[int] = left, killed: type[BaseException] = Killed) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise killed
+
+        world.faults = kill  # type: ignore[assignment]
+        with suppress(Killed):
+            await (await open_with(world, take_over=False)).partition(HOME)
+        world.faults = lambda call: None
+        world.disk.kill()
+        partition = await (await open_with(world, take_over=False)).partition(HOME)
+        assert await read_all(partition) == numbered(0, 2)
+        if left[0] > 0:
+            break
+    assert left[0] > 0, "The start makes more calls than were tried."
