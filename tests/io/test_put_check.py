@@ -70,8 +70,11 @@ def test_a_store_that_does_not_answer_is_not_refused(caplog: pytest.LogCaptureFi
 
 def test_a_broker_does_not_start_on_a_store_without_it(tmp_path: Path) -> None:
     """D7: `serve` asks as `doctor` does, and says what it found; on a sound store it leaves nothing behind."""
-    with pytest.raises(BrokerDidNotStart, match="no put-if-absent"):
-        RunningBroker(tmp_path / "careless", entry=("-c", CARELESS)).start()
+    with (
+        pytest.raises(BrokerDidNotStart, match="no put-if-absent"),
+        RunningBroker(tmp_path / "careless", entry=("-c", CARELESS)),
+    ):
+        pass  # If it does start, it is stopped here.
     with RunningBroker(tmp_path / "sound"):
         names = [each.name for each in LocalObjects(tmp_path / "sound" / "objects").list("doctor/")]
         assert names == []
