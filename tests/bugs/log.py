@@ -32,8 +32,8 @@ BUGS = [
         (
             Edit(
                 "log/flush.py",
-                "            if batch.end > partition.marks.durable:\n",
-                "            if batch.end > partition.marks.log_end:\n",
+                "            if batch.end > partition.marks.durable or",
+                "            if batch.end > partition.marks.log_end or",
             ),
         ),
         (f"{FLUSH}::test_only_durable_batches_are_flushed", MODEL),

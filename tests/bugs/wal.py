@@ -123,7 +123,13 @@ BUGS = [
     ),
     Bug(
         "off by one at the roll-over by size",
-        (Edit("wal/log.py", "self._chunk.end + size > self._settings", "self._chunk.end + size >= self._settings"),),
+        (
+            Edit(
+                "wal/log.py",
+                "self._chunk.end + size > self._chunk_size_max",
+                "self._chunk.end + size >= self._chunk_size_max",
+            ),
+        ),
         ("tests/wal/test_roll_over.py",),
     ),
     Bug(
