@@ -64,7 +64,7 @@ class Options(NamedTuple):
     mounted: bool = False  # A disk of bounded size, if this user may mount one; otherwise a wrapper says "full".
     java: bool = False  # Kafka's own producer.
     many: int = 0  # Partitions of a topic that has many.
-    stamps: bool = False  # Producers whose records are days old, or whose clock counts microseconds.
+    stamps: bool = True  # Producers whose records are days old, or whose clock counts microseconds.
     faults: tuple[str, ...] = DEFAULT
 
 

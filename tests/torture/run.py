@@ -74,8 +74,8 @@ def _options(asked: argparse.Namespace) -> Options:
         sync=long if asked.sync is None else asked.sync,
         s3=asked.seed % 2 == 0 if asked.store is None else asked.store == "s3",
         mounted=True,
-        java=bool(asked.java) and missing() is None,
-        stamps=bool(asked.stamps),
+        java=missing() is None if asked.java is None else asked.java,
+        stamps=asked.stamps,
         many=asked.many,
         faults=_faults(asked.faults),
     )
@@ -97,8 +97,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     for name in ("spark", "sync"):
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help="default: in long runs")
-    parser.add_argument("--java", action=argparse.BooleanOptionalAction, help="Kafka's own producer, if it is there")
-    parser.add_argument("--stamps", action=argparse.BooleanOptionalAction, help="records of other days")
+    parser.add_argument("--java", action=argparse.BooleanOptionalAction, help="default: if it is installed")
+    parser.add_argument("--stamps", action=argparse.BooleanOptionalAction, default=True, help="records of other days")
     parser.add_argument("--many", type=int, default=0, metavar="N", help="a topic of N partitions, as 2000")
     parser.add_argument("--faults", metavar="NAMES", help="only kill,cut,… or the usual but -clone,…")
     parser.add_argument("--store", choices=("s3", "directory"), help="default: by the seed; s3, if it is installed")
