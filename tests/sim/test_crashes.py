@@ -33,6 +33,7 @@ def test_no_crash_loses_or_invents_anything(block: int) -> None:
     for what in ("acknowledged", "offsets committed", "members joined", "topics made", "topics deleted", "closed"):
         assert counts[what] >= 10, f"the search hardly tried what it should: {what}"
     assert counts["reads during an fsync"] >= 5
+    assert min(counts["usurped"], counts["clock jumps"]) >= 1
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -33,7 +33,7 @@ from tests.torture.ground import (
     Ground,
     Topic,
 )
-from tests.torture.schedule import DEFAULT
+from tests.torture.schedule import ALL
 
 KEPT_NAMES = tuple(topic.name for topic in KEPT)
 GROUPS = ("classic", "modern")
@@ -65,7 +65,7 @@ class Options(NamedTuple):
     java: bool = False  # Kafka's own producer.
     many: int = 0  # Partitions of a topic that has many.
     stamps: bool = True  # Producers whose records are days old, or whose clock counts microseconds.
-    faults: tuple[str, ...] = DEFAULT
+    faults: tuple[str, ...] = ALL
 
 
 OPTIONS = Options()

@@ -32,7 +32,7 @@ from tests.torture.clients.administering import Administrator
 from tests.torture.history import Event, read_histories
 from tests.torture.house import house
 from tests.torture.rules.problem import Problem
-from tests.torture.schedule import ALL, DEFAULT
+from tests.torture.schedule import ALL
 
 LONG_MINUTES = 5.0
 
@@ -88,7 +88,7 @@ def _faults(asked: str | None) -> tuple[str, ...]:
     if unknown:
         raise SystemExit(f"no such fault: {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
     wanted = [name for name in names if not name.startswith("-")]
-    return tuple(name for name in ALL if name in (wanted or DEFAULT) and f"-{name}" not in names)
+    return tuple(name for name in ALL if name in (wanted or ALL) and f"-{name}" not in names)
 
 
 def main() -> int:

@@ -41,8 +41,6 @@ KINDS = (
 )
 LAST = "half_delete"  # A topic is deleted while the store is away; nothing else that could heal it comes later.
 ALL = (*KINDS, LAST)
-NOT_YET = ("clock_days", "clone", "usurp", "set_back")  # Known to break something.
-DEFAULT = tuple(kind for kind in ALL if kind not in NOT_YET)
 OFTEN = ("kill", "kill", "cut", "recreate", "delete_records")  # Come more often than the others.
 
 HEALS = ("recreate", "store_denies", LAST)  # Deletions go on where another one is made.
@@ -64,7 +62,7 @@ class Planned(NamedTuple):
     amount: float  # From 0 to 1: how bad it is.
 
 
-def schedule(seed: int, seconds: float, kinds: Collection[str] = DEFAULT) -> list[Planned]:
+def schedule(seed: int, seconds: float, kinds: Collection[str] = ALL) -> list[Planned]:
     """Faults of these kinds in the order of their times. A kind that is left out changes no other's place."""
     last = max(seconds - LAST_BEFORE_S, seconds / 2)
     found = [each for each in _dealt(seed, seconds) if each.kind in kinds]

@@ -94,13 +94,13 @@ class OwnerWatch:
             await self._tick()
 
     async def _tick(self) -> None:
-        was_stopped = bool(self._waiting) or self._is_late()
-        self._alive_at = self._clock.boottime()
-        if was_stopped:  # What a look under way has seen may be from before.
-            await asyncio.wait([self._begin()], timeout=_PATIENCE_S)
+        if self._waiting or self._is_late():  # It was stopped. What a look under way has seen may be from before.
+            await asyncio.wait([self._begin()], timeout=_PATIENCE_S)  # Meanwhile it is still late, and `hold` holds.
             self._alive_at = self._clock.boottime()
             self._let_go()
-        elif self._looking is None or self._looking.done():
+            return
+        self._alive_at = self._clock.boottime()
+        if self._looking is None or self._looking.done():
             self._looking = self._begin()
 
     def _begin(self) -> asyncio.Task[None]:
