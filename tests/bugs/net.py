@@ -1,9 +1,10 @@
-"""Known ways in which a backup destroys what it should save."""
+"""Known ways in which a backup destroys what it should save, and one to wake up wrongly."""
 
 from __future__ import annotations
 
 from tests.bugs.bug import Bug, Edit
 
+WAKES = "tests/log/test_owner_wakes.py"
 PLACES = "tests/operate/test_backup_places.py"
 
 BUGS = [
@@ -81,5 +82,18 @@ BUGS = [
         "a backup does not look at the bytes it copies",
         (Edit("cli/backup/store.py", "            if _is_sound(name, data):", "            if True:"),),
         (f"{PLACES}::test_a_segment_is_checked_as_it_passes",),
+    ),
+    Bug(
+        "a broker that was stopped acknowledges while it looks whether it is the owner",
+        (
+            Edit(
+                "log/owner_watch.py",
+                "        if self._waiting or self._is_late():  # It was stopped.",
+                "        late = self._waiting or self._is_late()\n"
+                "        self._alive_at = self._clock.boottime()\n"
+                "        if late:  # It was stopped.",
+            ),
+        ),
+        (f"{WAKES}::test_the_timer_is_first_and_acks_wait_until_it_has_looked",),
     ),
 ]
