@@ -18,7 +18,7 @@ from tests.sim.clock import BrokerClock
 
 from holdfast.broker.api.produce import ProduceRefused
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.simdisk import PowerCut, SimulatedDisk
 from holdfast.log.errors import PartitionDeleted
 from holdfast.protocol.api import Key
@@ -188,7 +188,10 @@ class Life:
     async def ask(self, key: Key, version: int, fields: Mapping[str, Any]) -> Any:
         """Send a request and wait for its answer."""
         wanted = frames.request(key, version, fields)
-        return frames.answer(wanted, await self.broker.broker.handle(wanted))
+        found = frames.answer(wanted, await self.broker.broker.handle(wanted))
+        if self.is_usurped:
+            raise Unavailable("clients speak with another broker by now")
+        return found
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Let a client do something while others do something else."""

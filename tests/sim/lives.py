@@ -75,7 +75,7 @@ class Lives:
         denies = self._comes("denies", 0.15)
         self._denies = denies and not faulty  # Then nothing else is wrong with the store.
         misread_at = self._random.choice((5, 20, 60)) if self._comes("misreads", 0.2) else -1
-        self._suspend_at = self._random.randrange(150) if self._comes("usurps", 0.1) else -1
+        self._suspend_at = self._random.randrange(150) if self._comes("usurps", 0.25) else -1
         disk, chance = self._disk, SeededChance(seed)
         around = Surroundings(
             wal_directory=disk,
