@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from typing import Any
 
 from tests.torture.history import History
@@ -15,9 +15,8 @@ class Reports:
         self._history = history
         self._producer = producer
         self._topic = topic
-        self._acks: list[list[int]] = []
-        self._errors: dict[str, list[int]] = {}
-        self._lock = threading.Lock()
+        # Without a lock: a report may come in the middle of anything, and one that waits for a lock waits for ever.
+        self._told: deque[tuple[list[int], str]] = deque()
         self.is_fatal = False
         self.acked = 0
 
@@ -34,17 +33,20 @@ class Reports:
         return told
 
     def stored(self, number: int, partition: int, offset: int) -> None:
-        with self._lock:
-            self._acks.append([number, partition, offset])
+        self._told.append(([number, partition, offset], ""))
 
     def refused(self, number: int, error: str) -> None:
-        with self._lock:
-            self._errors.setdefault(error, []).append(number)
+        self._told.append(([number], error))
 
     def write(self) -> None:
-        with self._lock:
-            acks, self._acks = self._acks, []
-            errors, self._errors = self._errors, {}
+        acks: list[list[int]] = []
+        errors: dict[str, list[int]] = {}
+        while self._told:
+            what, error = self._told.popleft()
+            if error:
+                errors.setdefault(error, []).append(what[0])
+            else:
+                acks.append(what)
         self.acked += len(acks)
         if acks:
             self._history.ok("send", producer=self._producer, topic=self._topic, acks=acks)
