@@ -96,4 +96,9 @@ BUGS = [
         ),
         (f"{WAKES}::test_the_timer_is_first_and_acks_wait_until_it_has_looked",),
     ),
+    Bug(
+        "a subscription takes a bare mount point for its store",
+        (Edit("subscribe/incoming.py", "not os.path.exists(os.path.join(path, CLUSTER))", "False"),),
+        ("tests/subscribe/test_store_unmounted.py",),
+    ),
 ]

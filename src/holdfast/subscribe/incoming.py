@@ -11,7 +11,8 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.io.objects import Objects
+from holdfast.io.object_names import CLUSTER
+from holdfast.io.objects import Objects, StoreFailed
 from holdfast.io.open_objects import open_objects
 from holdfast.record.columns import Columns
 from holdfast.segment.info import Aborted, SegmentInfo
@@ -204,5 +205,8 @@ def moved_piece(after: Mapping[int, Position]) -> Piece:
 def check_reachable(url: str) -> None:
     """A local store of another machine cannot be read from here: better said now than found empty."""
     scheme, _, _ = url.partition("://")
-    if scheme == "file" and not os.path.isdir(unquote(urlsplit(url).path)):
+    path = unquote(urlsplit(url).path)
+    if scheme == "file" and not os.path.isdir(path):
         raise StoreOutOfReach(url)
+    if scheme == "file" and not os.path.exists(os.path.join(path, CLUSTER)):  # A store that is referred to has one.
+        raise StoreFailed("find", CLUSTER, f"{path} is no store now: is its file system mounted?")
