@@ -65,7 +65,7 @@ class Broker:
             silence_ms_min=settings.min_incremental_fetch_session_eviction_ms,
         )
         self.sessions = FetchSessions(limits, parts.clock, parts.chance)
-        self._produce = Produce(parts.topics, parts.logs, parts.transactions, parts.clock)
+        self._produce = Produce(parts.topics, parts.logs, parts.transactions, parts.clock, parts.heavy)
         self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.heavy, parts.settings.fetch_max_bytes)
 
     def start_produce(self, request: Request, done: Done) -> bool:

@@ -25,6 +25,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (record_errors.WrongCrc, Code.CORRUPT_MESSAGE),
     (record_errors.Truncated, Code.CORRUPT_MESSAGE),
     (record_errors.WrongSize, Code.CORRUPT_MESSAGE),
+    (record_errors.TimestampOutOfRange, Code.INVALID_TIMESTAMP),
     (record_errors.InvalidBatch, Code.INVALID_RECORD),
     (TopicUnknown, Code.UNKNOWN_TOPIC_OR_PARTITION),
     (TopicExists, Code.TOPIC_ALREADY_EXISTS),

@@ -15,7 +15,8 @@ from holdfast.log.settings import PartitionSettings
 
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
-DAY_MS = 24 * 60 * 60 * 1000
+HOUR_MS = 60 * 60 * 1000
+DAY_MS = 24 * HOUR_MS
 
 
 class ConfigInvalid(Rejected):
@@ -122,6 +123,12 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             "whether an ack waits for the fsync, or only for memory",
             choices=frozenset({"fsync", "memory"}),
         ),
+        Config(
+            "holdfast.validate.records",
+            Kind.BOOLEAN,
+            "true",
+            "whether records are looked at before they are acknowledged; `false` takes whatever has a right crc",
+        ),
         Config("index.interval.bytes", Kind.INT, "4096", "", low=0, high=_INT_MAX),
         Config("leader.replication.throttled.replicas", Kind.LIST, "", ""),
         Config("local.retention.bytes", Kind.LONG, "-2", "", low=-2),
@@ -136,8 +143,20 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             high=_INT_MAX,
             broker_name="message.max.bytes",
         ),
-        Config("message.timestamp.after.max.ms", Kind.LONG, str(_LONG_MAX), "", low=0),
-        Config("message.timestamp.before.max.ms", Kind.LONG, str(_LONG_MAX), "", low=0),
+        Config(
+            "message.timestamp.after.max.ms",
+            Kind.LONG,
+            str(HOUR_MS),
+            "how far a record may be ahead of the broker's time: more is refused",
+            low=0,
+        ),
+        Config(
+            "message.timestamp.before.max.ms",
+            Kind.LONG,
+            str(_LONG_MAX),
+            "how far a record may be behind the broker's time: more is refused",
+            low=0,
+        ),
         Config(
             "message.timestamp.type",
             Kind.STRING,
@@ -227,4 +246,7 @@ def partition_settings(configs: Mapping[str, str], defaults: Mapping[str, str]) 
         retention_ms=int(value("retention.ms")),
         retention_size=int(value("retention.bytes")),
         tombstone_retention_ms=int(value("delete.retention.ms")),
+        validates_records=value("holdfast.validate.records") == "true",
+        timestamp_before_ms_max=int(value("message.timestamp.before.max.ms")),
+        timestamp_after_ms_max=int(value("message.timestamp.after.max.ms")),
     )

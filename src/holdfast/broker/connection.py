@@ -56,6 +56,7 @@ class Connection(asyncio.BufferedProtocol):
         self._slots: deque[_Slot] = deque()
         self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
         self._task: asyncio.Task[None] | None = None
+        self._appended: set[asyncio.Task[None]] = set()  # Of produce requests that wait for their fsync only.
         self._held_size = 0  # Bytes of all requests that are not answered yet.
         self._reserved_size = 0  # Bytes of a large frame that is still arriving.
         self._reading = True
@@ -78,8 +79,9 @@ class Connection(asyncio.BufferedProtocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        if self._task is not None:
-            self._task.cancel()
+        for task in (self._task, *self._appended):
+            if task is not None:
+                task.cancel()
         self._transport = None
         self._server.release(self._held_size + self._reserved_size)
         self._held_size = self._reserved_size = 0
@@ -109,10 +111,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable = True
-        try:
-            self._work()
-        except HoldfastError as failure:
-            self.refuse(failure)
+        self._resume()
 
     # Requests
 
@@ -131,7 +130,23 @@ class Connection(asyncio.BufferedProtocol):
             request, lambda answer: self._answer(slot, answer)
         ):
             return
+        if header.api_key == Key.PRODUCE:
+            request = request._replace(appended=self._go_on)
         self._task = asyncio.ensure_future(self._handle(request, slot))
+
+    def _go_on(self) -> None:
+        """The request that is worked on is in the log: others begin behind it while it becomes durable."""
+        if self._task is not None:
+            self._appended.add(self._task)
+            self._task.add_done_callback(self._appended.discard)
+            self._task = None
+            asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        try:
+            self._work()
+        except HoldfastError as failure:
+            self.refuse(failure)
 
     async def _handle(self, request: Request, slot: _Slot) -> None:
         try:
@@ -143,7 +158,8 @@ class Connection(asyncio.BufferedProtocol):
             log.exception("%s: a request of API %d failed", self.peer, request.header.api_key)
             self.abort()
             return
-        self._task = None
+        if self._task is asyncio.current_task():
+            self._task = None
         self._answer(slot, answer)
 
     def _answer(self, slot: _Slot, answer: Sequence[Buffer]) -> None:
@@ -152,10 +168,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is None:
             return
         self._send()
-        try:
-            self._work()
-        except HoldfastError as failure:
-            self.refuse(failure)
+        self._resume()
 
     def _send(self) -> None:
         ready: list[Buffer] = []

@@ -22,6 +22,7 @@ class Request(NamedTuple):
     frame: memoryview
     client_host: str
     pace: Pace = _SHARED  # How its handler goes through what it names.
+    appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
 
     @property
     def body(self) -> memoryview:

@@ -20,6 +20,9 @@ class PartitionSettings:
     retention_ms: int = 7 * DAY_MS
     retention_size: int = -1  # Bytes.
     tombstone_retention_ms: int = DAY_MS
+    validates_records: bool = True  # Whether clients' records are looked at before they are acknowledged.
+    timestamp_before_ms_max: int = -1  # How far a client's record may be behind the broker's time,
+    timestamp_after_ms_max: int = -1  # and ahead of it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,7 @@ class LogSettings:
     clock_trust_ms: int = DAY_MS  # A clock that has jumped is believed by retention when it has stood for this long.
     owner_check_ms: int = 1_000  # How often a broker looks whether another has taken the store over.
     producer_expiry_ms: int = DAY_MS  # A producer silent for this long is forgotten: of the broker's running time.
+    batch_expanded_size_max: int = 128 * MIB  # Bytes of one compressed batch's records; a batch of more is refused.
     producer_ids_max: int = 50_000  # In one partition; past it those that were silent for longest are forgotten.
 
     def __post_init__(self) -> None:

@@ -195,3 +195,9 @@ def stamp_log_append_time(batch: memoryview, timestamp_ms: int) -> None:
     struct.pack_into(">h", batch, ATTRIBUTES_AT, attributes | LOG_APPEND_TIME)
     struct.pack_into(">q", batch, MAX_TIMESTAMP_AT, timestamp_ms)
     struct.pack_into(">I", batch, CRC_AT, crc32c(batch[ATTRIBUTES_AT:]))
+
+
+def stamp_max_timestamp(batch: memoryview, timestamp_ms: int) -> None:
+    """Put the largest timestamp of a batch's records right, where a client's header says something else. In place."""
+    struct.pack_into(">q", batch, MAX_TIMESTAMP_AT, timestamp_ms)
+    struct.pack_into(">I", batch, CRC_AT, crc32c(batch[ATTRIBUTES_AT:]))

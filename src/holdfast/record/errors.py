@@ -13,7 +13,9 @@ Rejected
     ├── LogAppendTimeRefused  only the broker stamps log-append time
     ├── Undecodable           the compressed records do not decompress
     ├── ExpandsTooFar         the compressed records expand past the limit
-    └── InvalidRecord         a record inside breaks a rule
+    ├── InvalidRecord         a record inside breaks a rule
+    ├── KeyMissing            a record without a key where only the last one of each key is kept
+    └── TimestampOutOfRange   a record is too far ahead of the broker's time, or behind it
 Corrupt
 └── CorruptBatch              the same, but found in what was stored: see `stored`
 """
@@ -136,6 +138,25 @@ class InvalidRecord(InvalidBatch):
         self.index = index  # Of the record in its batch.
         self.position = position  # In the batch's records, after decompression.
         self.reason = reason
+
+
+class KeyMissing(InvalidBatch):
+    """A record has no key, and its topic keeps the last record of each key."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(f"record {index} of the batch has no key, and the topic is compacted by keys")
+        self.index = index
+
+
+class TimestampOutOfRange(InvalidBatch):
+    """A record is too far away from the broker's time."""
+
+    def __init__(self, timestamp_ms: int, low_ms: int | None, high_ms: int | None) -> None:
+        within = f"{'any time' if low_ms is None else low_ms} to {'any time' if high_ms is None else high_ms}"
+        super().__init__(f"a record has the timestamp {timestamp_ms}; the topic takes those from {within} now")
+        self.timestamp_ms = timestamp_ms
+        self.low_ms = low_ms
+        self.high_ms = high_ms
 
 
 class CorruptBatch(Corrupt):

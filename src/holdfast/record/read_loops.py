@@ -81,6 +81,76 @@ def _skip_headers(position: int, limit: int) -> tuple[Any, int]:
 
 
 @compiled
+def _read_int(position: int, limit: int) -> tuple[Any, int]:
+    """A number that clients read as one of 32 bits: in at most five bytes, and OUTSIDE if it takes more."""
+    number, after = _read_number(position, limit)
+    if after > position + 5:
+        return 0, OUTSIDE
+    return number, after
+
+
+@compiled
+def _read_size_as_int(position: int, limit: int) -> tuple[Any, int]:
+    size, position = _read_int(position, limit)
+    if size < -1 or size > limit - position:
+        return 0, OUTSIDE
+    return size, position
+
+
+@compiled
+def _skip_headers_strictly(position: int, limit: int) -> int:
+    count, position = _read_size_as_int(position, limit)
+    if count < 0:
+        return OUTSIDE
+    for _ in range(count):
+        size, position = _read_size_as_int(position, limit)
+        if size < 0:
+            return OUTSIDE
+        size, position = _read_size_as_int(position + size, limit)
+        if position > limit:
+            return OUTSIDE
+        position += max(size, 0)
+    return position
+
+
+@compiled
+def check(address: int, size: int, count: int) -> tuple[int, int, int, int, Any, Any]:
+    """Hold all records of one batch, as a client sends it, against every rule: offsets are 0, 1, 2 and so on.
+
+    Answers what is wrong, if anything, with index and address of the record; else the first record without a key, -1
+    if all have one, and the smallest and the largest timestamp delta.
+    """
+    position, end = address, address + size
+    keyless = -1
+    delta_min, delta_max = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    for index in range(count):
+        start = position
+        size, position = _read_size_as_int(position, end)
+        if size < 1:
+            return BAD_SIZE, index, start, 0, 0, 0
+        limit = position + size
+        timestamp_delta, position = _read_number(position + 1, limit)  # After the record's attributes.
+        offset_delta, position = _read_int(position, limit)
+        if position > limit:
+            return BAD_TIMES, index, start, 0, 0, 0
+        if offset_delta != index:
+            return BAD_OFFSET, index, start, 0, 0, 0
+        delta_min, delta_max = min(delta_min, timestamp_delta), max(delta_max, timestamp_delta)
+        size, position = _read_size_as_int(position, limit)
+        if size < 0 and keyless < 0:
+            keyless = index
+        size, position = _read_size_as_int(position + max(size, 0), limit)
+        position = _skip_headers_strictly(position + max(size, 0), limit)
+        if position > limit:
+            return BAD_FIELDS, index, start, 0, 0, 0
+        if position < limit:
+            return BYTES_LEFT, index, start, 0, 0, 0
+    if position != end:
+        return BYTES_LEFT, count, position, 0, 0, 0
+    return FINE, 0, 0, keyless, delta_min, delta_max
+
+
+@compiled
 def _clear_bit(bits: Array, index: int) -> None:
     bits[index >> 3] &= np.uint8(0xFF ^ (1 << (index & 7)))
 

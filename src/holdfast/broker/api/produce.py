@@ -1,9 +1,15 @@
-"""Produce: append batches and answer when they are durable. Nothing here looks into a record."""
+"""Produce: look into batches, append them, and answer when they are durable.
+
+Everything of a request is checked before anything of it is appended. What can be checked quickly is, on the event loop;
+a request with a batch that takes longer waits for a thread, and so do the later ones of its connection: until it is
+appended, not until it is durable.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.pace import Pace
@@ -14,7 +20,9 @@ from holdfast.coordinator.transaction import Producer
 from holdfast.coordinator.transaction_errors import NotInTransaction, ProducerFenced
 from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
+from holdfast.log.admission import admit
 from holdfast.log.logs import Logs
 from holdfast.log.partition import Appended, PartitionLog
 from holdfast.protocol.api import Key
@@ -23,12 +31,14 @@ from holdfast.protocol.header import frame_response
 from holdfast.protocol.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
 from holdfast.protocol.produce_response import Produced, ProducedTopic, encode_response, frame_one
 from holdfast.record.batch import BatchHeader
+from holdfast.record.validate import Records, Validator, is_slow, validate
 from holdfast.types import Buffer
 
 _ACKS = (-1, 0, 1)
 _ABORTABLE_FROM = 11  # From this version on clients know that a transaction can be aborted, and tried again.
 _MANY = 500  # Topics or partitions of one request.
 _IMPLICIT_FROM = 12  # From this version on a partition is part of a transaction by being produced to.
+_VALIDATED_MAX = 2  # Batches that are looked at in threads at the same time: each may expand to much.
 
 
 class ProduceRefused(Rejected):
@@ -38,14 +48,19 @@ class ProduceRefused(Rejected):
 class Produce:
     """The produce path of all connections."""
 
-    def __init__(self, topics: Topics, logs: Logs, transactions: TransactionCoordinator, clock: Clock) -> None:
+    def __init__(
+        self, topics: Topics, logs: Logs, transactions: TransactionCoordinator, clock: Clock, heavy: Calls
+    ) -> None:
         self._topics = topics
         self._logs = logs
         self._transactions = transactions
         self._clock = clock
+        self._heavy = heavy
+        self._validator = Validator()
+        self._gate = asyncio.Semaphore(_VALIDATED_MAX)
 
     def start(self, request: Request, done: Done) -> bool:
-        """Append now and call back with the answer; False when there is no room and the producer has to wait.
+        """Append now and call back with the answer; False when the producer has to wait: for room, or for a thread.
 
         On a full disk it does not wait: it is refused, and tries again when it likes.
         """
@@ -54,8 +69,8 @@ class Produce:
         message = decode_request(request.version, request.body)
         if message.topics and len(message.topics) + len(message.topics[0].partitions) > _MANY:
             return False  # Too many to be appended in one go: `handle` lets others go on in between.
-        self._answering(request, message, done).start()
-        return True
+        answering = self._answering(request, message, done)
+        return answering.check(self._validator) and answering.start()
 
     def _answering(self, request: Request, message: ProduceRequest, done: Done) -> _Answering:
         return _Answering(self._topics, self._logs, self._transactions, request, message, done)
@@ -71,14 +86,49 @@ class Produce:
         if not self._logs.is_disk_low:
             await self._logs.room()
         message = decode_request(request.version, request.body)
-        await self._answering(request, message, done).start_in_slices(Pace(self._clock))
+        await self._answering(request, message, done).start_in_slices(Pace(self._clock), self._check_slowly)
+        if request.appended is not None:
+            request.appended()
         return await answer
+
+    async def _check_slowly(self, partition: PartitionLog, records: memoryview) -> list[_Looked]:
+        async with self._gate:
+            return await self._heavy.local(_look, partition, records)
+
+
+class _Looked(NamedTuple):
+    """A batch, and what is known of its records; nothing if nobody has looked."""
+
+    header: BatchHeader
+    batch: memoryview
+    records: Records | None
+
+
+class _Sound(NamedTuple):
+    """What is to be appended to one partition."""
+
+    partition: PartitionLog
+    batches: list[tuple[BatchHeader, memoryview]]
+
+
+def _look(partition: PartitionLog, records: memoryview) -> list[_Looked]:
+    """In a thread."""
+    size_max = partition.ground.settings.batch_expanded_size_max
+    found = partition.check_batches(records)
+    return [_Looked(header, batch, validate(header, batch, size_max)) for header, batch in found]
+
+
+class _TakesLonger(Exception):
+    """The records cannot be looked at quickly."""
+
+
+Look: TypeAlias = Callable[[PartitionLog, memoryview], Awaitable[list[_Looked]]]
 
 
 class _Answering:
     """One produce request, from its appends to its answer."""
 
-    __slots__ = ("_done", "_left", "_logs", "_message", "_request", "_results", "_topics", "_transactions")
+    __slots__ = ("_checked", "_done", "_left", "_logs", "_message", "_request", "_results", "_topics", "_transactions")
 
     def __init__(
         self,
@@ -98,30 +148,89 @@ class _Answering:
         self._left = 1  # Partitions that are not acknowledged yet, and the start itself.
         self._results: list[list[Produced]] = []
 
-    def start(self) -> None:
+        self._checked: list[_Sound | HoldfastError] = []  # One for each partition, in their order.
+
+    def check(self, validator: Validator) -> bool:
+        """Hold everything against the rules; False, with nothing changed, when that takes too long to be done here."""
+        try:
+            self._checked = [
+                self._check(topic, wanted, validator) for topic in self._message.topics for wanted in topic.partitions
+            ]
+        except _TakesLonger:
+            return False
+        return True
+
+    def start(self) -> bool:
+        """Append what `check` has found to be sound."""
+        checked = iter(self._checked)
         for topic in self._message.topics:
             results: list[Produced] = []
             self._results.append(results)
             for wanted in topic.partitions:
                 results.append(Produced(wanted.partition))
-                self._append(topic, wanted, results, len(results) - 1)
+                self._append(topic, wanted, next(checked), results, len(results) - 1)
         self._finish_one()
+        return True
 
-    async def start_in_slices(self, pace: Pace) -> None:
-        """The same for very many partitions. No other request of the connection begins meanwhile."""
+    async def start_in_slices(self, pace: Pace, look: Look) -> None:
+        """The same for very many partitions, or slow ones. No other request of the connection begins meanwhile."""
         async for topic in pace.through(self._message.topics):
             results: list[Produced] = []
             self._results.append(results)
             async for wanted in pace.through(topic.partitions):
                 results.append(Produced(wanted.partition))
-                self._append(topic, wanted, results, len(results) - 1)
+                checked = await self._check_slowly(topic, wanted, look)
+                self._append(topic, wanted, checked, results, len(results) - 1)
         self._finish_one()
 
-    def _append(self, topic: ProduceTopic, wanted: ProducePartition, results: list[Produced], number: int) -> None:
+    def _check(self, topic: ProduceTopic, wanted: ProducePartition, validator: Validator) -> _Sound | HoldfastError:
         try:
             partition = self._find(topic, wanted.partition)
             self._logs.check_disk()
-            place = self._append_to(partition, topic, wanted)
+            if not wanted.records:
+                raise _NoRecords("the request has no records")
+            validates = partition.settings.validates_records
+            if validates and is_slow(wanted.records):
+                raise _TakesLonger
+            looked = []
+            for header, batch in partition.check_batches(wanted.records):
+                records = validator.quick(header, batch) if validates else None
+                if records is None and validates:
+                    raise _TakesLonger
+                looked.append(_Looked(header, batch, records))
+            return self._admit(partition, looked)
+        except HoldfastError as failure:
+            return failure
+
+    async def _check_slowly(self, topic: ProduceTopic, wanted: ProducePartition, look: Look) -> _Sound | HoldfastError:
+        try:
+            partition = self._find(topic, wanted.partition)
+            self._logs.check_disk()
+            if not wanted.records:
+                raise _NoRecords("the request has no records")
+            if partition.settings.validates_records:
+                return self._admit(partition, await look(partition, wanted.records))
+            return self._admit(partition, [_Looked(*each, None) for each in partition.check_batches(wanted.records)])
+        except HoldfastError as failure:
+            return failure
+
+    def _admit(self, partition: PartitionLog, looked: list[_Looked]) -> _Sound:
+        now_ms = partition.ground.time.stamp_ms()
+        return _Sound(partition, [(admit(partition.settings, now_ms, *each), each.batch) for each in looked])
+
+    def _append(
+        self,
+        topic: ProduceTopic,
+        wanted: ProducePartition,
+        checked: _Sound | HoldfastError,
+        results: list[Produced],
+        number: int,
+    ) -> None:
+        try:
+            if isinstance(checked, HoldfastError):
+                raise checked
+            partition = checked.partition
+            place = self._append_to(checked, topic, wanted)
         except HoldfastError as failure:
             results[number] = self._failed(topic, wanted.partition, failure)
             return
@@ -148,11 +257,9 @@ class _Answering:
             raise _Internal(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
 
-    def _append_to(self, partition: PartitionLog, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
-        if not wanted.records:
-            raise _NoRecords("the request has no records")
-        places = []
-        for header, batch in partition.check_batches(wanted.records):
+    def _append_to(self, sound: _Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
+        partition, places = sound.partition, []
+        for header, batch in sound.batches:
             if header.is_transactional and not partition.producers.is_open(header.producer_id, header.producer_epoch):
                 if self._request.version >= _IMPLICIT_FROM:
                     partition.producers.check_begins(header)
