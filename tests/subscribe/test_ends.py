@@ -15,6 +15,7 @@ from tests.subscribe.stores import Gated
 from tests.support.broker_process import COMMAND
 
 from holdfast.errors import HoldfastError
+from holdfast.log.rest import BACKGROUND
 from holdfast.subscribe import subscribe
 from holdfast.subscribe.asked import Asked
 from holdfast.subscribe.catalogue import Source
@@ -45,8 +46,8 @@ async def follow(place: Place, **options: object) -> int:
 
 
 def ours(before: set[asyncio.Task[object]]) -> list[asyncio.Task[object]]:
-    """The tasks that were not there before, without those in which gRPC waits for the next call."""
-    new = asyncio.all_tasks() - before
+    """The tasks that were not there before, without the log's and those in which gRPC waits for the next call."""
+    new = {task for task in asyncio.all_tasks() - before if task.get_name() != BACKGROUND}
     return [task for task in new if not getattr(task.get_coro(), "__qualname__", "").startswith("AioServer")]
 
 

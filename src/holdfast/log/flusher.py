@@ -19,6 +19,7 @@ from holdfast.log.backlog import Largest, Oldest
 from holdfast.log.errors import WrongEverywhere
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
+from holdfast.log.rest import BACKGROUND, rest
 from holdfast.log.store_watch import StoreWatch
 from holdfast.log.tail import MemoryUse
 from holdfast.log.tail_batch import TailBatch
@@ -173,14 +174,8 @@ class Flusher:
 
     async def _rest(self) -> None:
         """Wait until somebody wakes us, or something may have become due."""
-        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._woken.wait())]
-        if self._oldest or self._retries or self._logs.is_told:
-            waits.append(asyncio.ensure_future(self._ground.calls.pause(self._pause_s())))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
+        may_be_due = bool(self._oldest or self._retries or self._logs.is_told)
+        await rest(self._woken, self._ground.calls, self._pause_s() if may_be_due else None)
 
     def _pause_s(self) -> float:
         times = [_LOOK_S_MAX]
@@ -211,7 +206,7 @@ class Flusher:
             self.note(heapq.heappop(self._retries)[2])
 
     def _run_for(self, partition: PartitionLog, work: Coroutine[None, None, None], *, again: bool = True) -> None:
-        task = asyncio.ensure_future(work)
+        task = asyncio.create_task(work, name=BACKGROUND)
         self._running[partition] = task
         task.add_done_callback(lambda _: self._ended(partition, again=again))
 

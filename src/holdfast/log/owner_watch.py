@@ -15,6 +15,7 @@ from holdfast.errors import Fenced, HoldfastError
 from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
 from holdfast.log.owner import Owner
+from holdfast.log.rest import BACKGROUND, rest
 
 log = logging.getLogger(__name__)
 
@@ -83,13 +84,7 @@ class OwnerWatch:
 
     async def _run(self) -> None:
         while self.is_owner:
-            timer = asyncio.ensure_future(self._calls.pause(self._interval_s))
-            woken = asyncio.ensure_future(self._woken.wait())
-            try:
-                await asyncio.wait([timer, woken], return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                timer.cancel()
-                woken.cancel()
+            await rest(self._woken, self._calls, self._interval_s)
             self._woken.clear()
             await self._tick()
 
@@ -104,7 +99,7 @@ class OwnerWatch:
             self._looking = self._begin()
 
     def _begin(self) -> asyncio.Task[None]:
-        self._looking = asyncio.ensure_future(self.look())
+        self._looking = asyncio.create_task(self.look(), name=BACKGROUND)
         return self._looking
 
     async def look(self) -> None:

@@ -29,6 +29,7 @@ _READ_COMMITTED = 1
 _LARGE_SIZE = 128 << 10  # Of a request: from here on a thread decodes it and encodes its answer.
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
 _SLICE_S = 0.002
+_READ_S = 1.0  # Who has something to send after this sends it, although there is more to be read.
 _NONE_ABORTED: tuple[AbortedTransaction, ...] = ()
 _EMPTY = Fetched(0)[6:]  # Nothing to read, and nothing to say besides.
 _new_fetched: Callable[[tuple[object, ...]], Fetched] = partial(tuple.__new__, Fetched)
@@ -98,7 +99,9 @@ class _Reading:
         self._fetch = fetch
         self._session = session
         self._whole = whole  # Each partition is answered for, also one that has nothing new.
-        self._deadline = fetch.clock.monotonic() + message.max_wait_ms / 1000
+        began = fetch.clock.monotonic()
+        self._deadline = began + message.max_wait_ms / 1000
+        self._enough_at = max(self._deadline, began + _READ_S)
         self._size_max = min(message.max_bytes, fetch.size_max)
         self._size_min = min(message.min_bytes, self._size_max)
         self._committed = message.isolation_level == _READ_COMMITTED
@@ -128,7 +131,7 @@ class _Reading:
             if count % _SLICE == _SLICE - 1 and clock.monotonic() - began > _SLICE_S:
                 await asyncio.sleep(0)  # Nobody else has to wait for a fetch of very many partitions.
                 began = clock.monotonic()
-            if self._size and self._size >= self._size_max and not self._whole:
+            if self._has_enough() and not self._whole:
                 return  # What is left stays in front of the next fetch.
             wanted = self._session.wanted.get(key)
             watch.moved.pop(key, None)
@@ -139,6 +142,15 @@ class _Reading:
                 self._answers[key] = answer
             else:
                 await self._read_one(key, wanted)
+
+    def _has_enough(self) -> bool:
+        """Whether no more is to be read: as much as fits, or as much as there was time for. Segments may be far away,
+        and a client that hears nothing for long asks again for all of them."""
+        if not self._size:
+            return False
+        return self._size >= self._size_max or (
+            self._size >= self._size_min and self._fetch.clock.monotonic() > self._enough_at
+        )
 
     def _nothing_new(self, key: PartitionKey, wanted: FetchPartition) -> Fetched | None:
         """The answer where the reader is at the end, as in most of many partitions; None where it may not be."""
@@ -160,7 +172,7 @@ class _Reading:
         before = self._answers.get(key)
         if before is not None:
             self._size -= _size_of(before)
-        left = self._size_max - self._size
+        left = 0 if self._has_enough() else self._size_max - self._size
         answer = await self._answer(key, wanted, left, first=self._size == 0)
         self._answers[key] = answer
         self._size += _size_of(answer)
