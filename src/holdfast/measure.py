@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
 
 # Seconds, from a write into memory to a store that does not answer. One list for all, so that they can be compared.
 BOUNDS = (
@@ -82,3 +82,13 @@ class SubscriptionCounts:
 
 
 Traffic: TypeAlias = dict[str, ApiCounts]  # By the API's name.
+
+
+class PortCounts(NamedTuple):
+    """What the Kafka port holds, and whom it did not keep."""
+
+    connections: int
+    requests_size: int  # Bytes that have arrived and are not answered.
+    answers_size: int  # Bytes that clients have not taken.
+    refused: Mapping[str, int]  # By the limit that was hit.
+    closed: Mapping[str, int]  # By what they did.

@@ -199,29 +199,3 @@ def answers_within(producer: Wire, seconds: float) -> int:
         count += 1
         producer.answer(Key.PRODUCE, 9, count)
     return count
-
-
-def test_a_large_request_that_is_announced_has_its_room_or_waits(tmp_path: Path) -> None:
-    """K7: announced bytes count; who finds no room is read later, small requests go on, a gone client gives back."""
-    settings = BrokerSettings(queued_max_request_bytes=300_000, socket_request_max_bytes=MIB)
-    with InsideBroker(tmp_path, MemoryObjects(), broker=settings) as broker, Wire(broker.port) as small:
-        create_topic(small, "large")
-        silent = [Wire(broker.port) for _ in range(2)]
-        for each in silent:
-            each.send_bytes(struct.pack(">i", 200_000) + bytes(10))  # Room for these two, and no more.
-        assert produce(small, "large", batch(b"small")).error_code == 0  # So both were seen.
-        with Wire(broker.port) as third:
-            answered = threading.Event()
-
-            def send() -> None:
-                assert produce(third, "large", batch(bytes(200_000))).error_code == 0
-                answered.set()
-
-            sender = threading.Thread(target=send)
-            sender.start()
-            assert produce(small, "large", batch(b"goes on")).error_code == 0
-            assert not answered.wait(0.3), "it was read although there was no room"
-            for each in silent:
-                each.close()
-            assert answered.wait(20)
-            sender.join()

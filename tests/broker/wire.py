@@ -29,8 +29,8 @@ class Closed(Exception):
 class Wire:
     """One connection to a broker."""
 
-    def __init__(self, port: int, *, client_id: str | None = "wire") -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
+    def __init__(self, port: int, *, client_id: str | None = "wire", link: socket.socket | None = None) -> None:
+        self.socket = link or socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._client_id = client_id
         self._numbers = itertools.count(1)

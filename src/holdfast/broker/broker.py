@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
+from holdfast.broker.budget import Budget
 from holdfast.broker.fetch_sessions import FetchSessions, SessionLimits
 from holdfast.broker.held import HeldLoop
 from holdfast.broker.markers import Markers
@@ -66,7 +67,12 @@ class Broker:
         )
         self.sessions = FetchSessions(limits, parts.clock, parts.chance)
         self._produce = Produce(parts.topics, parts.logs, parts.transactions, parts.clock, parts.heavy)
-        self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.heavy, parts.settings.fetch_max_bytes)
+        answers = Budget(settings.queued_max_response_bytes)
+        self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.heavy, settings.fetch_max_bytes, answers)
+
+    def count_answers_in(self, answers: Budget) -> None:
+        """What fetches read counts in the budget of the port that sends it."""
+        self._fetch.answers = answers
 
     def start_produce(self, request: Request, done: Done) -> bool:
         """Begin a produce request now and call back with the answer; False when it has to wait."""

@@ -4,7 +4,8 @@ Requests are worked on one at a time, as Kafka does, except that produce request
 that many of them share an fsync. Whatever is finished early waits for its turn to be sent.
 
 Nothing here grows without bound: past the limits of requests and bytes the socket is simply not read, and a client that
-does not read its answers is not served further until it does.
+does not read its answers is not served further until it does. What a request or an answer holds is counted byte by byte
+as it is there, in the budgets of the server, and whoever keeps others from them is closed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from holdfast.broker.frames import Frames
+from holdfast.broker.frames import SHARED_SIZE, Frames
+from holdfast.broker.outgoing import PROGRESS_SIZE, Outgoing
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _REQUESTS_MAX = 128  # Of one connection, at the same time.
-_WRITE_HIGH = 4 << 20  # Bytes of answers the client has not taken: past this it is not served further.
-_JOIN_BELOW = 64 << 10
-_SMALL_SIZE = 64 << 10  # Who holds less than this is read on although all together hold too much: fetches, heartbeats.
+_UNTAKEN_SIZE = 1 << 20  # Bytes of answers the client has not taken: past this it is not served further.
+_SMALL_SIZE = 8 << 10  # Who holds less than this is read on although all together hold too much: fetches, heartbeats.
+_BYTES_A_SECOND = 256 << 10  # A large request has a second more for so many bytes of it.
 
 
 class _Slot:
@@ -49,19 +51,23 @@ class _Slot:
 class Connection(asyncio.BufferedProtocol):
     """The server's end of one connection."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, peer: str) -> None:
         self._server = server
-        self._frames = Frames(server.limits.frame_size_max)
+        self._frames = Frames(server.limits.frame_size_max, server.shared_buffer)
         self._transport: asyncio.Transport | None = None
+        self._out: Outgoing | None = None
         self._slots: deque[_Slot] = deque()
         self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
         self._task: asyncio.Task[None] | None = None
         self._appended: set[asyncio.Task[None]] = set()  # Of produce requests that wait for their fsync only.
         self._held_size = 0  # Bytes of all requests that are not answered yet.
-        self._reserved_size = 0  # Bytes of a large frame that is still arriving.
+        self._arrived_size = 0  # Bytes of the one that is not whole yet.
+        self._began_at = 0.0  # When that one began to arrive, and
+        self._moved_at = 0.0  # when enough of it has arrived since,
+        self._moved_size = 0  # counted from here.
+        self._paused_at = 0.0
         self._reading = True
-        self._writable = True
-        self.peer = ""
+        self.peer = peer
         self.active_at = 0.0
 
     # Called by the event loop
@@ -69,55 +75,78 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        address = transport.get_extra_info("peername")
-        self.peer = address[0] if isinstance(address, tuple) else str(address)
-        transport.set_write_buffer_limits(high=_WRITE_HIGH)
+        self._out = Outgoing(transport, self._server.answers)
         _send_at_once(transport)
         self.active_at = self._server.clock.monotonic()
-        if not self._server.add(self):
-            log.warning("%s: refused, %d connections are open", self.peer, self._server.limits.connections_max)
-            transport.abort()
+        self._server.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         for task in (self._task, *self._appended):
             if task is not None:
                 task.cancel()
         self._transport = None
-        self._server.release(self._held_size + self._reserved_size)
-        self._held_size = self._reserved_size = 0
-        self._waiting.clear()
         self._server.remove(self)
+        if self._out is not None:
+            self._out.drop()
+        self._waiting.clear()
+        held, self._held_size = self._held_size + self._arrived_size, 0
+        self._arrived_size = 0
+        self._server.requests.release(held)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        return self._frames.buffer()
+        return self._frames.buffer(SHARED_SIZE if self._server.requests.has_room else _SMALL_SIZE)
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.active_at = self._server.clock.monotonic()
+        now = self.active_at = self._server.clock.monotonic()
+        before = len(self._waiting)
         try:
             for frame in self._frames.received(nbytes):
                 self._held_size += len(frame)
-                self._server.hold(len(frame))
+                self._server.requests.hold(len(frame))
                 self._waiting.append(frame)
-            if self._reserved_size and not self._frames.arriving:
-                self._server.release(self._reserved_size)  # It is held as a request now.
-                self._reserved_size = 0
+            self._count_arrived(now, is_new=len(self._waiting) > before)
             self._work()
         except HoldfastError as failure:
             self.refuse(failure)
-        self._server.note_held(self.active_at)
+        self._server.note_held(now)
+
+    def _count_arrived(self, now: float, *, is_new: bool) -> None:
+        """Count what is here of a request that is not whole, and since when."""
+        arrived = self._frames.arrived
+        more, self._arrived_size = arrived - self._arrived_size, arrived
+        if more > 0:
+            self._server.requests.hold(more)
+        elif more:
+            self._server.requests.release(-more)
+        if not self._frames.is_partial:
+            if self._began_at:
+                self._began_at = 0.0
+                self._server.arriving.pop(self, None)
+        elif not self._began_at or is_new:
+            self._began_at = self._moved_at = now
+            self._moved_size = arrived
+            self._server.arriving.pop(self, None)
+            self._server.arriving[self] = None  # Behind those that began before.
+        elif arrived - self._moved_size >= PROGRESS_SIZE:
+            self._moved_at, self._moved_size = now, arrived
 
     def pause_writing(self) -> None:
-        self._writable = False
+        assert self._out is not None
+        self._out.pause()
 
     def resume_writing(self) -> None:
-        self._writable = True
+        assert self._out is not None
+        self.active_at = self._server.clock.monotonic()
+        self._out.resume(self.active_at)
+        if not self._out.size:
+            self._server.sending.pop(self, None)
         self._resume()
 
     # Requests
 
     def _work(self) -> None:
         """Begin what can begin, and read on only while there is room for more."""
-        while self._waiting and self._task is None and self._writable and self._transport is not None:
+        while self._waiting and self._task is None and self._takes_answers and self._transport is not None:
             self._begin(self._waiting.popleft())
         self.update_reading()
 
@@ -179,44 +208,64 @@ class Connection(asyncio.BufferedProtocol):
             size += slot.size
         if size:
             self._held_size -= size
-            self._server.release(size)
-        if ready and self._transport is not None:
-            for piece in _pieces(ready):
-                self._transport.write(piece)
+            self._server.requests.release(size)
+        if ready and self._out is not None and self._transport is not None:
+            self._out.add(ready, self._server.clock.monotonic())
+            if self._out.size:
+                self._server.sending[self] = None
 
     # Limits
+
+    @property
+    def _takes_answers(self) -> bool:
+        return self._out is not None and self._out.size <= _UNTAKEN_SIZE
+
+    @property
+    def missing(self) -> int:
+        """Bytes that are still to come of a request that is not whole."""
+        return self._frames.missing
+
+    @property
+    def untaken(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        return 0 if self._out is None else self._out.size
 
     def update_reading(self) -> None:
         """Read, or do not, as the limits say."""
         if self._transport is None or self._transport.is_closing():
             return
-        limits = self._server.limits
         room = (
-            self._writable
+            self._takes_answers
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
-            and self._held_size < limits.connection_size_max
-            and self._reserve()
+            and self._held_size < self._server.limits.connection_size_max
+            and (self._server.may_read(self) or self._held_size + self._arrived_size < _SMALL_SIZE)
         )
         if room and not self._reading:
             self._reading = True
+            paused = self._server.clock.monotonic() - self._paused_at
+            self._began_at += paused if self._began_at else 0  # It was not the client that did nothing.
+            self._moved_at += paused
             self._transport.resume_reading()
         elif not room and self._reading:
             self._reading = False
+            self._paused_at = self._server.clock.monotonic()
             self._transport.pause_reading()
 
-    def _reserve(self) -> bool:
-        """Whether there is room for what arrives. A large frame has its room from its announcement on, or waits."""
-        arriving = self._frames.arriving
-        if not arriving:
-            return self._server.has_room or self._held_size < _SMALL_SIZE
-        if not self._reserved_size and self._server.has_room:
-            self._reserved_size = arriving
-            self._server.hold(arriving)
-        return self._reserved_size > 0
+    def is_late(self, now: float, allowed_s: float) -> bool:
+        """Whether a request takes too long to arrive, as a whole or since its last bytes worth the name."""
+        if not self._reading or not self._began_at:
+            return False
+        return now - self._began_at > allowed_s + self._arrived_size / _BYTES_A_SECOND or self.is_stalled(
+            now, allowed_s
+        )
 
-    def is_stalled(self, before: float) -> bool:
-        """Whether a large frame has its room but nothing of it has come since."""
-        return self._reserved_size > 0 and self._reading and self.active_at < before
+    def is_stalled(self, now: float, allowed_s: float) -> bool:
+        """Whether it is read, and too little of its request has come for so long."""
+        return self._reading and self._began_at > 0 and now - self._moved_at > allowed_s
+
+    def takes_nothing(self, now: float, allowed_s: float) -> bool:
+        """Whether there are answers, and the client has taken too little of them for so long."""
+        return self._out is not None and self._out.size > 0 and now - self._out.taken_at > allowed_s
 
     @property
     def is_idle(self) -> bool:
@@ -224,7 +273,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, failure: Exception) -> None:
         """What the client sent cannot be answered: say why in the log, and close."""
-        log.warning("%s: connection closed: %s", self.peer, failure)
+        self._server.lines.warning("%s: connection closed: %s", self.peer, failure)
         self.abort()
 
     def abort(self) -> None:
@@ -232,8 +281,10 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """Send what is ready, then close."""
-        if self._transport is not None:
+        """Send what is ready, then close. A client that takes no answers is not waited for."""
+        if self.untaken:
+            self.abort()
+        elif self._transport is not None:
             with contextlib.suppress(RuntimeError):
                 self._transport.close()
 
@@ -244,20 +295,3 @@ def _send_at_once(transport: asyncio.Transport) -> None:
     link = transport.get_extra_info("socket")
     if link is not None and link.family in (socket.AF_INET, socket.AF_INET6):
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-def _pieces(buffers: list[Buffer]) -> list[Buffer]:
-    """Small buffers joined, large ones as they are: one copy is cheaper than a system call, for small ones."""
-    pieces: list[Buffer] = []
-    small: list[Buffer] = []
-    for buffer in buffers:
-        if len(buffer) < _JOIN_BELOW:
-            small.append(buffer)
-            continue
-        if small:
-            pieces.append(b"".join(small))
-            small = []
-        pieces.append(buffer)
-    if small:
-        pieces.append(b"".join(small))
-    return pieces

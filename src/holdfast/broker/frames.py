@@ -1,7 +1,8 @@
 """Frames from a byte stream: a length of four bytes, then so many bytes. Fills buffers that the socket writes into.
 
-Small frames arrive in a shared buffer and are copied out; a large one gets a buffer of its own as soon as its length is
-known, and the rest of it is received right there, without a copy.
+All connections receive into one buffer, and whole frames are copied out of it. A frame of which a part is still to come
+gets a buffer of its own, and the rest of it is received right there, without a copy. That buffer has the frame's size
+up to a limit, and grows with what arrives above it: an announcement alone costs next to nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy
 
 from holdfast.errors import Rejected
 
-_SMALL_SIZE = 64 << 10
+SHARED_SIZE = 64 << 10
+_OWN_SIZE = 2 << 20  # Frames up to this size are never copied again.
 
 
 class BadFrame(Rejected):
@@ -27,59 +29,74 @@ class BadFrame(Rejected):
 class Frames:
     """The frames of one connection."""
 
-    __slots__ = ("_end", "_large", "_large_end", "_size_max", "_small", "_start")
+    __slots__ = ("_filled", "_head", "_own", "_shared", "_size", "_size_max")
 
-    def __init__(self, size_max: int) -> None:
+    def __init__(self, size_max: int, shared: memoryview) -> None:
         self._size_max = size_max
-        self._small = memoryview(bytearray(_SMALL_SIZE))
-        self._start = 0
-        self._end = 0
-        self._large: memoryview | None = None
-        self._large_end = 0
+        self._shared = shared  # Of all connections of a loop: what is in it is taken out before anybody else reads.
+        self._head = b""  # Of a frame whose size is not known yet: fewer than four bytes.
+        self._own: memoryview | None = None
+        self._filled = 0
+        self._size = 0  # Of the frame that arrives.
 
     @property
-    def arriving(self) -> int:
-        """The size of a large frame of which a part is still to come; 0 if there is none."""
-        return 0 if self._large is None else len(self._large)
+    def is_partial(self) -> bool:
+        """Whether a frame has begun to arrive."""
+        return self._own is not None or bool(self._head)
 
-    def buffer(self) -> memoryview:
-        """Where the next bytes belong."""
-        return self._small[self._end :] if self._large is None else self._large[self._large_end :]
+    @property
+    def arrived(self) -> int:
+        """Bytes that are here of a frame that is not whole."""
+        return self._filled or len(self._head)
+
+    @property
+    def missing(self) -> int:
+        """Bytes that are still to come of a frame whose size is known."""
+        return self._size - self._filled if self._own is not None else 0
+
+    def buffer(self, size_max: int = SHARED_SIZE) -> memoryview:
+        """Where the next bytes belong; of the shared buffer at most `size_max` bytes."""
+        if self._own is not None:
+            return self._own[self._filled :]
+        head = len(self._head)
+        self._shared[:head] = self._head
+        return self._shared[head : head + size_max]
 
     def received(self, count: int) -> Iterator[memoryview]:
         """So many bytes are there now: the frames that are whole. Each may be kept and written to."""
-        if self._large is not None:
-            self._large_end += count
-            if self._large_end == len(self._large):
-                frame, self._large = self._large, None
-                yield frame
+        if self._own is None:
+            end = len(self._head) + count
+            self._head = b""
+            yield from self._cut(end)
             return
-        self._end += count
-        while (frame_ := self._next_small()) is not None:
-            yield frame_
-        self._make_room()
+        self._filled += count
+        if self._filled == self._size:
+            frame, self._own, self._filled = self._own, None, 0
+            yield frame
+        elif self._filled == len(self._own):
+            self._grow(self._own)
 
-    def _next_small(self) -> memoryview | None:
-        held = self._end - self._start
-        if held < 4:
-            return None
-        size = int.from_bytes(self._small[self._start : self._start + 4], "big", signed=True)
-        if not 0 < size <= self._size_max:
-            raise BadFrame(size, self._size_max)
-        start, end = self._start + 4, self._start + 4 + size
-        if end <= self._end:
-            self._start = end
-            return memoryview(bytearray(self._small[start:end]))
-        if size + 4 > _SMALL_SIZE:
-            # Not filled with zeros: what a client announces and never sends must not cost memory.
-            self._large = numpy.empty(size, numpy.uint8).data
-            self._large_end = self._end - start
-            self._large[: self._large_end] = self._small[start : self._end]
-            self._start = self._end
-        return None
+    def _cut(self, end: int) -> Iterator[memoryview]:
+        shared, start = self._shared, 0
+        while end - start >= 4:
+            size = int.from_bytes(shared[start : start + 4], "big", signed=True)
+            if not 0 < size <= self._size_max:
+                raise BadFrame(size, self._size_max)
+            start += 4
+            if start + size > end:
+                self._begin_own(size, shared[start:end])
+                return
+            yield memoryview(bytearray(shared[start : start + size]))
+            start += size
+        self._head = bytes(shared[start:end])
 
-    def _make_room(self) -> None:
-        held = self._end - self._start
-        if self._start:
-            self._small[:held] = bytes(self._small[self._start : self._end])
-            self._start, self._end = 0, held
+    def _begin_own(self, size: int, first: memoryview) -> None:
+        # Not filled with zeros: what a client announces and never sends must not cost memory.
+        own = numpy.empty(min(size, _OWN_SIZE), numpy.uint8).data
+        own[: len(first)] = first
+        self._own, self._filled, self._size = own, len(first), size
+
+    def _grow(self, full: memoryview) -> None:
+        larger = numpy.empty(min(self._size, 2 * len(full)), numpy.uint8).data
+        larger[: len(full)] = full
+        self._own = larger

@@ -12,7 +12,7 @@ from holdfast.broker.broker import Broker, Parts
 from holdfast.broker.held import HeldLoop
 from holdfast.broker.markers import Markers
 from holdfast.broker.server import Limits, Server, Work
-from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.topic_view import GroupTopics
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topics
 from holdfast.broker.traffic import CountedWork
@@ -233,6 +233,7 @@ async def listening(
     """The port of a broker."""
     broker = opened_.broker
     async with answering(broker, opened_.parts.settings, bound, clock, traffic, broker.held) as server:
+        broker.count_answers_in(server.answers)
         yield server
 
 
@@ -250,9 +251,16 @@ async def answering(
         frame_size_max=settings.socket_request_max_bytes,
         connections_max=settings.max_connections,
         requests_size_max=settings.queued_max_request_bytes,
+        address_connections_max=settings.max_connections_per_ip,
+        address_overrides=overrides_of(settings.max_connections_per_ip_overrides),
+        connections_per_second=settings.max_connection_creation_rate,
+        answers_size_max=settings.queued_max_response_bytes,
         idle_ms_max=settings.connections_max_idle_ms,
+        arrive_ms_max=settings.socket_request_max_ms,
+        take_ms_max=settings.socket_response_max_ms,
     )
-    server = Server(work if traffic is None else CountedWork(work, traffic, clock), limits, clock, held)
+    counted = work if traffic is None else CountedWork(work, traffic, clock)
+    server = Server(counted, limits, clock, held)
     await server.listen(bound)
     try:
         yield server

@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DAY_MS = 24 * 60 * 60 * 1000
+_AT_LEAST_1 = (
+    "socket_request_max_ms",
+    "socket_response_max_ms",
+    "max_connections",
+    "max_connection_creation_rate",
+    "queued_max_request_bytes",
+    "queued_max_response_bytes",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +29,15 @@ class BrokerSettings:
     log_cleanup_policy: str = "delete"
     log_message_timestamp_type: str = "CreateTime"
     socket_request_max_bytes: int = 104_857_600  # The largest request.
+    socket_request_max_ms: int = 30_000  # For a whole request to arrive; a second more for each 256 KiB of it.
+    socket_response_max_ms: int = 30_000  # A client that takes nothing of its answers for so long is closed.
     max_connections: int = 10_000
+    max_connections_per_ip: int = 2_147_483_647
+    max_connections_per_ip_overrides: str = ""  # "10.0.0.7:200,::1:50": another number for some addresses.
+    max_connection_creation_rate: int = 2_147_483_647  # A second; more wait to be accepted.
     connections_max_idle_ms: int = 600_000
     queued_max_request_bytes: int = 536_870_912  # Bytes of requests not answered yet, of all connections together.
+    queued_max_response_bytes: int = 268_435_456  # Bytes of answers not taken yet, of all connections together.
     fetch_max_bytes: int = 57_671_680  # The most one fetch gets.
     max_incremental_fetch_session_cache_slots: int = 1000
     max_incremental_fetch_session_partitions: int = 500_000  # That all fetch sessions together may remember.
@@ -50,6 +64,7 @@ class BrokerSettings:
             raise ValueError("transaction.state.log.num.partitions must be at least 1")
         if min(self.transaction_max_timeout_ms, self.transactional_id_expiration_ms) < 1:
             raise ValueError("transaction.max.timeout.ms and transactional.id.expiration.ms must be at least 1")
+        self._check_limits()
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
         if not 0 < self.group_consumer_heartbeat_interval_ms < self.group_consumer_session_timeout_ms:
@@ -58,6 +73,12 @@ class BrokerSettings:
             )
         if self.group_consumer_migration_policy not in ("bidirectional", "upgrade", "downgrade", "disabled"):
             raise ValueError("group.consumer.migration.policy must be bidirectional, upgrade, downgrade or disabled")
+
+    def _check_limits(self) -> None:
+        for name in _AT_LEAST_1:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{kafka_name(name)} must be at least 1")
+        overrides_of(self.max_connections_per_ip_overrides)
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""
@@ -73,3 +94,14 @@ class BrokerSettings:
 def kafka_name(field: str) -> str:
     """The name that Kafka's users know."""
     return field.replace("_", ".")
+
+
+def overrides_of(text: str) -> dict[str, int]:
+    """Connections for some addresses: `10.0.0.7:200,::1:50`."""
+    found = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        address, _, count = part.rpartition(":")
+        if not address or not count.isdecimal():
+            raise ValueError(f"max.connections.per.ip.overrides: {part!r} is not an address, a colon and a number")
+        found[address] = int(count)
+    return found

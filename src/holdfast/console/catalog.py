@@ -24,6 +24,20 @@ METRICS = (
     Metric("holdfast", "info", ("version", "cluster"), "Which release runs, for which cluster."),
     # Clients
     Metric("holdfast_connections", "gauge", (), "Open connections of Kafka clients."),
+    Metric(
+        "holdfast_connections_refused",
+        "counter",
+        ("limit",),
+        "Connections not taken: too many, too many from one address, or no descriptor left.",
+    ),
+    Metric(
+        "holdfast_connections_closed",
+        "counter",
+        ("reason",),
+        "Connections closed whose request came too late, or whose answers were left unread.",
+    ),
+    Metric("holdfast_requests_held_bytes", "gauge", (), "Bytes of requests that are here and not answered."),
+    Metric("holdfast_answers_untaken_bytes", "gauge", (), "Bytes of answers that clients have not taken."),
     Metric("holdfast_requests", "counter", ("api",), "Requests that arrived."),
     Metric("holdfast_request_bytes", "counter", ("api",), "Bytes of requests."),
     Metric("holdfast_response_bytes", "counter", ("api",), "Bytes of answers."),

@@ -19,7 +19,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.timed_objects import StoreTimes
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
-from holdfast.measure import HeldCounts, Histogram, SubscriptionCounts, Traffic
+from holdfast.measure import HeldCounts, Histogram, PortCounts, SubscriptionCounts, Traffic
 
 _AT_A_TIME = 100  # Partitions or groups, then others have their turn.
 
@@ -48,7 +48,7 @@ class Watched:
     groups: GroupCoordinator
     transactions: TransactionCoordinator
     topics: Callable[[], Sequence[WatchedTopic]]
-    connections: Callable[[], int]
+    port: Callable[[], PortCounts]
     traffic: Traffic
     held: Mapping[str, HeldCounts]
     syncs: Histogram
@@ -78,7 +78,14 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
 
 
 def _clients(watched: Watched) -> Iterator[Sample]:
-    yield Sample("holdfast_connections", (), watched.connections())
+    port = watched.port()
+    yield Sample("holdfast_connections", (), port.connections)
+    yield Sample("holdfast_requests_held_bytes", (), port.requests_size)
+    yield Sample("holdfast_answers_untaken_bytes", (), port.answers_size)
+    for limit, count in port.refused.items():
+        yield Sample("holdfast_connections_refused", (limit,), count)
+    for reason, count in port.closed.items():
+        yield Sample("holdfast_connections_closed", (reason,), count)
     for api, counts in sorted(watched.traffic.items()):
         yield Sample("holdfast_requests", (api,), counts.requests)
         yield Sample("holdfast_request_bytes", (api,), counts.received_size)

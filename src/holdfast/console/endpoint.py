@@ -1,7 +1,8 @@
 """The port that a Prometheus server scrapes: `GET /metrics`, and nothing else.
 
 It runs on the broker's own event loop, where the state is; only the text is written elsewhere. A request has a few
-seconds and a few kilobytes, and few may be there at the same time.
+seconds and a few kilobytes. A few connections may be there at the same time; when one more comes, the one that has been
+silent for longest makes room, and those whose answer is being made do not.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from holdfast.console.collect import Watched, samples
@@ -20,7 +21,9 @@ log = logging.getLogger(__name__)
 
 _REQUEST_SIZE_MAX = 8192
 _REQUEST_S_MAX = 10.0
-_SCRAPES_MAX = 8  # At the same time; one more is told to come back.
+_SCRAPES_MAX = 8  # Answers made at the same time; one more is told to come back.
+_ASKING_MAX = 64  # Connections that have not asked yet; for one more the oldest goes.
+_TAKING_MAX = 16  # The same of those that have not taken their answer.
 
 
 class Endpoint:
@@ -29,21 +32,32 @@ class Endpoint:
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
         self._tasks: set[asyncio.Task[None]] = set()
+        self._asking = _Few(_ASKING_MAX)
+        self._taking = _Few(_TAKING_MAX)
+        self._scrapes = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection: one request, one answer."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        writer.transport.set_write_buffer_limits(high=0)  # Drained means taken.
         try:
             async with asyncio.timeout(_REQUEST_S_MAX):
-                request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(await self._answer(request.decode("latin-1")))
-                await writer.drain()
+                with self._asking.one_more(task):
+                    request = await reader.readuntil(b"\r\n\r\n")
+                answer = await self._answer(request.decode("latin-1"))
+                with self._taking.one_more(task):
+                    writer.write(answer)
+                    await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as failure:
             log.debug("a scrape was given up: %r", failure)
+        except asyncio.CancelledError:  # It made room, or the port is closed.
+            log.debug("a scrape was given up")
         finally:
             self._tasks.discard(task)
+            if writer.transport.get_write_buffer_size():
+                writer.transport.abort()
             writer.close()
 
     async def _answer(self, request: str) -> bytes:
@@ -54,10 +68,14 @@ class Endpoint:
             return _response("404 Not Found", "the metrics are at /metrics\n")
         if method != "GET":
             return _response("405 Method Not Allowed", "the metrics are there to be read: GET /metrics\n")
-        if len(self._tasks) > _SCRAPES_MAX:
+        if self._scrapes >= _SCRAPES_MAX:
             return _response("503 Service Unavailable", f"{_SCRAPES_MAX} scrapes are under way: try again later\n")
-        families = await gather(samples(self._watched))
-        text, content_type = await asyncio.to_thread(text_of, families, _accepted(headers))
+        self._scrapes += 1
+        try:
+            families = await gather(samples(self._watched))
+            text, content_type = await asyncio.to_thread(text_of, families, _accepted(headers))
+        finally:
+            self._scrapes -= 1
         return _head("200 OK", content_type, len(text)) + text
 
     async def stop(self) -> None:
@@ -65,6 +83,26 @@ class Endpoint:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class _Few:
+    """Those that are at one step. When there are too many, the one that has been at it for longest is given up."""
+
+    def __init__(self, count_max: int) -> None:
+        self._count_max = count_max
+        self._tasks: dict[asyncio.Task[None], None] = {}
+
+    @contextlib.contextmanager
+    def one_more(self, task: asyncio.Task[None]) -> Iterator[None]:
+        if len(self._tasks) >= self._count_max:
+            oldest = next(iter(self._tasks))
+            del self._tasks[oldest]
+            oldest.cancel()
+        self._tasks[task] = None
+        try:
+            yield
+        finally:
+            self._tasks.pop(task, None)
 
 
 def _accepted(headers: list[str]) -> str:

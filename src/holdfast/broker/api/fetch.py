@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from holdfast.broker.budget import Budget
 from holdfast.broker.codes import code_of
 from holdfast.broker.fetch_sessions import (
     FetchSession,
@@ -26,6 +27,7 @@ from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 
 _READ_COMMITTED = 1
+_SHARE = 4  # One read gets at most this part of what is left for answers.
 _LARGE_SIZE = 128 << 10  # Of a request: from here on a thread decodes it and encodes its answer.
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
 _SLICE_S = 0.002
@@ -38,12 +40,15 @@ _new_fetched: Callable[[tuple[object, ...]], Fetched] = partial(tuple.__new__, F
 class Fetch:
     """The fetch path of all connections."""
 
-    def __init__(self, topics: Topics, sessions: FetchSessions, clock: Clock, heavy: Calls, size_max: int) -> None:
+    def __init__(
+        self, topics: Topics, sessions: FetchSessions, clock: Clock, heavy: Calls, size_max: int, answers: Budget
+    ) -> None:
         self._topics = topics
         self._sessions = sessions
         self._clock = clock
         self._heavy = heavy
         self._size_max = size_max
+        self.answers = answers  # What all answers together may hold.
 
     async def handle(self, request: Request) -> Body:
         is_large = len(request.body) > _LARGE_SIZE
@@ -59,11 +64,24 @@ class Fetch:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_TOPIC_ID_ERROR)
         except SessionEpochWrong:
             return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
+        reading = _Reading(self, message, session, whole=not incremental)
         try:
-            answers = await _Reading(self, message, session, whole=not incremental).read_or_wait()
+            answers = await reading.read_or_wait()
+            return await self._encoded(request, session, answers, is_large=is_large, incremental=incremental)
         finally:
+            reading.release()  # From here on the connection counts what it sends.
             if not session.session_id:
                 session.watch.close()
+
+    async def _encoded(
+        self,
+        request: Request,
+        session: FetchSession,
+        answers: list[tuple[TopicKey, Fetched]],
+        *,
+        is_large: bool,
+        incremental: bool,
+    ) -> Body:
         if session.session_id:
             # Called for all of them: what is sent now is what later answers are compared with.
             changed = [each for each in answers if session.changed(*each)]
@@ -108,6 +126,7 @@ class _Reading:
         self._answers: dict[PartitionKey, Fetched] = {}
         self._again: dict[PartitionKey, None] = {}  # What the next request has to look at, whether it moves or not.
         self._size = 0
+        self._held = 0  # Bytes that are counted in the budget of all answers.
         self._failed = False
 
     async def read_or_wait(self) -> list[tuple[TopicKey, Fetched]]:
@@ -172,10 +191,13 @@ class _Reading:
         before = self._answers.get(key)
         if before is not None:
             self._size -= _size_of(before)
-        left = 0 if self._has_enough() else self._size_max - self._size
+        left = 0 if self._has_enough() else await self._allowed(self._size_max - self._size)
+        reserved = min(wanted.max_bytes, left)
+        self._hold(self._size + reserved)
         answer = await self._answer(key, wanted, left, first=self._size == 0)
         self._answers[key] = answer
         self._size += _size_of(answer)
+        self._hold(self._size)
         failed = answer.error_code != 0 or answer.diverging_epoch is not None
         self._failed = self._failed or failed
         end = answer.last_stable_offset if self._committed else answer.high_watermark
@@ -183,6 +205,23 @@ class _Reading:
             self._again[key] = None  # There is more, or there may be another answer.
         else:
             self._again.pop(key, None)
+
+    async def _allowed(self, left: int) -> int:
+        """How much of that may be read: nobody gets the last of what all answers together may hold."""
+        answers = self._fetch.answers
+        if not self._size:
+            await answers.room()
+        return min(left, answers.left // _SHARE)
+
+    def _hold(self, size: int) -> None:
+        more, self._held = size - self._held, size
+        if more > 0:
+            self._fetch.answers.hold(more)
+        elif more:
+            self._fetch.answers.release(-more)
+
+    def release(self) -> None:
+        self._hold(0)
 
     async def _answer(self, key: PartitionKey, wanted: FetchPartition, left: int, *, first: bool) -> Fetched:
         partition = self._fetch.find(key)

@@ -23,6 +23,19 @@ _PARAMETERS = re.compile(
 )
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+_CONTROLS |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
+_CONTROLS |= {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_TEXT_MAX = 4096  # Characters of a message that are shown.
+
+
+def one_line(text: str) -> str:
+    """The text as one line of bounded length: nothing in it can end the line, begin another, or steer a terminal."""
+    if len(text) > _TEXT_MAX:
+        text = f"{text[:_TEXT_MAX]}… ({len(text) - _TEXT_MAX} more characters)"
+    return text.translate(_CONTROLS)
+
+
 def redacted(text: str) -> str:
     """The text without user names, passwords, keys and signatures of URLs and options."""
     return _PARAMETERS.sub(r"\1…", _CREDENTIALS.sub(r"\1…@", text))
@@ -33,9 +46,9 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         time = _time_of(record).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-        line = f"{time} {record.levelname:<7} {record.name}: {record.getMessage()}"
+        line = f"{time} {record.levelname:<7} {record.name}: {one_line(record.getMessage())}"
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += "".join(f"\n    {one_line(each)}" for each in self.formatException(record.exc_info).split("\n"))
         return redacted(line)
 
 

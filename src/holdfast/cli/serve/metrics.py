@@ -52,7 +52,7 @@ class Metrics:
             groups=parts.groups,
             transactions=parts.transactions,
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in parts.topics.all()],
-            connections=lambda: server.connection_count,
+            port=server.counts,
             traffic=self.traffic,
             held=opened.broker.held.counts,
             syncs=self._syncs,

@@ -61,6 +61,7 @@ async def started(
         whole = broker.broker
         port = answering(whole, settings.broker, place.bound, around.clock, place.traffic, whole.held)
         server = await stack.enter_async_context(port)
+        whole.count_answers_in(server.answers)
     _keep_copy(stack, around, data, broker.parts.topics)
     return broker, server
 
@@ -89,6 +90,7 @@ async def _wait(
     )
     broker = await _until_open(stack, around, lambda: opened(around, settings, *place.told))
     stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
+    broker.broker.count_answers_in(server.answers)
     switch.work, server.held = broker.broker, broker.broker.held
     log.info("store back: %s answers, and everything is served", url, extra={"facts": {"event": "store_back"}})
     return broker, server

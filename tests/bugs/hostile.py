@@ -1,0 +1,105 @@
+"""Known ways in which clients can take what all others need."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+BUDGETS = "tests/hostile/test_budgets.py"
+DOORS = "tests/hostile/test_doors.py"
+
+BUGS = [
+    Bug(
+        "announced bytes take room",
+        (Edit("broker/frames.py", "return self._filled or len(self._head)", "return self._size or len(self._head)"),),
+        (f"{BUDGETS}::test_what_is_only_announced_takes_no_room",),
+    ),
+    Bug(
+        "requests that stop half-way keep their room",
+        (
+            Edit(
+                "broker/server.py",
+                "[each for each in self._granted if each.is_stalled(now, _PRESSED_S)]",
+                "list[Connection]()",
+            ),
+        ),
+        (f"{BUDGETS}::test_requests_that_stop_half_way_give_way_to_others",),
+    ),
+    Bug(
+        "a byte now and then keeps a request alive",
+        (
+            Edit("broker/connection.py", "        return now - self._began_at > whole_s or ", "        return "),
+            Edit("broker/connection.py", ">= PROGRESS_SIZE:", "> 0:"),
+        ),
+        (f"{BUDGETS}::test_a_request_has_to_arrive_as_a_whole",),
+    ),
+    Bug(
+        "fetches do not look at what all answers hold",
+        (
+            Edit("broker/api/fetch.py", "            await answers.room()\n", "            pass\n"),
+            Edit("broker/api/fetch.py", "return min(left, answers.left // _SHARE)", "return left"),
+        ),
+        (f"{BUDGETS}::test_answers_that_nobody_takes_are_bounded_and_given_up",),
+    ),
+    Bug(
+        "unread answers are not given up when others wait",
+        (
+            Edit(
+                "broker/server.py",
+                "[each for each in self.sending if each.takes_nothing(now, _PRESSED_S)]",
+                "list[Connection]()",
+            ),
+        ),
+        (f"{BUDGETS}::test_answers_that_nobody_takes_are_bounded_and_given_up",),
+    ),
+    Bug(
+        "an idle connection waits for its answers to be read",
+        (
+            Edit(
+                "broker/connection.py", "        if self.untaken:\n            self.abort()\n        elif", "        if"
+            ),
+        ),
+        (f"{BUDGETS}::test_the_idle_limit_takes_back_answers_that_nobody_reads",),
+    ),
+    Bug(
+        "answers have no deadline",
+        (
+            Edit(
+                "broker/server.py",
+                "[each for each in self.sending if each.takes_nothing(now, take_s)]",
+                "list[Connection]()",
+            ),
+        ),
+        (f"{BUDGETS}::test_answers_that_are_not_taken_have_a_deadline",),
+    ),
+    Bug(
+        "one address takes all connections",
+        (Edit("io/accept.py", "if self._open[host] >= self._limits.of(host):", "if False:"),),
+        (f"{DOORS}::test_one_address_may_have_so_many_connections",),
+    ),
+    Bug(
+        "connections come in as fast as they like",
+        (Edit("io/accept.py", "if not self._take_turn():", "if False:"),),
+        (f"{DOORS}::test_new_connections_come_in_at_a_rate",),
+    ),
+    Bug(
+        "without descriptors the loop spins",
+        (
+            Edit(
+                "io/accept.py",
+                "            self._bound.accept()[0].close()\n        except OSError:",
+                "            pass\n        except OSError:",
+            ),
+        ),
+        (f"{DOORS}::test_without_descriptors_the_broker_neither_spins_nor_shouts",),
+    ),
+    Bug(
+        "a client writes log lines of its own",
+        (Edit("cli/serve/lines.py", "{one_line(record.getMessage())}", "{record.getMessage()}"),),
+        (f"{DOORS}::test_what_clients_say_cannot_make_a_log_line",),
+    ),
+    Bug(
+        "slow scrapes are scrapes",
+        (Edit("console/endpoint.py", "if self._scrapes >= _SCRAPES_MAX:", "if len(self._tasks) > _SCRAPES_MAX:"),),
+        (f"{DOORS}::test_slow_scrapes_lock_nobody_out",),
+    ),
+]
