@@ -21,7 +21,7 @@ from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.serve.lines import begin_lines
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
-from holdfast.testing.process import free_port
+from holdfast.testing.ports import free_port
 
 
 @contextlib.contextmanager

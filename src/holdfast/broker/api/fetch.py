@@ -27,6 +27,7 @@ from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 
 _READ_COMMITTED = 1
+_FIRST_SIZE = 1 << 20  # The first batch comes however large it is: so much is counted before it is read.
 _SHARE = 4  # One read gets at most this part of what is left for answers.
 _LARGE_SIZE = 128 << 10  # Of a request: from here on a thread decodes it and encodes its answer.
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
@@ -193,7 +194,7 @@ class _Reading:
             self._size -= _size_of(before)
         left = 0 if self._has_enough() else await self._allowed(self._size_max - self._size)
         reserved = min(wanted.max_bytes, left)
-        self._hold(self._size + reserved)
+        self._hold(self._size + (reserved if self._size else max(reserved, _FIRST_SIZE)))
         answer = await self._answer(key, wanted, left, first=self._size == 0)
         self._answers[key] = answer
         self._size += _size_of(answer)
