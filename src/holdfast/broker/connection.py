@@ -255,9 +255,8 @@ class Connection(asyncio.BufferedProtocol):
         """Whether a request takes too long to arrive, as a whole or since its last bytes worth the name."""
         if not self._reading or not self._began_at:
             return False
-        return now - self._began_at > allowed_s + self._arrived_size / _BYTES_A_SECOND or self.is_stalled(
-            now, allowed_s
-        )
+        whole_s = allowed_s + self._arrived_size / _BYTES_A_SECOND
+        return now - self._began_at > whole_s or self.is_stalled(now, allowed_s)
 
     def is_stalled(self, now: float, allowed_s: float) -> bool:
         """Whether it is read, and too little of its request has come for so long."""
