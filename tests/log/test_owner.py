@@ -165,6 +165,35 @@ async def test_a_question_that_nobody_came_back_to_is_no_claim() -> None:
 
 
 @in_loop
+async def test_many_questions_hide_no_claim_and_all_are_answered() -> None:
+    """D1, D3: copies that were killed again and again while they asked; one took over from a sleeping owner."""
+    world = World()
+    logs = await open_with(world, here=Here("here", "the original"), take_over=False)
+    await fill(await logs.partition(HOME), 3)
+    twin = clone(world)
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    async def ask(times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(KeyboardInterrupt):
+                await open_with(twin, here=Here("there"), take_over=False, calls=Asleep(killed))
+            twin.disk.kill()
+
+    await ask(20)
+    with pytest.raises(OwnerAlive, match="the original"):
+        await open_with(twin, here=Here("there"), take_over=False, calls=Asleep(logs.owner._owner.look))
+    twin.disk.kill()
+    await look(logs)
+    assert logs.owner.is_owner
+    await ask(20)
+    await open_with(twin, here=Here("there"), take_over=False)
+    await look(logs)
+    assert isinstance(logs.failure, OwnerChanged)
+
+
+@in_loop
 async def test_a_store_that_takes_no_claim_is_claimed_later() -> None:
     """O3, D1: a full disk under the store keeps nobody from starting where it was; the first look that can, claims."""
     world = World()

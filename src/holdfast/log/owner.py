@@ -114,16 +114,12 @@ class Owner:
         In this order: what was above ours and is deleted was deleted after ours. A claim that the store did not take at
         the start is taken now, with `may_claim`.
         """
-        first = self.claim.number + 1
-        for number in range(first, first + _CONFLICTS_MAX):
-            above = _get(self._versions, number)
-            if above is None:
-                break
+        number = self.claim.number + 1
+        while (above := _get(self._versions, number)) is not None:  # Behind any number of questions may be a claim.
+            number += 1
             if not above.asks and above.incarnation != self.incarnation:
                 raise OwnerChanged(above.here.name, above.number)
             self.claim = self.claim if above.asks else above  # A claim of ours that arrived late.
-        else:
-            return  # More questions than one look can answer.
         if not _below(self._versions, self.claim).is_there(self._versions.objects):
             raise OwnerChanged("", -1)
         is_late = may_claim and self.claim.incarnation != self.incarnation
