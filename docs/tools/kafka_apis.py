@@ -28,7 +28,21 @@ REMARKS = {
     Key.ALTER_CONFIGS: "topics only; a broker's settings are fixed while it runs",
     Key.INCREMENTAL_ALTER_CONFIGS: "topics only; a broker's settings are fixed while it runs",
     Key.DESCRIBE_CONFIGS: "topics and brokers",
-    Key.ALTER_REPLICA_LOG_DIRS: "refused: there is one directory, or one store",
+    Key.ALTER_REPLICA_LOG_DIRS: "to where a partition is already; there is one directory, or one store",
+    Key.SASL_HANDSHAKE: "answered: no SASL here (ILLEGAL_SASL_STATE)",
+    Key.SASL_AUTHENTICATE: "answered: no SASL here (ILLEGAL_SASL_STATE)",
+    Key.CREATE_DELEGATION_TOKEN: "refused: there is no authentication",
+    Key.RENEW_DELEGATION_TOKEN: "refused: there is no authentication",
+    Key.EXPIRE_DELEGATION_TOKEN: "refused: there is no authentication",
+    Key.DESCRIBE_DELEGATION_TOKEN: "refused: there is no authentication",
+    Key.DESCRIBE_USER_SCRAM_CREDENTIALS: "nobody has any",
+    Key.ALTER_USER_SCRAM_CREDENTIALS: "refused: security is disabled",
+    Key.DESCRIBE_QUORUM: "one voter: this broker",
+    Key.UNREGISTER_BROKER: "refused: there is one broker",
+    Key.GET_TELEMETRY_SUBSCRIPTIONS: "no metrics are asked of clients",
+    Key.PUSH_TELEMETRY: "refused: nothing was asked for",
+    Key.ADD_RAFT_VOTER: "refused: one voter",
+    Key.REMOVE_RAFT_VOTER: "refused: one voter",
     Key.ELECT_LEADERS: "there is one broker: no election is ever needed",
     Key.ALTER_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
     Key.LIST_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
@@ -46,8 +60,10 @@ def lines() -> Iterator[str]:
     for row in rows:
         remark = REMARKS.get(row.key, "").format(min_version=row.min_version)
         yield f"| {row.key:d} | {row.name} | {row.min_version} to {row.max_version} | {remark} |"
+    yield ""
     absent = [each.name for each in APIS.values() if each not in rows]
-    yield from ["", f"Known, but not answered yet: {', '.join(absent)}.", ""]
+    if absent:
+        yield from [f"Known, but not answered yet: {', '.join(absent)}.", ""]
     yield from features()
     yield from topic_configs()
     yield from error_codes()

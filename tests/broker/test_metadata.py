@@ -38,7 +38,7 @@ def test_one_broker_leads_everything(broker: BrokerProcess, wire: Wire, topic: s
     assert [each.partition_index for each in found.partitions] == [0, 1]
     for each in found.partitions:
         assert (each.leader_id, each.replica_nodes, each.isr_nodes, each.offline_replicas) == (0, [0], [0], [])
-        assert each.leader_epoch >= 1
+        assert each.leader_epoch == 0
     [internal] = wire.ask(Key.METADATA, 9, topics=[{"name": "__consumer_offsets"}]).topics
     assert internal.is_internal
 
@@ -53,9 +53,12 @@ def test_topics_are_found_by_id(wire: Wire, topic: str) -> None:
 
 
 def test_naming_a_topic_makes_it_unless_the_client_says_no(wire: Wire, topic: str) -> None:
-    """K2: made when asked for, with the default number of partitions; UNKNOWN_TOPIC_OR_PARTITION otherwise."""
+    """K2: made when asked for, with the default number of partitions; UNKNOWN_TOPIC_OR_PARTITION otherwise. Who has it
+    made hears the same, as from Kafka, and finds it with the next request."""
     [refused] = wire.ask(Key.METADATA, 9, topics=[{"name": topic}], allow_auto_topic_creation=False).topics
     assert (refused.error_code, refused.name) == (3, topic)
+    [begun] = wire.ask(Key.METADATA, 9, topics=[{"name": topic}], allow_auto_topic_creation=True).topics
+    assert (begun.error_code, begun.name, begun.partitions) == (3, topic, [])
     [made] = wire.ask(Key.METADATA, 9, topics=[{"name": topic}], allow_auto_topic_creation=True).topics
     assert (made.error_code, len(made.partitions)) == (0, 1)
     [wrong] = wire.ask(Key.METADATA, 9, topics=[{"name": "no name"}], allow_auto_topic_creation=True).topics
@@ -66,7 +69,8 @@ def test_auto_creation_follows_the_settings(tmp_path: Path, topic: str) -> None:
     """K2: num.partitions, and auto.create.topics.enable."""
     settings = BrokerSettings(num_partitions=4)
     with InsideBroker(tmp_path / "four", MemoryObjects(), broker=settings) as inside, Wire(inside.port) as four:
-        [made] = four.ask(Key.METADATA, 4, topics=[{"name": topic}], allow_auto_topic_creation=True).topics
+        four.ask(Key.METADATA, 4, topics=[{"name": topic}], allow_auto_topic_creation=True)
+        [made] = four.ask(Key.METADATA, 4, topics=[{"name": topic}], allow_auto_topic_creation=False).topics
         assert len(made.partitions) == 4
     settings = BrokerSettings(auto_create_topics_enable=False, node_id=7)
     with InsideBroker(tmp_path / "never", MemoryObjects(), broker=settings) as inside, Wire(inside.port) as never:

@@ -147,7 +147,7 @@ def test_stat_tells_the_marks_of_a_live_log(tmp_path: Path) -> None:
             "tail_batches": 5,
             "tail_bytes": 0,
             "tail_records": 50,
-            "epochs": [{"epoch": 1, "start": 0}],
+            "epochs": [{"epoch": 0, "start": 0}],
             "first_timestamp": START_MS,
             "last_timestamp": START_MS + 449,
             "manifest_version": 0,
@@ -191,7 +191,7 @@ def test_an_unclean_stop_shows_as_an_epoch_in_the_tail(killed: Path) -> None:
         logs = await Logs.open(RealDirectory(killed / "wal"), open_objects(str(killed / "objects")), background=False)
         await (await logs.partition(HOMES[0])).append(batch(45))
         (facts,) = json_lines("stat", killed, "--topic", TOPIC, "--partition", 0)
-        assert facts["epochs"] == [{"epoch": 1, "start": 0}, {"epoch": 2, "start": 450}]
+        assert facts["epochs"] == [{"epoch": 0, "start": 0}, {"epoch": 1, "start": 450}]
         assert facts["log_end"] == 460
         await logs.close()
 
@@ -256,7 +256,7 @@ def test_dump_of_batches_shows_every_batch_with_its_place(tmp_path: Path) -> Non
         assert [each["codec"] for each in batches[:5]] == ["none", "gzip", "snappy", "lz4", "zstd"]
         assert all(each["crc_ok"] and each["records"] == COUNT for each in batches)
         assert [each["base_sequence"] for each in batches] == [each["base"] for each in batches]
-        assert (batches[44]["producer_id"], batches[44]["leader_epoch"]) == (5, 1)
+        assert (batches[44]["producer_id"], batches[44]["leader_epoch"]) == (5, 0)
         (first, second), tail = batches[:2], batches[40:]
         assert (first["position"], second["position"]) == (44, 44 + first["size"])
         assert [each["entry"] for each in tail] == list(range(tail[0]["entry"], tail[0]["entry"] + 5))
@@ -267,7 +267,7 @@ def test_dump_of_batches_shows_every_batch_with_its_place(tmp_path: Path) -> Non
 def test_dump_for_people_names_the_partition_and_says_how_many(closed: Path) -> None:
     """L2: one line each, however wide the terminal is."""
     first, heading, *lines, summary = holdfast("dump", closed, "--topic", OTHER, "--batches").stdout.splitlines()
-    assert first == f"topic {OTHER} partition 0: log start 0, flushed 450, log end 450, epochs 1@0"
+    assert first == f"topic {OTHER} partition 0: log start 0, flushed 450, log end 450, epochs 0@0"
     assert heading.split()[:3] == ["kind", "base", "end"]
     count = len(segments(closed, HOMES[2]))
     assert summary == f"{count} segments, 1 tails, 45 batches"

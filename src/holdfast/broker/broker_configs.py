@@ -13,6 +13,7 @@ MEANINGS: Mapping[str, str] = {
     "num.partitions": "of topics made without saying how many",
     "auto.create.topics.enable": "whether naming a topic that is not there makes it",
     "delete.topic.enable": "whether topics may be deleted",
+    "holdfast.accept.any.replication.factor": "whether topics may be made with any replication factor; it stays 1",
     "message.max.bytes": "the largest batch, unless a topic says otherwise",
     "log.retention.ms": "how long records are kept, unless a topic says otherwise; -1 is for ever",
     "log.retention.bytes": "how much of a partition is kept, unless a topic says otherwise; -1 is all",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.broker.configs import ConfigInvalid
-from holdfast.broker.topics import PartitionCountInvalid, TopicNameInvalid
+from holdfast.broker.topics import PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.coordinator import consumer_group_errors, transaction_errors
 from holdfast.coordinator import errors as group_errors
@@ -30,6 +30,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (TopicUnknown, Code.UNKNOWN_TOPIC_OR_PARTITION),
     (TopicExists, Code.TOPIC_ALREADY_EXISTS),
     (TopicNameInvalid, Code.INVALID_TOPIC_EXCEPTION),
+    (TopicNameCollides, Code.INVALID_TOPIC_EXCEPTION),
     (PartitionCountInvalid, Code.INVALID_PARTITIONS),
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),

@@ -23,6 +23,7 @@ class BrokerSettings:
     num_partitions: int = 1  # Of topics made without saying how many.
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
+    holdfast_accept_any_replication_factor: bool = False  # Of new topics: more than one is kept as one.
     message_max_bytes: int = 1_048_588  # The largest batch, unless a topic says otherwise.
     log_retention_ms: int = 7 * DAY_MS  # How long records are kept, unless a topic says otherwise; -1 is for ever.
     log_retention_bytes: int = -1  # How much of a partition is kept, unless a topic says otherwise; -1 is all.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
-from holdfast.broker.topics import INTERNAL, OpenTopic, Topics
+from holdfast.broker.topics import OpenTopic, Topics
 from holdfast.coordinator.topic_view import KnownTopic
 
 
@@ -31,8 +31,8 @@ class GroupTopics:
         return _known(self._topics.find_id(topic_id))
 
     def names(self) -> Collection[str]:
-        """Internal topics are read only by who names them: a pattern for everything does not mean them."""
-        return [each.topic.name for each in self._topics.all() if each.topic.name not in INTERNAL]
+        """All, internal ones too, as with Kafka: it is the pattern's business to leave them out."""
+        return [each.topic.name for each in self._topics.all()]
 
 
 def _known(opened: OpenTopic | None) -> KnownTopic | None:

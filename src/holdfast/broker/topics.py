@@ -54,6 +54,15 @@ class TopicNameInvalid(Rejected):
         self.name = name
 
 
+class TopicNameCollides(Rejected):
+    """Another topic's name differs only in dots and underscores, which are the same in names of metrics."""
+
+    def __init__(self, name: str, other: str) -> None:
+        super().__init__(f"topic {name!r} collides with {other!r}, which is there: dots and underscores count as equal")
+        self.name = name
+        self.other = other
+
+
 class PartitionCountInvalid(Rejected):
     """A topic cannot have so many partitions."""
 
@@ -94,6 +103,7 @@ class Topics:
         self._striking = asyncio.Lock()
         self._opening = asyncio.Semaphore(OPENS_AT_A_TIME)
         self._by_name: dict[str, OpenTopic] = {}
+        self._by_plain_name: dict[str, set[str]] = {}  # Those that differ in dots and underscores only.
         self._by_id: dict[UUID, OpenTopic] = {}
         self._by_raw_id: dict[bytes, OpenTopic] = {}
         self.on_change: list[Callable[[], None]] = []
@@ -132,6 +142,7 @@ class Topics:
 
     def _add(self, opened: OpenTopic) -> None:
         self._by_name[opened.topic.name] = opened
+        self._by_plain_name.setdefault(_plain(opened.topic.name), set()).add(opened.topic.name)
         self._by_id[opened.topic.topic_id] = opened
         self._by_raw_id[opened.topic.topic_id.bytes] = opened
         for tell in self.on_change:
@@ -139,6 +150,10 @@ class Topics:
 
     def _remove(self, opened: OpenTopic) -> None:
         del self._by_name[opened.topic.name]
+        same = self._by_plain_name[_plain(opened.topic.name)]
+        same.discard(opened.topic.name)
+        if not same:
+            del self._by_plain_name[_plain(opened.topic.name)]
         del self._by_id[opened.topic.topic_id]
         del self._by_raw_id[opened.topic.topic_id.bytes]
         for tell in self.on_change:
@@ -172,6 +187,8 @@ class Topics:
             raise TopicNameInvalid(name)
         if name in self._by_name:
             raise TopicExists(name)
+        for other in self._by_plain_name.get(_plain(name), ()):
+            raise TopicNameCollides(name, other)
         if not 1 <= partitions <= PARTITIONS_MAX:
             raise PartitionCountInvalid(partitions, f"1 to {PARTITIONS_MAX} are allowed")
         self._logs.check_partitions(partitions)
@@ -272,3 +289,7 @@ class Topics:
     @property
     def defaults(self) -> Mapping[str, str]:
         return self._defaults
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_")

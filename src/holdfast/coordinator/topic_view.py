@@ -27,7 +27,7 @@ class TopicView(Protocol):
     def find_id(self, topic_id: UUID) -> KnownTopic | None: ...
 
     def names(self) -> Collection[str]:
-        """All that a pattern may match; internal topics are not among them."""
+        """All that a pattern may match, internal topics too."""
 
 
 class NoTopics:

@@ -18,6 +18,7 @@ from holdfast.wal import Wal
 log = logging.getLogger(__name__)
 
 _VERSION = 1
+FIRST_GENERATION = 0  # The first leader epoch of a new broker's topics, as Kafka's is.
 
 
 def begin_generation(wal: Wal) -> None:
@@ -41,7 +42,7 @@ def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = Tr
     cluster = _cluster_of(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
     if kept is None:
         _check_new(objects, cluster, take_over=take_over)
-        return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", 1))).identity
+        return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", FIRST_GENERATION))).identity
     if kept.identity.cluster != cluster:
         raise WrongStore(kept.identity.cluster, cluster, objects.url)
     return kept.identity

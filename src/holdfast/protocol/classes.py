@@ -29,12 +29,20 @@ _FAMILIES = ("metadata", "consumer", "producer", "admin", "sasl")  # Where the l
 
 _OURS: dict[str, Any] = {
     name: type(_ApiMessage)(name, (_ApiMessage,), {"__module__": __name__}, load_json=_SCHEMAS)
-    for name in (
-        "ConsumerGroupHeartbeatRequest",
-        "ConsumerGroupHeartbeatResponse",
-        "ConsumerGroupDescribeRequest",
-        "ConsumerGroupDescribeResponse",
+    for key in (
+        Key.CONSUMER_GROUP_HEARTBEAT,
+        Key.CONSUMER_GROUP_DESCRIBE,
+        Key.CREATE_DELEGATION_TOKEN,
+        Key.RENEW_DELEGATION_TOKEN,
+        Key.EXPIRE_DELEGATION_TOKEN,
+        Key.DESCRIBE_DELEGATION_TOKEN,
+        Key.UNREGISTER_BROKER,
+        Key.GET_TELEMETRY_SUBSCRIPTIONS,
+        Key.PUSH_TELEMETRY,
+        Key.ADD_RAFT_VOTER,
+        Key.REMOVE_RAFT_VOTER,
     )
+    for name in (f"{APIS[key].name}Request", f"{APIS[key].name}Response")
 }
 
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 _Answer = response_class(Key.DELETE_RECORDS)
 _Topic = _Answer.DeleteRecordsTopicResult
 _NO_OFFSET = -1
+_OWN_S = 10.0  # A client's time-out is for other replicas: what we do ourselves is waited for, also with one of 0.
 
 
 async def handle(parts: Parts, message: Message, request: Request) -> Message:
-    timeout = max(message.timeout_ms, 0) / 1000
+    timeout = max(message.timeout_ms / 1000, _OWN_S)
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         wanted = pace.through(_last_of_each(topic.partitions))

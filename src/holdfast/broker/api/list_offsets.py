@@ -20,7 +20,11 @@ _Answer = response_class(Key.LIST_OFFSETS)
 _Topic = _Answer.ListOffsetsTopicResponse
 _Partition = _Topic.ListOffsetsPartitionResponse
 
-_LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED = -1, -2, -3, -4, -5
+_LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED, _EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
+# From which version on a client may ask for what stands in place of a time. Nothing here is tiered in Kafka's sense:
+# a reader sees one log, all of which is local.
+_SINCE = {_LATEST: 1, _EARLIEST: 1, _MAX_TIMESTAMP: 7, _EARLIEST_LOCAL: 8, _LATEST_TIERED: 9, _EARLIEST_PENDING: 11}
+_NEVER = 1 << 15
 _READ_COMMITTED = 1
 
 
@@ -29,13 +33,17 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         wanted = pace.through(topic.partitions)
-        answers = [await _answer(parts, topic.name, each, committed=committed) async for each in wanted]
+        answers = [
+            await _answer(parts, topic.name, each, request.version, committed=committed) async for each in wanted
+        ]
         topics.append(_Topic(name=topic.name, partitions=answers))
     return _Answer(topics=topics)
 
 
-async def _answer(parts: Parts, topic: str, wanted: Message, *, committed: bool) -> Message:
+async def _answer(parts: Parts, topic: str, wanted: Message, version: int, *, committed: bool) -> Message:
     number = wanted.partition_index
+    if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, _NEVER):
+        return _Partition(partition_index=number, error_code=Code.UNSUPPORTED_VERSION)
     try:
         partition = parts.topics.get(topic).partition(number)
         refused = check_epoch(partition, wanted.current_leader_epoch)
@@ -55,7 +63,7 @@ async def _find(partition: PartitionLog, timestamp: int, *, committed: bool) -> 
         return (partition.last_stable if committed else partition.marks.high_watermark), -1
     if timestamp in (_EARLIEST, _EARLIEST_LOCAL):
         return partition.marks.log_start, -1
-    if timestamp == _LATEST_TIERED:
+    if timestamp in (_LATEST_TIERED, _EARLIEST_PENDING):
         return -1, -1
     found = await (
         partition.find_max_timestamp() if timestamp == _MAX_TIMESTAMP else partition.find_timestamp(timestamp)

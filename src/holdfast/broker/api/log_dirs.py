@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.pace import Pace
 from holdfast.broker.request import Request
 from holdfast.broker.topics import OpenTopic
@@ -34,8 +35,7 @@ async def describe(parts: Parts, message: Message, request: Request) -> Message:
         found = [(parts.topics.find(name), numbers) for name, numbers in asked.items()]
         topics = [await _describe(opened, numbers, pace) for opened, numbers in found if opened is not None]
     shown = [each for each in topics if each.partitions]
-    stores = {each.ground.objects.url for each in parts.logs.partitions}
-    dirs = [_Dir(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(stores)]
+    dirs = [_Dir(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(_stores(parts))]
     return _Described(error_code=Code.NONE, results=dirs)
 
 
@@ -55,17 +55,23 @@ def _size(log: PartitionLog) -> int:
 
 
 async def move(parts: Parts, message: Message, request: Request) -> Message:
-    del parts
-    topics = [topic for each in message.dirs for topic in each.topics]
-    return _Moved(results=[await _not_moved(topic, request.pace) async for topic in request.pace.through(topics)])
+    """Where a partition is already it may be moved to; there is nowhere else."""
+    topics, here = [], _stores(parts)
+    async for each in request.pace.through(message.dirs):
+        is_there = each.path in here
+        named = request.pace.through(each.topics)
+        topics += [await _move(parts, topic, request.pace, is_there=is_there) async for topic in named]
+    return _Moved(results=topics)
 
 
-async def _not_moved(topic: Message, pace: Pace) -> Message:
+async def _move(parts: Parts, topic: Message, pace: Pace, *, is_there: bool) -> Message:
     result = _MovedTopic.AlterReplicaLogDirPartitionResult
-    return _MovedTopic(
-        topic_name=topic.name,
-        partitions=[
-            result(partition_index=each, error_code=Code.LOG_DIR_NOT_FOUND)
-            async for each in pace.through(topic.partitions)
-        ],
-    )
+    answers = []
+    async for number in pace.through(topic.partitions):
+        code = check_partition(parts, topic.name, number) if is_there else Code.LOG_DIR_NOT_FOUND
+        answers.append(result(partition_index=number, error_code=code))
+    return _MovedTopic(topic_name=topic.name, partitions=answers)
+
+
+def _stores(parts: Parts) -> set[str]:
+    return {each.ground.objects.url for each in parts.logs.partitions}

@@ -6,6 +6,7 @@ Clients ask often and topics seldom change, so a topic's part of the answer is k
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_CLUSTER, ON_TOPIC, if_asked
@@ -69,18 +70,17 @@ async def _find(parts: Parts, wanted: Message, *, may_create: bool) -> OpenTopic
     found = parts.topics.find(wanted.name)
     if found is None and may_create and parts.settings.auto_create_topics_enable:
         try:
-            return await asyncio.shield(_create(parts, wanted.name))  # Also when the client goes away meanwhile.
+            await asyncio.shield(_create(parts, wanted.name))  # Also when the client goes away meanwhile.
         except HoldfastError as failure:
             return code_of(failure)
+    # Also when it was made just now: as with Kafka, a client asks again and finds it.
     return found or Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def _create(parts: Parts, name: str) -> OpenTopic:
+async def _create(parts: Parts, name: str) -> None:
     """A topic as it is made when a client names one that is not there."""
-    try:
-        return await parts.topics.create(name, parts.settings.num_partitions, {})
-    except TopicExists:  # Another request was quicker.
-        return parts.topics.get(name)
+    with contextlib.suppress(TopicExists):  # Another request was quicker.
+        await parts.topics.create(name, parts.settings.num_partitions, {})
 
 
 def _failed(wanted: Message, code: Code, version: int) -> Message:

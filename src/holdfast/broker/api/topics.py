@@ -9,6 +9,7 @@ from uuid import UUID
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs import TOPIC_CONFIGS, effective, source_of
 from holdfast.broker.request import Request
+from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
@@ -38,7 +39,7 @@ async def _create_one(parts: Parts, wanted: Message, *, validate_only: bool) -> 
     configs = {each.name: each.value for each in wanted.configs}
     if None in configs.values():
         return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
-    code, reason = _check_placement(wanted, parts.settings.node_id)
+    code, reason = _check_placement(wanted, parts.settings)
     if code:
         return _create_failed(wanted.name, code, reason)
     partitions = len(wanted.assignments) or wanted.num_partitions
@@ -54,20 +55,27 @@ async def _create_one(parts: Parts, wanted: Message, *, validate_only: bool) -> 
     return _create_done(parts, wanted.name, partitions, configs, opened.topic.topic_id)
 
 
-def _check_placement(wanted: Message, node_id: int) -> tuple[Code, str]:
+def _check_placement(wanted: Message, settings: BrokerSettings) -> tuple[Code, str]:
     """Whether a topic can have its partitions where the request wants them."""
     if not wanted.assignments:
-        if wanted.replication_factor in (-1, 1):
-            return Code.NONE, ""
-        reason = f"replication factor {wanted.replication_factor}: there is one broker; durability comes from the store"
-        return Code.INVALID_REPLICATION_FACTOR, reason
+        return _check_factor(wanted.replication_factor, any_is_fine=settings.holdfast_accept_any_replication_factor)
     if wanted.num_partitions != -1 or wanted.replication_factor != -1:
         return Code.INVALID_REQUEST, "partitions are both counted and assigned"
     if sorted(each.partition_index for each in wanted.assignments) != list(range(len(wanted.assignments))):
         return Code.INVALID_REPLICA_ASSIGNMENT, "partitions must be 0, 1, 2, …"
-    if any(each.broker_ids != [node_id] for each in wanted.assignments):
-        return Code.INVALID_REPLICA_ASSIGNMENT, f"there is one broker, {node_id}"
+    if any(each.broker_ids != [settings.node_id] for each in wanted.assignments):
+        return Code.INVALID_REPLICA_ASSIGNMENT, f"there is one broker, {settings.node_id}"
     return Code.NONE, ""
+
+
+def _check_factor(factor: int, *, any_is_fine: bool) -> tuple[Code, str]:
+    """More copies than there are brokers are refused, unless a setting says that the number means nothing."""
+    if factor in (-1, 1) or (any_is_fine and factor > 0):
+        return Code.NONE, ""
+    if factor < 1:
+        return Code.INVALID_REPLICATION_FACTOR, f"replication factor {factor}: it is at least 1, or -1 for the default"
+    reason = f"replication factor {factor}: there is one broker; durability comes from the store"
+    return Code.INVALID_REPLICATION_FACTOR, reason
 
 
 def _create_failed(name: str, code: Code, reason: str) -> Message:

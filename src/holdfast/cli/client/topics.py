@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from uuid import UUID
@@ -9,10 +10,13 @@ from uuid import UUID
 from holdfast.cli.client.connection import Client
 from holdfast.cli.client.errors import check
 from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, request_class
 
 LATEST, EARLIEST = -1, -2  # In place of a timestamp.
 TOPIC = 2  # The kind of resource that has configs.
+_NOT_YET = (Code.UNKNOWN_TOPIC_OR_PARTITION, Code.LEADER_NOT_AVAILABLE)
+_LOOKS, _LOOK_AGAIN_S = 50, 0.05
 
 _Metadata = request_class(Key.METADATA)
 _ListOffsets = request_class(Key.LIST_OFFSETS)
@@ -43,7 +47,13 @@ class TopicInfo(NamedTuple):
 async def find_topics(client: Client, names: Iterable[str] | None = None, *, create: bool = False) -> list[TopicInfo]:
     """Topics by name, or all; one that is not there is an error, unless the broker may make it."""
     wanted = None if names is None else [_Metadata.MetadataRequestTopic(name=each, topic_id=None) for each in names]
-    answer = await client.ask(Key.METADATA, _Metadata(topics=wanted, allow_auto_topic_creation=create))
+    request = _Metadata(topics=wanted, allow_auto_topic_creation=create)
+    answer = await client.ask(Key.METADATA, request)
+    for _ in range(_LOOKS if create else 0):  # What a broker makes because it was named is there a little later.
+        if not any(each.error_code in _NOT_YET for each in answer.topics):
+            break
+        await asyncio.sleep(_LOOK_AGAIN_S)
+        answer = await client.ask(Key.METADATA, request)
     for each in answer.topics:
         check(f"topic {each.name}", each.error_code)
     return [_info(each) for each in sorted(answer.topics, key=lambda each: str(each.name))]

@@ -1,0 +1,42 @@
+"""GetTelemetrySubscriptions and PushTelemetry (KIP-714): clients hear that nobody wants their metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from holdfast.broker.request import Request
+from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
+from holdfast.protocol.messages import Message, response_class
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Subscribed = response_class(Key.GET_TELEMETRY_SUBSCRIPTIONS)
+_Pushed = response_class(Key.PUSH_TELEMETRY)
+_ASK_AGAIN_MS = 300_000
+_SIZE_MAX = 1 << 20
+_CODECS = [4, 3, 1, 2]  # As Kafka lists them.
+
+
+async def subscriptions(parts: Parts, message: Message, request: Request) -> Message:
+    """A client without an id gets one; and no metrics are asked of it."""
+    del request
+    return _Subscribed(
+        error_code=Code.NONE,
+        client_instance_id=message.client_instance_id or UUID(int=parts.chance.bits(128), version=4),
+        subscription_id=0,
+        accepted_compression_types=_CODECS,
+        push_interval_ms=_ASK_AGAIN_MS,
+        telemetry_max_bytes=_SIZE_MAX,
+        delta_temporality=True,
+        requested_metrics=[],
+    )
+
+
+async def push(parts: Parts, message: Message, request: Request) -> Message:
+    """Nobody has asked for it: the client asks for its subscription again, and hears so."""
+    del parts, request
+    known = message.client_instance_id is not None
+    return _Pushed(error_code=Code.UNKNOWN_SUBSCRIPTION_ID if known else Code.INVALID_REQUEST)
