@@ -78,11 +78,13 @@ def features() -> Iterator[str]:
 
 def topic_configs() -> Iterator[str]:
     yield from ["## Topic configs", ""]
-    yield "What has no effect is accepted, so that scripts written for Kafka run; an unknown config is refused."
+    yield "Every config does what Kafka says of it, or what it asks for is so in any case. Where only the default is"
+    yield "taken, every other value is refused with a sentence, as is a config that nobody knows."
     yield from ["", "| config | default | effect |", "|---|---|---|"]
     for config in TOPIC_CONFIGS.values():
         default = f"the broker's `{config.broker_name}`" if config.broker_name else f"`{config.default}`"
-        yield f"| `{config.name}` | {default if config.default else 'empty'} | {config.effect or 'none'} |"
+        effect = f"only this: {config.effect}" if config.fixed else config.effect
+        yield f"| `{config.name}` | {default if config.default else 'empty'} | {effect} |"
     yield ""
     defaults = BrokerSettings().topic_defaults()
     named = [f"`{each.broker_name}` `{defaults[each.name]}`" for each in TOPIC_CONFIGS.values() if each.broker_name]

@@ -6,6 +6,8 @@ from tests.bugs.bug import Bug, Edit
 
 WIRE = "tests/broker/test_validation.py"
 RECORDS = "tests/record/test_validate.py"
+PROMISES = "tests/log/test_topic_promises.py"
+CONFIGS = "tests/broker/test_config_promises.py"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -68,5 +70,47 @@ BUGS = [
         "    stamp_max_timestamp(batch, high)  #",
         "    return header  #",
         WIRE + "::test_a_header_that_lies_about_its_largest_time_is_put_right",
+    ),
+    bug(
+        "a topic's own age of segments is not looked at",
+        "log/flusher.py",
+        "        return oldest if self._age_left(first) <= 0 else self._next_by_own()\n",
+        "        return oldest if self._age_left(first) <= 0 else None\n",
+        PROMISES + "::test_a_tail_becomes_a_segment_when_its_topic_says_so",
+    ),
+    bug(
+        "a topic with small segments waits for the round of all",
+        "log/flusher.py",
+        "            self._logs.compact_soon(partition)\n",
+        "",
+        PROMISES + "::test_records_are_compacted_as_soon_as_their_topic_promises",
+    ),
+    bug(
+        "the dirty ratio of a topic is ignored",
+        "log/compaction.py",
+        "settings.dirty_ratio_min if dirty_min is None else dirty_min",
+        "0.5 if dirty_min is None else dirty_min",
+        PROMISES + "::test_less_than_the_ratio_is_left_alone",
+    ),
+    bug(
+        "records are compacted however young they are",
+        "log/compaction.py",
+        "    if settings.compaction_lag_ms_min > 0:\n",
+        "    if False:\n",
+        PROMISES + "::test_what_is_too_young_is_not_compacted",
+    ),
+    bug(
+        "what is dirty for long stays dirty",
+        "log/compaction.py",
+        "        if 0 <= first.min_timestamp < now_ms - lag_ms_max:\n",
+        "        if False:\n",
+        PROMISES + "::test_what_is_dirty_for_long_is_compacted_however_little_it_is",
+    ),
+    bug(
+        "what cannot be done is accepted and ignored",
+        "broker/configs.py",
+        "        if self.fixed and value != self.default:\n",
+        "        if False:\n",
+        CONFIGS + "::test_what_cannot_be_done_is_refused_with_a_sentence",
     ),
 ]

@@ -1,7 +1,7 @@
 """Topic configs in Kafka's words: which there are, what they may be, and what they mean to a partition.
 
-One table. Those that mean nothing here are shown with Kafka's default, so that tools find what they look for, and are
-accepted so that scripts written for Kafka run; the table says of each whether it has an effect.
+One table. Every config does what Kafka says of it; or what it asks for is so in any case; or only the one value that is
+true here is taken, and every other refused with a sentence. The table says which.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ class Config:
     name: str
     kind: Kind
     default: str
-    effect: str  # What it does here; empty: nothing.
+    effect: str  # What it does here, or why what it asks for is so in any case.
     low: int = -1
     high: int = _LONG_MAX
     choices: frozenset[str] = frozenset()
     broker_name: str = ""  # The broker's setting that is its default.
+    fixed: bool = False  # Only the default is taken: `effect` says why.
 
     def check(self, value: str) -> None:
         """Raise unless `value` is one it may have."""
@@ -66,6 +67,8 @@ class Config:
             self._check(value)
         except ValueError as failure:
             raise ConfigInvalid(self.name, f"{value!r} is not {failure}") from None
+        if self.fixed and value != self.default:
+            raise ConfigInvalid(self.name, f"only {self.default!r} is taken, not {value!r}: {self.effect}")
 
     def _check(self, value: str) -> None:
         if self.kind in (Kind.INT, Kind.LONG):
@@ -96,6 +99,13 @@ def _is_fraction(value: str) -> bool:
 
 _CODECS = frozenset({"producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"})
 
+# Why what is asked for is so in any case, or cannot be otherwise.
+_ALONE = "there is one broker, and what is durable is in its write-ahead log or in the store"
+_AS_SENT = "batches are stored as their producers sent them"
+_DURABLE = "kept in any case: every batch is made durable before it is acknowledged"
+_INDEX = "kept in any case: every segment has an index of its own, of a few bytes for each piece that is read at once"
+_NOT_TIERED = "all segments are in the store, and there is no second place"
+
 TOPIC_CONFIGS: Mapping[str, Config] = {
     each.name: each
     for each in [
@@ -107,15 +117,22 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             choices=frozenset({"delete", "compact"}),
             broker_name="log.cleanup.policy",
         ),
-        Config("compression.gzip.level", Kind.INT, "-1", "", high=9),
-        Config("compression.lz4.level", Kind.INT, "9", "", low=1, high=17),
-        Config("compression.type", Kind.STRING, "producer", "", choices=_CODECS),
-        Config("compression.zstd.level", Kind.INT, "3", "", low=-131072, high=22),
+        Config("compression.gzip.level", Kind.INT, "-1", _AS_SENT, high=9, fixed=True),
+        Config("compression.lz4.level", Kind.INT, "9", _AS_SENT, low=1, high=17, fixed=True),
+        Config("compression.type", Kind.STRING, "producer", _AS_SENT, choices=_CODECS, fixed=True),
+        Config("compression.zstd.level", Kind.INT, "3", _AS_SENT, low=-131072, high=22, fixed=True),
         Config("delete.retention.ms", Kind.LONG, str(DAY_MS), "how long tombstones are kept", low=0),
-        Config("file.delete.delay.ms", Kind.LONG, "60000", "", low=0),
-        Config("flush.messages", Kind.LONG, str(_LONG_MAX), "", low=1),
-        Config("flush.ms", Kind.LONG, str(_LONG_MAX), "", low=0),
-        Config("follower.replication.throttled.replicas", Kind.LIST, "", ""),
+        Config(
+            "file.delete.delay.ms",
+            Kind.LONG,
+            "60000",
+            "kept in any case: what no manifest lists any more is deleted an hour later at the earliest",
+            low=0,
+            high=HOUR_MS,
+        ),
+        Config("flush.messages", Kind.LONG, str(_LONG_MAX), _DURABLE, low=1),
+        Config("flush.ms", Kind.LONG, str(_LONG_MAX), _DURABLE, low=0),
+        Config("follower.replication.throttled.replicas", Kind.LIST, "", _ALONE),
         Config(
             "holdfast.durability",
             Kind.STRING,
@@ -129,11 +146,17 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             "true",
             "whether records are looked at before they are acknowledged; `false` takes whatever has a right crc",
         ),
-        Config("index.interval.bytes", Kind.INT, "4096", "", low=0, high=_INT_MAX),
-        Config("leader.replication.throttled.replicas", Kind.LIST, "", ""),
-        Config("local.retention.bytes", Kind.LONG, "-2", "", low=-2),
-        Config("local.retention.ms", Kind.LONG, "-2", "", low=-2),
-        Config("max.compaction.lag.ms", Kind.LONG, str(_LONG_MAX), "", low=1),
+        Config("index.interval.bytes", Kind.INT, "4096", _INDEX, low=0, high=_INT_MAX),
+        Config("leader.replication.throttled.replicas", Kind.LIST, "", _ALONE),
+        Config("local.retention.bytes", Kind.LONG, "-2", _NOT_TIERED, low=-2, fixed=True),
+        Config("local.retention.ms", Kind.LONG, "-2", _NOT_TIERED, low=-2, fixed=True),
+        Config(
+            "max.compaction.lag.ms",
+            Kind.LONG,
+            str(_LONG_MAX),
+            "after this time records are compacted, however little is dirty",
+            low=1,
+        ),
         Config(
             "max.message.bytes",
             Kind.INT,
@@ -165,13 +188,25 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             choices=frozenset({"CreateTime", "LogAppendTime"}),
             broker_name="log.message.timestamp.type",
         ),
-        Config("min.cleanable.dirty.ratio", Kind.DOUBLE, "0.5", ""),
-        Config("min.compaction.lag.ms", Kind.LONG, "0", "", low=0),
-        Config("min.insync.replicas", Kind.INT, "1", "", low=1, high=_INT_MAX),
-        Config("preallocate", Kind.BOOLEAN, "false", ""),
-        Config("remote.log.copy.disable", Kind.BOOLEAN, "false", ""),
-        Config("remote.log.delete.on.disable", Kind.BOOLEAN, "false", ""),
-        Config("remote.storage.enable", Kind.BOOLEAN, "false", ""),
+        Config(
+            "min.cleanable.dirty.ratio",
+            Kind.DOUBLE,
+            "0.5",
+            "from which part of the bytes on that may hold keys twice a partition is compacted",
+        ),
+        Config(
+            "min.compaction.lag.ms", Kind.LONG, "0", "so long after its timestamp no record is compacted away", low=0
+        ),
+        Config("min.insync.replicas", Kind.INT, "1", _ALONE, low=1, high=_INT_MAX, fixed=True),
+        Config(
+            "preallocate",
+            Kind.BOOLEAN,
+            "false",
+            "kept in any case: the files of the write-ahead log are used again, and segments are put whole",
+        ),
+        Config("remote.log.copy.disable", Kind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
+        Config("remote.log.delete.on.disable", Kind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
+        Config("remote.storage.enable", Kind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
         Config(
             "retention.bytes",
             Kind.LONG,
@@ -186,21 +221,49 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             "how long records are kept; -1 is for ever",
             broker_name="log.retention.ms",
         ),
-        Config("segment.bytes", Kind.INT, "1073741824", "", low=14, high=_INT_MAX),
-        Config("segment.index.bytes", Kind.INT, "10485760", "", low=4, high=_INT_MAX),
-        Config("segment.jitter.ms", Kind.LONG, "0", "", low=0),
-        Config("segment.ms", Kind.LONG, str(7 * DAY_MS), "", low=1),
-        Config("unclean.leader.election.enable", Kind.BOOLEAN, "false", ""),
+        Config(
+            "segment.bytes",
+            Kind.INT,
+            "1073741824",
+            "a tail of this size becomes a segment, after a second at the earliest if that is less than "
+            "`log.segment_size_max`, and of that size in any case",
+            low=14,
+            high=_INT_MAX,
+        ),
+        Config("segment.index.bytes", Kind.INT, "10485760", _INDEX, low=4, high=_INT_MAX),
+        Config(
+            "segment.jitter.ms",
+            Kind.LONG,
+            "0",
+            "kept in any case: it allows `segment.ms` to be less by up to so much, at random",
+            low=0,
+        ),
+        Config(
+            "segment.ms",
+            Kind.LONG,
+            str(7 * DAY_MS),
+            "after this time, one second at least, a tail becomes a segment; after `log.flush_age_ms_max` in any case",
+            low=1,
+        ),
+        Config("unclean.leader.election.enable", Kind.BOOLEAN, "false", _ALONE),
     ]
 }
 
 
-def check_topic_configs(configs: Mapping[str, str]) -> None:
-    """Raise for the first config that is unknown or has a wrong value."""
+_COMPACTION_LAGS = "min.compaction.lag.ms", "max.compaction.lag.ms"
+
+
+def check_topic_configs(configs: Mapping[str, str], present: Mapping[str, str] | None = None) -> None:
+    """Raise for the first config that is unknown or has a wrong value. What a topic has already may stay."""
     for name, value in configs.items():
+        if present is not None and present.get(name) == value:
+            continue
         if name not in TOPIC_CONFIGS:
             raise ConfigInvalid(name, "there is no such topic config")
         TOPIC_CONFIGS[name].check(value)
+    low, high = (int(configs.get(name) or TOPIC_CONFIGS[name].default) for name in _COMPACTION_LAGS)
+    if low > high:
+        raise ConfigInvalid(_COMPACTION_LAGS[0], f"it is {low}, and {_COMPACTION_LAGS[1]} is less, {high}")
 
 
 def effective(name: str, configs: Mapping[str, str], defaults: Mapping[str, str]) -> str:
@@ -246,6 +309,11 @@ def partition_settings(configs: Mapping[str, str], defaults: Mapping[str, str]) 
         retention_ms=int(value("retention.ms")),
         retention_size=int(value("retention.bytes")),
         tombstone_retention_ms=int(value("delete.retention.ms")),
+        segment_size_max=int(value("segment.bytes")),
+        segment_age_ms_max=int(value("segment.ms")),
+        dirty_ratio_min=float(value("min.cleanable.dirty.ratio")),
+        compaction_lag_ms_min=int(value("min.compaction.lag.ms")),
+        compaction_lag_ms_max=int(value("max.compaction.lag.ms")),
         validates_records=value("holdfast.validate.records") == "true",
         timestamp_before_ms_max=int(value("message.timestamp.before.max.ms")),
         timestamp_after_ms_max=int(value("message.timestamp.after.max.ms")),

@@ -266,7 +266,7 @@ class Topics:
         async with self._changing:
             opened = self.get(name)
             configs = change(opened.topic.configs)
-            check_topic_configs(configs)
+            check_topic_configs(configs, opened.topic.configs)
             if name in INTERNAL and configs.get("holdfast.durability") == "memory":
                 raise Rejected(f"{name} is internal: it is never kept in memory only")
             metadata = await self._calls.run(self._metadata.commit, set_configs(opened.topic.topic_id, configs))
@@ -274,7 +274,7 @@ class Topics:
             settings = partition_settings(topic.configs, self._defaults)
             for each in opened.logs:
                 if isinstance(each, PartitionLog):
-                    each.settings = settings
+                    each.change_settings(settings)
             self._add(OpenTopic(topic, opened.logs))
 
     async def commit(self, make_step: Callable[[Metadata], Step]) -> None:

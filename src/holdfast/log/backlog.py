@@ -94,3 +94,46 @@ class Largest(Generic[T]):
                 if self._rank_of.get(item) == rank:
                     return item
         return None
+
+
+class Soonest(Generic[T]):
+    """Items by a time at which each is due, which may come nearer and go away; None takes an item out."""
+
+    def __init__(self, due_of: Callable[[T], float | None]) -> None:
+        self._due_of = due_of
+        self._heap: list[tuple[float, int, T]] = []
+        self._noted: dict[T, float] = {}
+        self._added = 0  # Tells equal times apart, so that items are never compared.
+
+    def __len__(self) -> int:
+        return len(self._noted)
+
+    def note(self, item: T) -> bool:
+        """An item's time may have come nearer; whether it is the first one now."""
+        due = self._due_of(item)
+        if due is None or due >= self._noted.get(item, float("inf")):
+            return False
+        self._push(item, due)
+        return self._heap[0][2] is item
+
+    def first(self) -> tuple[float, T] | None:
+        """The item that is due first, and when."""
+        heap = self._heap
+        while heap:
+            noted, _, item = heap[0]
+            if self._noted.get(item) != noted:  # It came nearer, and is listed again.
+                heapq.heappop(heap)
+                continue
+            due = self._due_of(item)
+            if due is not None and due <= noted:
+                return due, item
+            heapq.heappop(heap)
+            del self._noted[item]
+            if due is not None:
+                self._push(item, due)
+        return None
+
+    def _push(self, item: T, due: float) -> None:
+        self._added += 1
+        self._noted[item] = due
+        heapq.heappush(self._heap, (due, self._added, item))

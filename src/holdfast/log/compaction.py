@@ -12,20 +12,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from holdfast.log.errors import CommitOvertaken
+from holdfast.log.settings import PartitionSettings
 from holdfast.segment.changes import Replace
-from holdfast.segment.compact import KeyRules, compact_keys, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.compact import KeyRules, clean_end_of, compact_keys, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.manifest import Manifest
 from holdfast.segment.merge import merge, small_runs
 from holdfast.segment.rewrite import Workshop
+from holdfast.types import Offset
 
 if TYPE_CHECKING:
     from holdfast.log.partition import PartitionLog
 
 log = logging.getLogger(__name__)
 
-_DIRTY_MIN = 0.5  # Of the bytes: less is not worth a run.
 
-
-async def compact(partition: PartitionLog, *, dirty_min: float = _DIRTY_MIN) -> int:
+async def compact(partition: PartitionLog, *, dirty_min: float | None = None) -> int:
     """Compact and merge what is worth it; the number of segments that were replaced."""
     partition.check_alive()
     changes = _key_changes(partition, dirty_min) if "compact" in partition.settings.cleanup else _merges(partition)
@@ -46,15 +47,56 @@ def _workshop(partition: PartitionLog) -> Workshop:
     return Workshop(ground.objects, partition.home, partition.manifests.epoch, ground.clock, ground.chance, size_max)
 
 
-def _key_changes(partition: PartitionLog, dirty_min: float) -> Iterator[Replace]:
-    manifest = partition.manifest
-    rules = KeyRules(tombstone_retention_ms=partition.settings.tombstone_retention_ms)
+def _key_changes(partition: PartitionLog, dirty_min: float | None) -> Iterator[Replace]:
+    manifest, settings = partition.manifest, partition.settings
+    rules = KeyRules(tombstone_retention_ms=settings.tombstone_retention_ms)
     time = partition.ground.time
     now_ms = time.now_ms()
-    if dirty_ratio(manifest, manifest.flushed) >= dirty_min or has_ripe_tombstones(manifest, now_ms, rules):
-        yield from compact_keys(
-            _workshop(partition), manifest, manifest.flushed, now_ms, rules, since_ms=time.stamp_ms()
-        )
+    end = compactable_end(manifest, settings, now_ms)
+    if is_worth_it(manifest, settings, now_ms, end, dirty_min) or has_ripe_tombstones(manifest, now_ms, rules):
+        yield from compact_keys(_workshop(partition), manifest, end, now_ms, rules, since_ms=time.stamp_ms())
+
+
+def compactable_end(manifest: Manifest, settings: PartitionSettings, now_ms: int) -> Offset:
+    """Before this offset no record is younger than the topic lets compaction touch."""
+    if settings.compaction_lag_ms_min > 0:
+        for each in manifest.segments.between(Offset(clean_end_of(manifest)), manifest.flushed):
+            if each.max_timestamp > now_ms - settings.compaction_lag_ms_min:
+                return each.base
+    return manifest.flushed
+
+
+def is_worth_it(
+    manifest: Manifest, settings: PartitionSettings, now_ms: int, end: Offset, dirty_min: float | None = None
+) -> bool:
+    """Whether enough is dirty below `end`, or anything for so long that it must not be any longer."""
+    dirty = dirty_ratio(manifest, end)
+    if dirty == 0:
+        return False
+    lag_ms_max = settings.compaction_lag_ms_max
+    if lag_ms_max >= 0:
+        first = manifest.segments.between(Offset(clean_end_of(manifest)), end)[0]
+        if 0 <= first.min_timestamp < now_ms - lag_ms_max:
+            return True
+    return dirty >= (settings.dirty_ratio_min if dirty_min is None else dirty_min)
+
+
+def asks_for_soon(partition: PartitionLog, *, again: bool = False) -> bool:
+    """Whether it has something to compact, and promises to do so before all partitions are looked at again.
+
+    After a look that was too early only time makes it due, and only lags say when.
+    """
+    settings, broker = partition.settings, partition.ground.settings
+    if "compact" not in settings.cleanup or not partition.is_alive:
+        return False
+    times = [settings.compaction_lag_ms_max, settings.compaction_lag_ms_min or -1]
+    if not again:
+        times.append(settings.flush_age_ms)
+        if 0 <= settings.segment_size_max < broker.segment_size_max:
+            times.append(0)
+    if not any(0 <= each < broker.compaction_check_ms for each in times):
+        return False
+    return dirty_ratio(partition.manifest, partition.manifest.flushed) > 0
 
 
 def _merges(partition: PartitionLog) -> Iterator[Replace]:

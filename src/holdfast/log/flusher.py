@@ -15,7 +15,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Unavailable
-from holdfast.log.backlog import Largest, Oldest
+from holdfast.log.backlog import Largest, Oldest, Soonest
 from holdfast.log.errors import WrongEverywhere
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LOOK_S_MAX = 1.0  # So often it is looked at least, while there is a tail.
+_OWN_AGE_S_MIN = 1.0  # However little a topic asks for: a segment is an object in the store, and a commit.
 _PRESSURE = 0.5  # Of a limit: from here on tails are flushed although they are small and young.
 
 
@@ -58,6 +59,7 @@ class Flusher:
         self._tries = 0
         self._oldest = Oldest(self._first_index)
         self._largest = Largest(self._free_memory_size)
+        self._own = Soonest(self._own_due)  # Those whose topics ask for smaller or younger segments than we make.
         self._full: dict[PartitionLog, None] = {}  # As large as a segment.
         self._homeless: dict[PartitionLog, None] = {}  # Fenced or damaged, with a tail.
 
@@ -88,7 +90,7 @@ class Flusher:
         self._largest.note(partition)
         if partition.tail.size >= self._ground.settings.segment_size_max:
             self._full[partition] = None
-        if is_first:
+        if self._own.note(partition) or is_first:
             self.wake()  # From here on there is an age to be waited for.
 
     def look(self) -> None:
@@ -134,7 +136,9 @@ class Flusher:
             return None  # Entries become durable in order: if the oldest one is not, none is.
         if self._presses_log(first):
             return oldest
-        return self._next_by_memory() or self._next_by_size() or (oldest if self._age_left(first) <= 0 else None)
+        if (pressing := self._next_by_memory() or self._next_by_size()) is not None:
+            return pressing
+        return oldest if self._age_left(first) <= 0 else self._next_by_own()
 
     def _presses_log(self, first: TailBatch) -> bool:
         """Whether the write-ahead log would become too large if this entry stayed the oldest one."""
@@ -161,6 +165,25 @@ class Flusher:
         """Seconds until a tail is flushed because of its age."""
         return first.appended_at + self._ground.settings.flush_age_ms_max / 1000 - self._ground.clock.monotonic()
 
+    def _next_by_own(self) -> PartitionLog | None:
+        found = self._own.first()
+        if found is None or found[0] > self._ground.clock.monotonic():
+            return None
+        return found[1] if _is_durable(found[1]) else None
+
+    def _own_due(self, partition: PartitionLog) -> float | None:
+        """When a tail is due by its topic's own settings; None if that is not before it is due anyway."""
+        settings = partition.settings
+        age_s = settings.flush_age_ms / 1000
+        if 0 <= settings.segment_size_max <= partition.tail.size:
+            age_s = 0
+        if not 0 <= age_s < self._ground.settings.flush_age_ms_max / 1000:
+            return None
+        first = partition.tail.first
+        if first is None or not partition.is_alive or self._is_busy(partition):
+            return None
+        return first.appended_at + max(age_s, _OWN_AGE_S_MIN)
+
     # What is done
 
     async def _run(self) -> None:
@@ -182,6 +205,9 @@ class Flusher:
         oldest = self._oldest.first() if self._free else None
         if oldest is not None and oldest.tail.first is not None:
             times.append(self._age_left(oldest.tail.first))
+        own = self._own.first() if self._free else None
+        if own is not None:
+            times.append(own[0] - self._ground.clock.monotonic())
         if self._retries:
             times.append(self._retries[0][0] - self._ground.clock.monotonic())
         return min((each for each in times if each > 0), default=_LOOK_S_MAX)
@@ -235,6 +261,7 @@ class Flusher:
             if not self._failed:
                 self._store.note_success()
             self._logs.purge(chunks_only=True)
+            self._logs.compact_soon(partition)
 
     def _note_damage(self, partition: PartitionLog, failure: Corrupt) -> None:
         """A tail that cannot be read is set aside, so that it pins the write-ahead log no longer. An object of the

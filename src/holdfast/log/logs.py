@@ -291,6 +291,10 @@ class Logs:
             )
         return f"{size} bytes of it from the oldest entry of {owner.home.path} on, {self._flusher.state_of(owner)}"
 
+    def compact_soon(self, partition: PartitionLog) -> None:
+        """It has new segments: if its topic promises to be compacted before the next round, it is looked at now."""
+        self._upkeep.compact_soon(partition)
+
     def purge(self, *, chunks_only: bool = False) -> None:
         """Let the write-ahead log go below the oldest entry that anything still needs.
 

@@ -235,6 +235,11 @@ class PartitionLog:
 
     # Storing
 
+    def change_settings(self, settings: PartitionSettings) -> None:
+        """The topic has other settings: what is in the tail may be due earlier by them."""
+        self.settings = settings
+        self.ground.on_change(self)
+
     async def flush(self) -> bool:
         """Move durable batches into one segment; False if there were none."""
         return await self._flushing.flush()

@@ -20,9 +20,20 @@ class PartitionSettings:
     retention_ms: int = 7 * DAY_MS
     retention_size: int = -1  # Bytes.
     tombstone_retention_ms: int = DAY_MS
+    segment_size_max: int = -1  # Bytes: a tail of this size is flushed, if the broker's own limit is not less.
+    segment_age_ms_max: int = -1  # The same for its age.
+    dirty_ratio_min: float = 0.5  # Of the bytes that compaction may touch: below it a run is not worth it.
+    compaction_lag_ms_min: int = 0  # So long every record can be read, and
+    compaction_lag_ms_max: int = -1  # so late it is compacted, however little is dirty.
     validates_records: bool = True  # Whether clients' records are looked at before they are acknowledged.
     timestamp_before_ms_max: int = -1  # How far a client's record may be behind the broker's time,
     timestamp_after_ms_max: int = -1  # and ahead of it.
+
+    @property
+    def flush_age_ms(self) -> int:
+        """How old a tail may become, by the topic's own settings; -1 if they do not say."""
+        age, lag = self.segment_age_ms_max, self.compaction_lag_ms_max
+        return lag if lag >= 0 and (lag < age or age < 0) and "compact" in self.cleanup else age
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.believed_time import read_known, save_known
 from holdfast.io.versions import GRACE_S
+from holdfast.log.compaction import asks_for_soon
 from holdfast.log.ground import Ground
 from holdfast.log.partition import PartitionLog
 from holdfast.log.strays import Strays
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SOON_S = 1.0  # What is to be compacted before the next round is gathered for so long.
 _ALL_IS_OLD_S = 3 * GRACE_S  # Where nothing has changed for this long, what was to go is gone.
 
 
@@ -31,6 +33,8 @@ class Upkeep:
         self._logs = logs
         self._ground = ground
         self._tasks: list[asyncio.Task[None]] = []
+        self._soon: dict[PartitionLog, None] = {}  # To be compacted before the next round.
+        self._asked = asyncio.Event()
         self._late: set[str] = set()  # What has failed in its last round.
         self._let_go: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()  # Producers whose end was told.
         self._has_learned = False  # What was known of the time before we started.
@@ -45,6 +49,7 @@ class Upkeep:
             asyncio.ensure_future(self._every(settings.retention_check_ms, self.apply_retention)),
             asyncio.ensure_future(self._every(settings.compaction_check_ms, self.compact)),
             asyncio.ensure_future(self._every(settings.garbage_check_ms, self.collect_garbage)),
+            asyncio.ensure_future(self._compact_when_asked()),
         ]
 
     async def stop(self) -> None:
@@ -60,10 +65,15 @@ class Upkeep:
             except Exception:  # Whatever it is, the next round must come: nobody else lets anything go.
                 log.exception("upkeep has failed, and is tried again")
 
-    async def _each(self, what: str, work: Callable[[PartitionLog], Awaitable[object]]) -> None:
+    async def _each(
+        self,
+        what: str,
+        work: Callable[[PartitionLog], Awaitable[object]],
+        partitions: Iterable[PartitionLog] | None = None,
+    ) -> None:
         """Do it for every partition; one that fails does not stop the others, and is tried again next time."""
         late: list[tuple[str, Exception]] = []
-        for partition in self._logs.partitions:
+        for partition in self._logs.partitions if partitions is None else partitions:
             try:
                 await work(partition)
             except HoldfastError as failure:
@@ -134,6 +144,29 @@ class Upkeep:
     async def compact(self) -> None:
         """Compact keyed topics, and merge small segments."""
         await self._each("compaction", PartitionLog.compact)
+
+    def compact_soon(self, partition: PartitionLog, *, again: bool = False) -> None:
+        """It has new segments: if it promises to be compacted before the next round, it is looked at now."""
+        if asks_for_soon(partition, again=again):
+            self._soon[partition] = None
+            self._asked.set()
+
+    async def _compact_when_asked(self) -> None:
+        while True:
+            await self._asked.wait()
+            await self._ground.calls.pause(_SOON_S)
+            self._asked.clear()
+            try:
+                await self.compact_asked()
+            except Exception:  # As in `_every`.
+                log.exception("upkeep has failed, and is tried again")
+
+    async def compact_asked(self) -> None:
+        """Compact those that could not wait. Who is still too young, or not dirty for long enough, is asked again."""
+        asked, self._soon = [each for each in self._soon if each.is_alive], {}
+        await self._each("compaction", PartitionLog.compact, asked)
+        for partition in asked:
+            self.compact_soon(partition, again=True)
 
     async def collect_garbage(self) -> None:
         """Delete what no manifest needs any more, where anything has changed not long ago."""

@@ -46,7 +46,7 @@ def dirty_ratio(manifest: Manifest, end: Offset) -> float:
     """Which part of the bytes below `end` may hold more than one record per key."""
     segments = manifest.segments.between(manifest.log_start, min(end, manifest.last_stable))
     total = sum(each.size for each in segments)
-    dirty = sum(each.size for each in segments if each.end > _clean_end(manifest))
+    dirty = sum(each.size for each in segments if each.end > clean_end_of(manifest))
     return dirty / total if total else 0.0
 
 
@@ -64,7 +64,7 @@ def compact_keys(
     What becomes clean is so since `since_ms`, if that is not `now_ms`.
     """
     limit = min(end, manifest.last_stable, manifest.flushed)
-    start = _clean_end(manifest)
+    start = clean_end_of(manifest)
     tombstone_end = _tombstone_end(manifest.cleaned, now_ms, rules)
     if limit <= start and not has_ripe_tombstones(manifest, now_ms, rules):
         return
@@ -120,7 +120,8 @@ def _rewrite(
             rewrite = Rewrite(shop, info.end, compacted=True)
 
 
-def _clean_end(manifest: Manifest) -> int:
+def clean_end_of(manifest: Manifest) -> int:
+    """Below this offset each key has one record."""
     return max(manifest.log_start, manifest.cleaned[-1].end if manifest.cleaned else 0)
 
 

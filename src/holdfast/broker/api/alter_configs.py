@@ -95,7 +95,8 @@ async def _alter(parts: Parts, wanted: Message, change: Change, *, validate_only
         raise Rejected("the request names a config twice")
     make = partial(change, wanted.configs, parts.topics.defaults)
     if validate_only:
-        check_topic_configs(make(parts.topics.get(name).topic.configs))
+        present = parts.topics.get(name).topic.configs
+        check_topic_configs(make(present), present)
     else:
         await parts.topics.change_configs(name, make)
 

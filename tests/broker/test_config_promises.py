@@ -1,0 +1,60 @@
+"""K11: a topic config does what Kafka says of it, or is refused with a sentence."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.broker.wire import Wire, create_topic, end_offset, fetch, keyed, produce, read
+
+from holdfast.broker.configs import TOPIC_CONFIGS
+from holdfast.protocol.api import Key
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("compression.type", "zstd", "as their producers sent them"),
+        ("compression.gzip.level", "6", "as their producers sent them"),
+        ("min.insync.replicas", "2", "one broker"),
+        ("remote.storage.enable", "true", "no second place"),
+        ("local.retention.ms", "1000", "no second place"),
+        ("file.delete.delay.ms", "7200000", "from 0 to 3600000"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_sentence(
+    wire: Wire, topic: str, name: str, value: str, why: str
+) -> None:
+    """K11: at creation and later; the default is taken."""
+    wanted = {"name": topic, "num_partitions": 1, "replication_factor": 1, "assignments": []}
+    configs = [{"name": name, "value": value}]
+    [made] = wire.ask(
+        Key.CREATE_TOPICS, 7, topics=[wanted | {"configs": configs}], timeout_ms=5000, validate_only=False
+    ).topics
+    assert made.error_code == 40
+    assert why in made.error_message
+    create_topic(wire, topic, **{name.replace(".", "_"): TOPIC_CONFIGS[name].default})
+
+
+def test_every_config_has_an_effect_or_a_reason() -> None:
+    """K11: nothing is accepted and ignored."""
+    assert not [each.name for each in TOPIC_CONFIGS.values() if not each.effect]
+
+
+def test_the_least_lag_of_compaction_is_not_above_the_largest(wire: Wire, topic: str) -> None:
+    """K11: as Kafka says."""
+    lags = [{"name": "min.compaction.lag.ms", "value": "10"}, {"name": "max.compaction.lag.ms", "value": "9"}]
+    wanted = {"name": topic, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": lags}
+    [made] = wire.ask(Key.CREATE_TOPICS, 7, topics=[wanted], timeout_ms=5000, validate_only=False).topics
+    assert made.error_code == 40
+
+
+def test_a_compacted_topic_is_seen_compacted_within_its_seconds(wire: Wire, topic: str) -> None:
+    """K11: with small segments and a low dirty ratio, on a broker with default settings."""
+    create_topic(wire, topic, cleanup_policy="compact", segment_ms="1000", min_cleanable_dirty_ratio="0.01")
+    for number in range(5):
+        produce(wire, topic, keyed((b"k", b"%d" % number), (b"other%d" % number, b"x")))
+    deadline = time.monotonic() + 15
+    while len(read(fetch(wire, topic).records)) > 6:
+        assert time.monotonic() < deadline, "It is not compacted."
+        fetch(wire, topic, offset=end_offset(wire, topic), max_wait_ms=100)
