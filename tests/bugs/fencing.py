@@ -148,6 +148,11 @@ BUGS = [
         (f"{OWNER}::test_many_questions_hide_no_claim_and_all_are_answered",),
     ),
     Bug(
+        "a damaged claim stops every start for good",
+        (Edit("log/owner.py", "found = _get_or_nobodys(versions, number)", "found = _get(versions, number)"),),
+        (f"{OWNER}::test_a_damaged_claim_is_anybodys_and_the_operator_may_go_on",),
+    ),
+    Bug(
         "the tails of a fenced broker are not saved",
         (Edit("log/logs.py", "            await self._save_all_fenced()\n", "            pass\n"),),
         (f"{OWNER}::test_a_broker_that_was_taken_over_stops_acknowledging_and_reading",),

@@ -14,7 +14,7 @@ from tests.operate.house import House
 from holdfast.errors import Fenced
 from holdfast.io.calls import InlineCalls
 from holdfast.io.faulty_objects import FailBefore
-from holdfast.log.errors import OwnerAlive, OwnerChanged
+from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged
 from holdfast.log.logs import Logs
 from holdfast.log.owner import KEPT_MAX, PREFIX, Here
 
@@ -191,6 +191,26 @@ async def test_many_questions_hide_no_claim_and_all_are_answered() -> None:
     await open_with(twin, here=Here("there"), take_over=False)
     await look(logs)
     assert isinstance(logs.failure, OwnerChanged)
+
+
+@in_loop
+async def test_a_damaged_claim_is_anybodys_and_the_operator_may_go_on() -> None:
+    """D1, O2: nobody can tell whose it is, so it is refused, with the way out; one object does not stop it for good."""
+    world = World()
+    logs = await world.open()
+    await fill(await logs.partition(HOME), 3)
+    await logs.close()
+    world.disk.kill()
+    name = world.names(PREFIX)[-1]
+    world.objects.put(name, [world.objects.get(name).replace(b"incarnation", b"inc4rnation")])
+    with pytest.raises(NotTheOwner, match=f"{name} is damaged.*--take-over"):
+        await open_with(world, take_over=False)
+    world.disk.kill()
+    logs = await open_with(world, take_over=True)
+    assert await read_all(await logs.partition(HOME)) == numbered(0, 3)
+    await logs.close()
+    world.disk.kill()
+    await (await open_with(world, take_over=False)).close()
 
 
 @in_loop

@@ -8,7 +8,7 @@ import pytest
 from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, numbered, read_all, turns, value
 
 from holdfast.io.faulty_objects import FailBefore
-from holdfast.log.errors import LogsStopped
+from holdfast.log.errors import LogsStopped, WalLimitTooLow
 from holdfast.wal import WalSettings
 
 SMALL = WalSettings(chunk_size_max=4096, zero_ahead_size=512)
@@ -74,7 +74,7 @@ async def test_the_limit_holds_for_those_who_waited_as_well() -> None:
 async def test_a_limit_below_what_the_log_itself_needs_is_refused() -> None:
     """A4: the open chunk is never purged: with a limit smaller than it producers would wait for ever."""
     world = World(wal=SMALL)
-    with pytest.raises(ValueError, match="wal_size_max"):
+    with pytest.raises(WalLimitTooLow, match="wal_size_max"):
         await world.open(wal_size_max=SMALL.chunk_size_max)
     await (await world.open(wal_size_max=2 * SMALL.chunk_size_max)).close()
 

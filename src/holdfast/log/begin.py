@@ -10,6 +10,7 @@ from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
 from holdfast.io.reserved_objects import ReservedObjects
 from holdfast.io.versions import Patience
+from holdfast.log.errors import WalLimitTooLow
 from holdfast.log.ground import Parts
 from holdfast.log.identify import begin_generation, identify
 from holdfast.log.journal import Journal
@@ -54,8 +55,8 @@ async def begin(
     here: Here,
 ) -> Begun:
     """Open the write-ahead log in a directory, and sort what it brings back."""
-    if settings.wal_size_max < 2 * wal_settings.chunk_size_max:  # The open chunk stays: there would never be room.
-        raise ValueError(f"wal_size_max must be at least {2 * wal_settings.chunk_size_max} bytes: two chunks")
+    if settings.wal_size_max < 2 * wal_settings.chunk_size_max:
+        raise WalLimitTooLow(settings.wal_size_max, 2 * wal_settings.chunk_size_max)
     calls, clock, chance = parts.calls, parts.clock, parts.chance
     began = clock.monotonic()
     space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None

@@ -53,6 +53,18 @@ class PartitionDeleted(Rejected):
         self.path = path
 
 
+class WalLimitTooLow(Rejected, ValueError):
+    """The open chunk stays: with a limit below two chunks there would never be room."""
+
+    def __init__(self, limit: int, needed: int) -> None:
+        super().__init__(
+            f"wal_size_max must be at least {needed} bytes, two chunks, not {limit}: raise it, or lower chunk_size_max "
+            "of the write-ahead log"
+        )
+        self.limit = limit
+        self.needed = needed
+
+
 class TooManyPartitions(Rejected):
     """So many partitions' marks do not fit into the write-ahead log."""
 

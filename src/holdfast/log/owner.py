@@ -184,7 +184,7 @@ def _lives_around(lives: tuple[Life, ...], owner: Claim) -> tuple[Life, ...]:
 def lives_of_owner(objects: Objects) -> tuple[Life, ...]:
     """What a log that is made anew has to know, so that it goes on in the owner's place."""
     owner, _ = _newest(Versions(objects, PREFIX))
-    return () if owner is None else (Life(owner.incarnation, owner.here.place),)
+    return () if owner is None or not owner.incarnation else (Life(owner.incarnation, owner.here.place),)
 
 
 def _newest(versions: Versions) -> tuple[Claim | None, Claim | None]:
@@ -192,7 +192,7 @@ def _newest(versions: Versions) -> tuple[Claim | None, Claim | None]:
     numbers = [number for each in versions.objects.list(PREFIX) if (number := versions.number(each.name)) is not None]
     top = None
     for number in reversed(numbers):
-        found = _get(versions, number)
+        found = _get_or_nobodys(versions, number)
         top = top or found
         if found is not None and not found.asks:
             return found, top
@@ -223,6 +223,14 @@ def _get(versions: Versions, number: int) -> Claim | None:
         return decode(name, versions.objects.get(name))
     except NotFound:
         return None
+
+
+def _get_or_nobodys(versions: Versions, number: int) -> Claim | None:
+    """One that is damaged may be anybody's: no log knows it, and only an operator can say that its owner is gone."""
+    try:
+        return _get(versions, number)
+    except Damaged as failure:
+        return Claim(number, "", "", "", Here("", str(failure)), 0)
 
 
 def _delete_old(versions: Versions, newest: int) -> None:
