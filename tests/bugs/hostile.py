@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 BUDGETS = "tests/hostile/test_budgets.py"
 DOORS = "tests/hostile/test_doors.py"
+TABLES = "tests/hostile/test_tables.py"
 
 BUGS = [
     Bug(
@@ -101,5 +102,40 @@ BUGS = [
         "slow scrapes are scrapes",
         (Edit("console/endpoint.py", "if self._scrapes >= _SCRAPES_MAX:", "if len(self._tasks) > _SCRAPES_MAX:"),),
         (f"{DOORS}::test_slow_scrapes_lock_nobody_out",),
+    ),
+    Bug(
+        "a full table of groups stays full",
+        (Edit("coordinator/shards.py", "            await self._make_room()\n", ""),),
+        (f"{TABLES}::test_a_flood_of_groups_gives_way",),
+    ),
+    Bug(
+        "groups with offsets make room",
+        (Edit("coordinator/shard.py", " and not hosted.offsets.known() and hosted", " and hosted"),),
+        (f"{TABLES}::test_a_flood_of_groups_gives_way",),
+    ),
+    Bug(
+        "a full table of transactional ids stays full",
+        (Edit("coordinator/transactions.py", "            self._make_room()\n", "            pass\n"),),
+        (f"{TABLES}::test_a_flood_of_transactional_ids_gives_way",),
+    ),
+    Bug(
+        "transactional ids that were used make room",
+        (Edit("coordinator/transactions.py", "state is TransactionState.EMPTY and 0 <", "state.is_idle and 0 <"),),
+        (f"{TABLES}::test_a_flood_of_transactional_ids_gives_way",),
+    ),
+    Bug(
+        "strings are as long as a frame",
+        (Edit("protocol/wire.py", "if end - start > STRING_SIZE_MAX:", "if False:"),),
+        (f"{TABLES}::test_a_user_name_of_megabytes_closes_the_connection",),
+    ),
+    Bug(
+        "the metadata grows with every topic",
+        (Edit("broker/topics.py", "        self.check_size(_size_of(name, configs))\n", ""),),
+        (f"{TABLES}::test_quotas_and_topics_have_limits",),
+    ),
+    Bug(
+        "configs are as long as a request",
+        (Edit("broker/configs.py", "    if size > SIZE_MAX:", "    if False:"),),
+        (f"{TABLES}::test_the_configs_of_a_topic_have_a_limit",),
     ),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.broker.configs import ConfigInvalid
-from holdfast.broker.topics import PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
+from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.coordinator import consumer_group_errors, transaction_errors
 from holdfast.coordinator import errors as group_errors
@@ -32,6 +32,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (TopicNameInvalid, Code.INVALID_TOPIC_EXCEPTION),
     (TopicNameCollides, Code.INVALID_TOPIC_EXCEPTION),
     (PartitionCountInvalid, Code.INVALID_PARTITIONS),
+    (MetadataFull, Code.POLICY_VIOLATION),
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),
     (group_errors.InvalidGroupId, Code.INVALID_GROUP_ID),

@@ -15,6 +15,7 @@ from holdfast.log.settings import PartitionSettings
 
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
+SIZE_MAX = 64 << 10  # Of all configs of a topic together.
 HOUR_MS = 60 * 60 * 1000
 DAY_MS = 24 * HOUR_MS
 
@@ -255,6 +256,11 @@ _COMPACTION_LAGS = "min.compaction.lag.ms", "max.compaction.lag.ms"
 
 def check_topic_configs(configs: Mapping[str, str], present: Mapping[str, str] | None = None) -> None:
     """Raise for the first config that is unknown or has a wrong value. What a topic has already may stay."""
+    size = sum(len(name) + len(value) for name, value in configs.items())
+    if size > SIZE_MAX:
+        raise ConfigInvalid(
+            next(iter(configs)), f"all configs of a topic together have {size} bytes, {SIZE_MAX} at most"
+        )
     for name, value in configs.items():
         if present is not None and present.get(name) == value:
             continue

@@ -131,7 +131,14 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         blocks = _ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
-        topics = Topics(metadata, logs, around.calls, around.chance, settings.broker.topic_defaults())
+        topics = Topics(
+            metadata,
+            logs,
+            around.calls,
+            around.chance,
+            settings.broker.topic_defaults(),
+            settings.broker.max_metadata_bytes,
+        )
         await topics.open()
         groups = await _open_groups(topics, settings.broker, around)
         try:
@@ -180,6 +187,7 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
         consumer_members_max=settings.group_consumer_max_size,
         migration=Migration(settings.group_consumer_migration_policy),
         offset_metadata_size_max=settings.offset_metadata_max_bytes,
+        groups_max=settings.max_groups,
         offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
     )
     groups = GroupCoordinator(
@@ -201,6 +209,7 @@ async def _open_transactions(
     transaction_settings = TransactionSettings(
         timeout_ms_max=settings.transaction_max_timeout_ms,
         id_expiration_ms=settings.transactional_id_expiration_ms,
+        ids_max=settings.max_transactional_ids,
     )
     transactions = TransactionCoordinator(found.logs, markers, producer_ids, transaction_settings, clock=around.clock)
     await transactions.load()

@@ -12,6 +12,10 @@ _AT_LEAST_1 = (
     "max_connection_creation_rate",
     "queued_max_request_bytes",
     "queued_max_response_bytes",
+    "max_groups",
+    "max_transactional_ids",
+    "max_client_quotas",
+    "max_metadata_bytes",
 )
 
 
@@ -43,19 +47,23 @@ class BrokerSettings:
     max_incremental_fetch_session_cache_slots: int = 1000
     max_incremental_fetch_session_partitions: int = 500_000  # That all fetch sessions together may remember.
     min_incremental_fetch_session_eviction_ms: int = 120_000  # A session silent for less makes room for no other.
+    max_client_quotas: int = 10_000
+    max_metadata_bytes: int = 33_554_432  # Of all topics' names and configs, and of quotas, together.
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
-    group_max_size: int = 2_147_483_647
+    group_max_size: int = 10_000
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_heartbeat_interval_ms: int = 5_000
-    group_consumer_max_size: int = 2_147_483_647
+    group_consumer_max_size: int = 10_000
     group_consumer_migration_policy: str = "bidirectional"  # Which way groups with members may change their protocol.
+    max_groups: int = 100_000
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_minutes: int = 10_080
     offsets_topic_num_partitions: int = 4
     transaction_state_log_num_partitions: int = 4
     transaction_max_timeout_ms: int = 900_000
+    max_transactional_ids: int = 100_000
     transactional_id_expiration_ms: int = 7 * DAY_MS
 
     def __post_init__(self) -> None:

@@ -44,6 +44,8 @@ INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
 PARTITIONS_MAX = 10_000  # Of one topic.
 OPENS_AT_A_TIME = 32
 _STRIKE_S = 10.0  # So long a deletion waits for the list to be changed: readers of the store see it there.
+METADATA_SIZE_MAX = 32 << 20
+_ROW_SIZE = 64  # Of a topic or a quota, besides its texts.
 
 
 class TopicNameInvalid(Rejected):
@@ -71,6 +73,19 @@ class PartitionCountInvalid(Rejected):
         self.count = count
 
 
+class MetadataFull(Rejected):
+    """Topics and quotas need more room than the metadata may have."""
+
+    def __init__(self, size_max: int) -> None:
+        super().__init__(f"the names and configs of all topics and quotas have {size_max} bytes, no more are allowed")
+        self.size_max = size_max
+
+
+def _size_of(name: str, configs: Mapping[str, str]) -> int:
+    """About what a topic needs in the metadata."""
+    return _ROW_SIZE + len(name) + sum(len(key) + len(value) for key, value in configs.items())
+
+
 @dataclass(frozen=True, slots=True)
 class OpenTopic:
     """A topic with its partitions' logs. One that could not be opened is there as the reason why."""
@@ -92,13 +107,22 @@ class Topics:
     """All topics. Reads are look-ups in dicts; changes go one by one."""
 
     def __init__(
-        self, metadata: MetadataLog, logs: Logs, calls: Calls, chance: Chance, defaults: Mapping[str, str]
+        self,
+        metadata: MetadataLog,
+        logs: Logs,
+        calls: Calls,
+        chance: Chance,
+        defaults: Mapping[str, str],
+        size_max: int = METADATA_SIZE_MAX,
     ) -> None:
         self._metadata = metadata
         self._logs = logs
         self._calls = calls
         self._chance = chance
         self._defaults = defaults
+        self._size_max = size_max
+        self._quotas: tuple[Mapping[str, Mapping[str, float]], int] = {}, 0  # And their size.
+        self._size = 0  # Bytes that all topics need in the metadata, about.
         self._changing = asyncio.Lock()
         self._striking = asyncio.Lock()
         self._opening = asyncio.Semaphore(OPENS_AT_A_TIME)
@@ -141,6 +165,9 @@ class Topics:
                 return failure
 
     def _add(self, opened: OpenTopic) -> None:
+        before = self._by_name.get(opened.topic.name)
+        self._size += _size_of(opened.topic.name, opened.topic.configs)
+        self._size -= 0 if before is None else _size_of(before.topic.name, before.topic.configs)
         self._by_name[opened.topic.name] = opened
         self._by_plain_name.setdefault(_plain(opened.topic.name), set()).add(opened.topic.name)
         self._by_id[opened.topic.topic_id] = opened
@@ -149,6 +176,7 @@ class Topics:
             tell()
 
     def _remove(self, opened: OpenTopic) -> None:
+        self._size -= _size_of(opened.topic.name, opened.topic.configs)
         del self._by_name[opened.topic.name]
         same = self._by_plain_name[_plain(opened.topic.name)]
         same.discard(opened.topic.name)
@@ -193,8 +221,17 @@ class Topics:
             raise PartitionCountInvalid(partitions, f"1 to {PARTITIONS_MAX} are allowed")
         self._logs.check_partitions(partitions)
         check_topic_configs(configs)
+        self.check_size(_size_of(name, configs))
         if name in INTERNAL and configs.get("holdfast.durability") == "memory":
             raise Rejected(f"{name} is internal: it is never kept in memory only")
+
+    def check_size(self, more: int) -> None:
+        """Whether the metadata may grow so much: it is written and read as a whole."""
+        quotas = self.metadata.quotas
+        if quotas is not self._quotas[0]:  # Many topics may be asked for in a row.
+            self._quotas = quotas, sum(map(len, quotas)) + _ROW_SIZE * len(quotas)
+        if more > 0 and self._size + self._quotas[1] + more > self._size_max:
+            raise MetadataFull(self._size_max)
 
     async def create(self, name: str, partitions: int, configs: Mapping[str, str]) -> OpenTopic:
         """Make a topic; it can be used on return."""
@@ -267,6 +304,7 @@ class Topics:
             opened = self.get(name)
             configs = change(opened.topic.configs)
             check_topic_configs(configs, opened.topic.configs)
+            self.check_size(_size_of(name, configs) - _size_of(name, opened.topic.configs))
             if name in INTERNAL and configs.get("holdfast.durability") == "memory":
                 raise Rejected(f"{name} is internal: it is never kept in memory only")
             metadata = await self._calls.run(self._metadata.commit, set_configs(opened.topic.topic_id, configs))

@@ -55,6 +55,7 @@ class HostedGroup:
         self._written = group.revision  # The revision that is in the log …
         self._durable = group.revision  # … and that is durable there.
         self._held: deque[tuple[int, Answer]] = deque()  # Answers, and the revision that must be durable first.
+        self.asked_at = timers.now()  # When somebody was here last.
         self._ending = False  # No record of the group may follow any more.
         self._failure: BaseException | None = None
         timers.call_at(group.deadline, self.tick)
@@ -64,6 +65,7 @@ class HostedGroup:
     async def ask(self, ask: Ask) -> Result:
         """Let the group do something, and wait for the answer."""
         ticket: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self.asked_at = self._timers.now()
         self._run(lambda now: ask(ticket, now))
         return await ticket
 

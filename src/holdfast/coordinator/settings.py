@@ -40,6 +40,7 @@ class GroupSettings:
     consumer_members_max: int = 10_000  # Of one consumer group.
     migration: Migration = Migration.BIDIRECTIONAL
     groups_max: int = 100_000
+    silence_ms: int = MINUTE_MS  # When all are taken, groups without offsets that were silent for so long make room.
     offset_metadata_size_max: int = 4096  # Bytes of text beside an offset.
     offsets_retention_ms: int = 7 * DAY_MS  # Offsets of a group without members are kept so long.
     offsets_check_ms: int = 10 * MINUTE_MS  # How often that is looked at.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from holdfast.coordinator.answers import GroupState
 from holdfast.coordinator.consumer_group import ConsumerGroup
 from holdfast.coordinator.consumer_group_core import ConsumerCore
 from holdfast.coordinator.consumer_group_moving import Group, check_upgrade, downgraded, must_downgrade, upgrade
-from holdfast.coordinator.errors import CoordinatorLoading, CoordinatorStopped
+from holdfast.coordinator.errors import CoordinatorLoading, CoordinatorStopped, RebalanceInProgress
 from holdfast.coordinator.group import ClassicGroup
 from holdfast.coordinator.hosted import HostedGroup
 from holdfast.coordinator.loader import Loaded, load
@@ -182,6 +182,26 @@ class Shard:
 
         deleted.add_done_callback(gone)
         return deleted
+
+    # Making room
+
+    def silent(self, before: int) -> Iterator[HostedGroup]:
+        """Groups of which nobody has heard since, and which have no offsets: what a flood leaves behind. Newest first,
+        since a flood is newer than who was here before it."""
+        return (
+            hosted
+            for hosted in reversed(self.groups.values())
+            if hosted.asked_at <= before and not hosted.offsets.known() and hosted.group.id not in self._leaving
+        )
+
+    async def give_up(self, hosted: HostedGroup) -> None:
+        """Let a group go whose members are silent. Should one come back, it joins again."""
+        hosted.end(RebalanceInProgress(hosted.group.id))
+        if hosted.is_stored:
+            await asyncio.shield(self._start_delete(hosted))
+        elif self.groups.get(hosted.group.id) is hosted:
+            del self.groups[hosted.group.id]
+            self._around.timers.forget(hosted.tick)
 
     # Retention
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from holdfast.coordinator.errors import CoordinatorSetAside, NewerRecord, TooManyGroups
 from holdfast.coordinator.hosted import HostedGroup
@@ -19,6 +20,8 @@ from holdfast.log.partition import PartitionLog
 
 log = logging.getLogger(__name__)
 
+_LOOK_MS = 1_000  # A full table is looked through at most so often,
+_GIVEN_UP_MAX = 200  # and so many groups of each internal partition go at a time.
 _LOADS_MAX = 8  # Internal partitions read at the same time.
 
 
@@ -28,6 +31,9 @@ class Shards:
     def __init__(self, logs: Sequence[PartitionLog | Corrupt], around: Surroundings) -> None:
         self._count = len(logs)
         self._groups_max = around.settings.groups_max
+        self._silence_ms = around.settings.silence_ms
+        self._timers = around.timers
+        self._looked_at = -_LOOK_MS
         self._served: dict[int, Shard] = {}
         self.aside: dict[int, CoordinatorSetAside] = {}
         for number, partition in enumerate(logs):
@@ -82,9 +88,30 @@ class Shards:
         found = await self.find(group_id)
         if found is not None:
             return found
-        if sum(len(shard.groups) for shard in self) >= self._groups_max:
+        if self._count_groups() >= self._groups_max:
+            await self._make_room()
+            found = await self.find(group_id)  # Somebody else may have made it while we waited.
+            if found is not None:
+                return found
+        if self._count_groups() >= self._groups_max:
             raise TooManyGroups(self._groups_max)
         return self.of(group_id).create(group_id)
+
+    def _count_groups(self) -> int:
+        return sum(len(shard.groups) for shard in self)
+
+    async def _make_room(self) -> None:
+        """The table is full: silent groups without offsets go, some at a time, so that nobody is shut out by them."""
+        now = self._timers.now()
+        if now < self._looked_at + _LOOK_MS:
+            return
+        self._looked_at = now
+        before = now - self._silence_ms
+        silent = [(shard, hosted) for shard in self for hosted in islice(shard.silent(before), _GIVEN_UP_MAX)]
+        facts = {"event": "groups_full", "groups": self._groups_max, "given_up": len(silent)}
+        told = "there are %d groups: %d silent ones are given up"
+        log.warning(told, self._groups_max, len(silent), extra={"facts": facts})
+        await asyncio.gather(*(shard.give_up(hosted) for shard, hosted in silent))
 
     def __getitem__(self, number: int) -> Shard:
         found = self._served.get(number)

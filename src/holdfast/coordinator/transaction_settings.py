@@ -17,6 +17,7 @@ class TransactionSettings:
     id_expiration_ms: int = 7 * DAY_MS  # A transactional id that is not used for so long is forgotten.
     expiration_check_ms: int = HOUR_MS  # How often that is looked at.
     ids_max: int = 100_000
+    silence_ms: int = MINUTE_MS  # When all are taken, ids that were never used and are older than this make room.
 
     def __post_init__(self) -> None:
         if min(self.timeout_ms_max, self.id_expiration_ms, self.expiration_check_ms, self.ids_max) < 1:

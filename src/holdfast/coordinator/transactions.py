@@ -42,6 +42,8 @@ from holdfast.log.partition import PartitionLog
 log = logging.getLogger(__name__)
 
 _RETRY_MS = 1000
+_LOOK_MS = 1_000  # A full table is looked through at most so often,
+_GIVEN_UP_MAX = 500  # and so many ids go at a time.
 EXPLICIT, IMPLICIT = 1, 2  # Versions of transactions: partitions are added by a request, or by what is written to them.
 
 
@@ -75,6 +77,7 @@ class TransactionCoordinator:
         self._clock = clock
         self._hosted: dict[str, HostedTransaction] = {}
         self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
+        self._looked_at = -_LOOK_MS
         self._stopped = False
         self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
         for number, each in enumerate(logs):
@@ -161,12 +164,37 @@ class TransactionCoordinator:
 
     async def _create(self, transactional_id: str, timeout_ms: int) -> HostedTransaction:
         if len(self._hosted) >= self._settings.ids_max:
+            self._make_room()
+        if len(self._hosted) >= self._settings.ids_max:
             raise TooManyTransactionalIds(self._settings.ids_max)
         producer_id = await self._producer_ids.next()
         self._check_running()
         found = self._hosted.get(transactional_id)  # Somebody else may have made it while we waited.
         new = Transaction(transactional_id=transactional_id, producer_id=producer_id, timeout_ms=timeout_ms)
         return found or self._host(new)
+
+    def _make_room(self) -> None:
+        """The table is full: ids that never had a transaction go, some at a time, and shut nobody out."""
+        now = self.timers.now()
+        if now < self._looked_at + _LOOK_MS:
+            return
+        self._looked_at = now
+        before_ms = self._clock.now_ms() - self._settings.silence_ms
+        newest_first = reversed(self._hosted.items())  # A flood is newer than who was here before it.
+        unused = [
+            transactional_id
+            for transactional_id, hosted in newest_first
+            if hosted.value.state is TransactionState.EMPTY and 0 < hosted.value.changed_at_ms <= before_ms
+        ][:_GIVEN_UP_MAX]
+        facts = {"event": "transactional_ids_full", "ids": self._settings.ids_max, "given_up": len(unused)}
+        log.warning(
+            "there are %d transactional ids: %d that were never used are given up",
+            self._settings.ids_max,
+            len(unused),
+            extra={"facts": facts},
+        )
+        for transactional_id in unused:
+            self._hosted.pop(transactional_id).forget()
 
     async def _spare_id(self, hosted: HostedTransaction) -> int:
         """A new producer id, if the next step may need one. Without a wait if not: nothing can change meanwhile."""

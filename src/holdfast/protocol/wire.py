@@ -21,6 +21,7 @@ from typing import NamedTuple
 from holdfast.protocol.errors import Malformed
 
 ITEMS_MAX = 50_000  # Of one message: an item may be one byte on the wire and 300 in memory.
+STRING_SIZE_MAX = 32_767  # Bytes, as in Kafka, also where the format could hold more.
 EARLY_END = "the message ends too early"
 
 _NULL_ARRAY = "an array that must be there is null"
@@ -97,6 +98,8 @@ def compact_string(data: memoryview, position: int) -> tuple[str | None, int]:
     if size >= 0x80:
         size, start = varint(data, position)
     end = start + size - 1
+    if end - start > STRING_SIZE_MAX:
+        raise Malformed(f"a string has {end - start} bytes, {STRING_SIZE_MAX} are allowed", start)
     return (text(data, start, end), end) if size else (None, start)  # A varint may be longer than it needs to be.
 
 

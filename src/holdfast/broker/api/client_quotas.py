@@ -66,6 +66,12 @@ async def _alter(parts: Parts, wanted: Message, *, validate_only: bool) -> None:
     changes = {each.key: None if each.remove else each.value for each in wanted.ops}
     for key, value in changes.items():
         check_value(entity, key, value)
+    stored = parts.topics.metadata.quotas
+    text = entity_text(entity)
+    if text not in stored:
+        if len(stored) >= parts.settings.max_client_quotas:
+            raise QuotaRefused(f"there are {len(stored)} already, and no more are allowed")
+        parts.topics.check_size(len(text))
     if not validate_only:
         await parts.topics.commit(lambda metadata: _step(metadata, entity_text(entity), changes))
 

@@ -1,0 +1,123 @@
+"""K10: every table that clients can fill has a limit, and a flood of it shuts nobody out for long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.broker.inside import InsideBroker
+from tests.broker.wire import Wire
+from tests.coordinator.house import AT, House
+from tests.coordinator.party import request
+from tests.coordinator.transaction_house import TIMEOUT_MS, TransactionHouse
+from tests.log.world import in_loop
+
+from holdfast.broker.configs import ConfigInvalid, check_topic_configs
+from holdfast.broker.settings import BrokerSettings
+from holdfast.coordinator.errors import TooManyGroups, UnknownMember
+from holdfast.coordinator.transaction_errors import TooManyTransactionalIds, TransactionalIdUnknown
+from holdfast.coordinator.transaction_settings import TransactionSettings
+from holdfast.coordinator.transactions import IMPLICIT
+from holdfast.io.memory_objects import MemoryObjects
+from holdfast.protocol.api import Key
+from holdfast.protocol.errors import Malformed
+from holdfast.protocol.wire import compact_string, encode_varint
+
+HALF_HOUR_MS = 30 * 60_000
+POLICY_VIOLATION, INVALID_REQUEST = 44, 42
+
+
+@in_loop
+async def test_a_flood_of_groups_gives_way() -> None:
+    """K10: members that ask for half an hour and are never heard of again; who has offsets, or speaks, stays."""
+    house = House(groups_max=20)
+    coordinator = await house.open()
+    await house.commit(5, group_id="with offsets")
+    speaks = await house.alone("speaks", session_timeout_ms=HALF_HOUR_MS)
+    flood = [await house.alone(f"flood {number}", session_timeout_ms=HALF_HOUR_MS) for number in range(18)]
+    with pytest.raises(TooManyGroups):
+        await coordinator.join("honest", request())
+    await house.wait(61)
+    await coordinator.heartbeat("speaks", speaks)
+    await house.alone("honest")
+    assert {"with offsets", "speaks", "honest"} <= {each.group_id for each in coordinator.list_groups()}
+    with pytest.raises(UnknownMember):
+        await coordinator.heartbeat("flood 17", flood[17])
+    await house.restart()
+    assert {each.group_id for each in house.coordinator.list_groups()} >= {"with offsets", "speaks", "honest"}
+    assert (await house.coordinator.offsets.fetch("with offsets"))[AT] is not None
+
+
+@in_loop
+async def test_a_flood_of_transactional_ids_gives_way() -> None:
+    """K10: ids that never had a transaction go when there is no room; one that had is never forgotten for it."""
+    house = TransactionHouse(1)
+    await house.open()
+    transactions = house.opened.parts.transactions
+    transactions._settings = TransactionSettings(ids_max=5)
+    producer = await transactions.initialize("used", TIMEOUT_MS)
+    transactions.enlist("used", producer, AT, implicit=True)
+    await transactions.end("used", producer, commit=False, client_version=IMPLICIT)
+    for number in range(4):
+        await transactions.initialize(f"flood {number}", TIMEOUT_MS)
+    with pytest.raises(TooManyTransactionalIds):
+        await transactions.initialize("honest", TIMEOUT_MS)
+    await house.pass_time(61)
+    await transactions.initialize("honest", TIMEOUT_MS)
+    house.disk.power_cut()
+    await house.open()
+    for name in ("used", "honest"):
+        house.opened.parts.transactions.describe(name)
+    with pytest.raises(TransactionalIdUnknown):
+        house.opened.parts.transactions.describe("flood 3")
+
+
+def test_a_string_has_kafkas_limit() -> None:
+    """K10: 32,767 bytes, also where the format could hold more."""
+    longest = memoryview(encode_varint(32_768) + b"x" * 32_767)
+    assert compact_string(longest, 0) == ("x" * 32_767, len(longest))
+    with pytest.raises(Malformed, match="32767 are allowed"):
+        compact_string(memoryview(encode_varint(32_769) + b"x" * 32_768), 0)
+
+
+def test_a_user_name_of_megabytes_closes_the_connection(tmp_path: Path) -> None:
+    """K10: it is never stored."""
+    with InsideBroker(tmp_path, MemoryObjects()) as inside:
+        with Wire(inside.port) as wire:
+            wire.send(Key.ALTER_CLIENT_QUOTAS, 1, **quota("x" * (2 << 20)))
+            assert wire.is_closed()
+        assert not inside.parts.topics.metadata.quotas
+
+
+def quota(user: str) -> dict[str, object]:
+    entity = [{"entity_type": "user", "entity_name": user}]
+    ops = [{"key": "producer_byte_rate", "value": 1.0, "remove": False}]
+    return {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
+
+
+def test_quotas_and_topics_have_limits(tmp_path: Path) -> None:
+    """K10: in number and in what their texts need, together; what is there can still be changed."""
+    settings = BrokerSettings(max_client_quotas=2, max_metadata_bytes=1_500)
+    with InsideBroker(tmp_path, MemoryObjects(), broker=settings) as inside, Wire(inside.port) as wire:
+        codes = [
+            wire.ask(Key.ALTER_CLIENT_QUOTAS, 1, **quota(name)).entries[0].error_code for name in ("a", "b", "c", "a")
+        ]
+        assert codes == [0, 0, INVALID_REQUEST, 0]
+        made = [created(wire, f"{'long name ' * 10}{number}".replace(" ", "-")) for number in range(10)]
+        assert made[0] == 0
+        assert made[-1] == POLICY_VIOLATION
+
+
+def created(wire: Wire, name: str) -> int:
+    topic = {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+    code: int = (
+        wire.ask(Key.CREATE_TOPICS, 7, topics=[topic], timeout_ms=5000, validate_only=False).topics[0].error_code
+    )
+    return code
+
+
+def test_the_configs_of_a_topic_have_a_limit() -> None:
+    """K10: all of them together."""
+    name = "leader.replication.throttled.replicas"
+    with pytest.raises(ConfigInvalid, match="65536 at most"):
+        check_topic_configs({name: "0:1," * 20_000})
