@@ -24,7 +24,7 @@ from holdfast.protocol.errors import Malformed
 from holdfast.protocol.wire import compact_string, encode_varint
 
 HALF_HOUR_MS = 30 * 60_000
-POLICY_VIOLATION, INVALID_REQUEST = 44, 42
+POLICY_VIOLATION, INVALID_REQUEST, INVALID_PARTITIONS = 44, 42, 37
 
 
 @in_loop
@@ -106,6 +106,15 @@ def test_quotas_and_topics_have_limits(tmp_path: Path) -> None:
         made = [created(wire, f"{'long name ' * 10}{number}".replace(" ", "-")) for number in range(10)]
         assert made[0] == 0
         assert made[-1] == POLICY_VIOLATION
+
+
+def test_a_broker_has_so_many_partitions(tmp_path: Path) -> None:
+    """K10: of all topics together; who deletes one may make another."""
+    settings = BrokerSettings(max_partitions=10)  # Eight are internal.
+    with InsideBroker(tmp_path, MemoryObjects(), broker=settings) as inside, Wire(inside.port) as wire:
+        assert [created(wire, name) for name in ("a", "b", "c")] == [0, 0, INVALID_PARTITIONS]
+        wire.ask(Key.DELETE_TOPICS, 5, topic_names=["a"], timeout_ms=5000)
+        assert created(wire, "c") == 0
 
 
 def created(wire: Wire, name: str) -> int:

@@ -43,6 +43,7 @@ MEANINGS: Mapping[str, str] = {
     "group.max.size": "members of one group",
     "max.groups": "of all kinds; when there are as many, silent ones without offsets make room",
     "max.transactional.ids": "when there are as many, those that never had a transaction make room",
+    "max.partitions": "of all topics together, those of internal ones counted",
     "max.client.quotas": "users, client ids and addresses that have a quota",
     "max.metadata.bytes": "of the names and configs of all topics, and of all quotas, together",
     "offset.metadata.max.bytes": "bytes of text beside a committed offset",

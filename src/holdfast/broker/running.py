@@ -131,14 +131,8 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         blocks = _ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
-        topics = Topics(
-            metadata,
-            logs,
-            around.calls,
-            around.chance,
-            settings.broker.topic_defaults(),
-            settings.broker.max_metadata_bytes,
-        )
+        limits = settings.broker.max_metadata_bytes, settings.broker.max_partitions
+        topics = Topics(metadata, logs, around.calls, around.chance, settings.broker.topic_defaults(), *limits)
         await topics.open()
         groups = await _open_groups(topics, settings.broker, around)
         try:

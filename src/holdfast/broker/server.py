@@ -164,9 +164,9 @@ class Server:
 
     async def _look_after(self) -> None:
         """From time to time close whoever takes what others need."""
-        pause = min(_LOOK_S, self.limits.idle_ms_max / 1000, self.limits.arrive_ms_max / 4000)
+        quick = min(_LOOK_S, self.limits.idle_ms_max / 1000, self.limits.arrive_ms_max / 4000)
         while True:
-            await asyncio.sleep(pause)
+            await asyncio.sleep(quick if self.arriving or self.sending else min(4 * quick, 1.0))
             now = self.clock.monotonic()
             self.lines.look()
             self._close_late(now)

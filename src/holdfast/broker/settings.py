@@ -15,6 +15,7 @@ _AT_LEAST_1 = (
     "max_groups",
     "max_transactional_ids",
     "max_client_quotas",
+    "max_partitions",
     "max_metadata_bytes",
 )
 
@@ -47,6 +48,7 @@ class BrokerSettings:
     max_incremental_fetch_session_cache_slots: int = 1000
     max_incremental_fetch_session_partitions: int = 500_000  # That all fetch sessions together may remember.
     min_incremental_fetch_session_eviction_ms: int = 120_000  # A session silent for less makes room for no other.
+    max_partitions: int = 50_000  # Of all topics together, those of internal ones counted.
     max_client_quotas: int = 10_000
     max_metadata_bytes: int = 33_554_432  # Of all topics' names and configs, and of quotas, together.
     group_min_session_timeout_ms: int = 6_000

@@ -45,6 +45,7 @@ PARTITIONS_MAX = 10_000  # Of one topic.
 OPENS_AT_A_TIME = 32
 _STRIKE_S = 10.0  # So long a deletion waits for the list to be changed: readers of the store see it there.
 METADATA_SIZE_MAX = 32 << 20
+ALL_PARTITIONS_MAX = 50_000
 _ROW_SIZE = 64  # Of a topic or a quota, besides its texts.
 
 
@@ -114,6 +115,7 @@ class Topics:
         chance: Chance,
         defaults: Mapping[str, str],
         size_max: int = METADATA_SIZE_MAX,
+        partitions_max: int = ALL_PARTITIONS_MAX,
     ) -> None:
         self._metadata = metadata
         self._logs = logs
@@ -121,6 +123,8 @@ class Topics:
         self._chance = chance
         self._defaults = defaults
         self._size_max = size_max
+        self._partitions_max = partitions_max
+        self._partitions = 0  # Of all topics.
         self._quotas: tuple[Mapping[str, Mapping[str, float]], int] = {}, 0  # And their size.
         self._size = 0  # Bytes that all topics need in the metadata, about.
         self._changing = asyncio.Lock()
@@ -166,8 +170,9 @@ class Topics:
 
     def _add(self, opened: OpenTopic) -> None:
         before = self._by_name.get(opened.topic.name)
-        self._size += _size_of(opened.topic.name, opened.topic.configs)
-        self._size -= 0 if before is None else _size_of(before.topic.name, before.topic.configs)
+        self._count(opened.topic, 1)
+        if before is not None:
+            self._count(before.topic, -1)
         self._by_name[opened.topic.name] = opened
         self._by_plain_name.setdefault(_plain(opened.topic.name), set()).add(opened.topic.name)
         self._by_id[opened.topic.topic_id] = opened
@@ -176,7 +181,7 @@ class Topics:
             tell()
 
     def _remove(self, opened: OpenTopic) -> None:
-        self._size -= _size_of(opened.topic.name, opened.topic.configs)
+        self._count(opened.topic, -1)
         del self._by_name[opened.topic.name]
         same = self._by_plain_name[_plain(opened.topic.name)]
         same.discard(opened.topic.name)
@@ -186,6 +191,16 @@ class Topics:
         del self._by_raw_id[opened.topic.topic_id.bytes]
         for tell in self.on_change:
             tell()
+
+    def _count(self, topic: Topic, sign: int) -> None:
+        self._size += sign * _size_of(topic.name, topic.configs)
+        self._partitions += sign * topic.partitions
+
+    def _check_partitions(self, more: int) -> None:
+        if self._partitions + more > self._partitions_max:
+            reason = f"there are {self._partitions} in all, and {self._partitions_max} are allowed"
+            raise PartitionCountInvalid(more, reason)
+        self._logs.check_partitions(more)
 
     # Looking
 
@@ -219,7 +234,7 @@ class Topics:
             raise TopicNameCollides(name, other)
         if not 1 <= partitions <= PARTITIONS_MAX:
             raise PartitionCountInvalid(partitions, f"1 to {PARTITIONS_MAX} are allowed")
-        self._logs.check_partitions(partitions)
+        self._check_partitions(partitions)
         check_topic_configs(configs)
         self.check_size(_size_of(name, configs))
         if name in INTERNAL and configs.get("holdfast.durability") == "memory":
@@ -296,7 +311,7 @@ class Topics:
             raise PartitionCountInvalid(count, f"{opened.topic.name} has {opened.topic.partitions} already")
         if count > PARTITIONS_MAX:
             raise PartitionCountInvalid(count, f"{PARTITIONS_MAX} are allowed")
-        self._logs.check_partitions(count - opened.topic.partitions)
+        self._check_partitions(count - opened.topic.partitions)
 
     async def change_configs(self, name: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
         """Give a topic other configs: what `change` makes of those it has. Nobody else changes them meanwhile."""
