@@ -18,7 +18,7 @@ BUGS = (
     ),
     Bug(
         "a deletion that is not done is forgotten with its entry",
-        (Edit("log/logs.py", "deleted=deleted.under_way)", "deleted=frozenset())"),),
+        (Edit("log/logs.py", "deleted=deleted.under_way", "deleted=frozenset()"),),
         (f"{KEPT}::test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged",),
     ),
     Bug(
@@ -86,8 +86,8 @@ BUGS = (
         (
             Edit(
                 "log/begin.py",
-                "        parts = parts._replace(objects=ReservedObjects(parts.objects, space))\n",
-                "        ReservedObjects(parts.objects, space)\n",
+                "        parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))\n",
+                "        ReservedObjects(parts.objects, local.space)\n",
             ),
         ),
         ("tests/operate/test_disk_full_ways_back.py::test_records_are_deleted_on_a_disk_without_a_byte",),

@@ -194,7 +194,7 @@ BUGS = [
         "a start that is cut off hides an unclean stop",
         (
             Edit("log/begin.py", "        begin_generation(wal)\n", "        pass\n"),
-            Edit("log/begin.py", "        journal = ", "        await run(begin_generation, wal)\n        journal = "),
+            Edit("log/begin.py", "    journal = ", "    await calls.local(begin_generation, wal)\n    journal = "),
         ),
         (f"{RECOVERY}::test_a_start_that_is_cut_off_does_not_pass_for_a_clean_stop",),
     ),

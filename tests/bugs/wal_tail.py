@@ -76,7 +76,7 @@ BUGS = [
     ),
     Bug(
         "entries in between are taken for those that were asked for",
-        (Edit("log/journal.py", "            while at < index:\n", "            if at < index:\n"),),
+        (Edit("log/journal.py", "        while at < index:\n", "        if at < index:\n"),),
         ("tests/log/test_tiny_batches.py::test_neighbours_and_strangers_are_read_back_right",),
     ),
     Bug(

@@ -49,7 +49,7 @@ def until(what: Callable[[], object], broker: RunningBroker) -> None:
 
 
 def test_clients_wait_for_a_store_that_is_away_at_the_start(broker: RunningBroker, store: Path, away: Path) -> None:
-    """D4: topics are told, a producer and a consumer in the middle of the log wait, nobody is reset, and nothing is
+    """D4: topics are told, a producer and a consumer behind the end of the log wait, nobody is reset, and nothing is
     made where the store was; when it is back all of them go on over the same connections, without a restart."""
     store.rename(away)
     broker.start()
@@ -64,9 +64,10 @@ def test_clients_wait_for_a_store_that_is_away_at_the_start(broker: RunningBroke
 
     producer.produce("orders", b"late", partition=0, on_delivery=note)
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "readers", "auto.offset.reset": "error"})
-    consumer.assign([TopicPartition("orders", 0, 7)])
+    consumer.assign([TopicPartition("orders", 0, COUNT + 1)])
     assert consumer.poll(1.5) is None
     assert producer.flush(0.5) == 1
+    consumer.assign([TopicPartition("orders", 0, 7)])
     assert not store.exists()
     away.rename(store)
     until(lambda: any("store back" in line for line in broker.said), broker)

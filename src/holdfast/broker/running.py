@@ -31,6 +31,8 @@ from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.io.put_check import check_put_if_absent
 from holdfast.io.versions import Patience
+from holdfast.log.begin import LocalLog, open_local
+from holdfast.log.ground import Parts as LogParts
 from holdfast.log.logs import Logs
 from holdfast.log.owner import Here
 from holdfast.log.settings import LogSettings
@@ -96,9 +98,12 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(around: Surroundings, settings: AllSettings, host: str, port: int) -> AsyncIterator[Opened]:
+async def opened(
+    around: Surroundings, settings: AllSettings, host: str, port: int, local: LocalLog | None = None
+) -> AsyncIterator[Opened]:
     """Everything but the sockets; `host` and `port` are what clients are told. Closed on the way out.
 
+    `local` is the write-ahead log, if it was read already; it stays the caller's until it `is_taken`.
     Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
     """
     close_ms: int | None = _FAILED_CLOSE_MS
@@ -118,6 +123,7 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
         reserve_size=around.reserve_size,
         take_over=settings.take_over,
         here=around.here,
+        local=local,
     )
     try:
         if settings.check_store:  # Only now: before, nobody knew that it is the right one.
@@ -163,6 +169,19 @@ async def opened(around: Surroundings, settings: AllSettings, host: str, port: i
     finally:
         heavy.close()
         await logs.close(close_ms)
+
+
+async def opened_local(around: Surroundings, settings: AllSettings) -> LocalLog:
+    """The write-ahead log, and what it brings back, without asking the store anything."""
+    parts = LogParts(around.objects, around.calls, around.clock, around.chance)
+    return await open_local(
+        around.wal_directory,
+        parts,
+        settings.log,
+        settings.wal,
+        threaded=around.threaded,
+        reserve_size=around.reserve_size,
+    )
 
 
 async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroundings) -> GroupCoordinator:

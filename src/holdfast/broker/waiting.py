@@ -1,8 +1,9 @@
 """What clients are answered while the store has not answered once since the start.
 
-Which topics there are is told from the local copy of the metadata. Everything else is refused in a way that clients try
-again: without the store nobody can prove that no other broker has taken over, so nothing is accepted; and which offsets
-there are is not known, so that no consumer may be told that its own is out of range.
+Which topics there are is told from the local copy of the metadata, and records that are certain are served from the
+write-ahead log (`broker.waiting_reads`). Everything else is refused in a way that clients try again: without the store
+nobody can prove that no other broker has taken over, so nothing is accepted; and which offsets there are besides is not
+known, so that no consumer may be told that its own is out of range.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from holdfast.broker.api import api_versions
 from holdfast.broker.request import Body, Done, Request
 from holdfast.broker.server import Work
 from holdfast.broker.topics import INTERNAL
+from holdfast.broker.waiting_reads import NOT_NOW, WaitingReads
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import Unavailable
 from holdfast.protocol import fetch, produce
@@ -21,7 +23,6 @@ from holdfast.protocol.api import Key, find
 from holdfast.protocol.classes import load_response
 from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import UnsupportedVersion
-from holdfast.protocol.fetch_response import Fetched, FetchedTopic
 from holdfast.protocol.fetch_response import encode_response as encode_fetched
 from holdfast.protocol.header import frame_response
 from holdfast.protocol.messages import Message, decode_request, encode_response, response_class
@@ -31,9 +32,8 @@ from holdfast.types import Buffer
 
 _Metadata = response_class(Key.METADATA)
 _Topic = _Metadata.MetadataResponseTopic
-_Offsets = response_class(Key.LIST_OFFSETS)
+_EpochEnds = response_class(Key.OFFSET_FOR_LEADER_EPOCH)
 _Coordinators = response_class(Key.FIND_COORDINATOR)
-_NOT_NOW = Code.KAFKA_STORAGE_ERROR  # Clients try again, and keep their offsets.
 _NOBODY = Code.COORDINATOR_NOT_AVAILABLE
 _NULL_NAME_FROM = 12
 
@@ -55,10 +55,11 @@ class Told(NamedTuple):
 
 
 class Waiting:
-    """Answers from a copy of the metadata."""
+    """Answers from a copy of the metadata, and from the write-ahead log."""
 
-    def __init__(self, copy: Metadata, told: Told) -> None:
+    def __init__(self, copy: Metadata, told: Told, reads: WaitingReads | None = None) -> None:
         self._copy = copy
+        self._reads = reads or WaitingReads(copy)
         self._by_id = {each.topic_id: each for each in copy.topics.values()}
         self._told = told
 
@@ -76,26 +77,31 @@ class Waiting:
         ):
             raise NotYet("Produce without an answer")
         try:
-            version, body = request.version, self._answer(Key(header.api_key), request)
+            version, body = request.version, await self._answer(Key(header.api_key), request)
         except UnsupportedVersion:
             if header.api_key != Key.API_VERSIONS:
                 raise
             version, body = 0, api_versions.own_versions_only()
         return frame_response(header.api_key, version, header.correlation_id, body)
 
-    def _answer(self, key: Key, request: Request) -> Body:
+    async def _answer(self, key: Key, request: Request) -> Body:
         version = request.version
         if key == Key.PRODUCE:
             return [encode_produced(version, _produced(produce.decode_request(version, request.body)))]
         if key == Key.FETCH:
-            return _fetched(version, fetch.decode_request(version, request.body))
+            wanted = fetch.decode_request(version, request.body)
+            if wanted.session_id:  # A new one names all partitions again.
+                return encode_fetched(version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
+            return encode_fetched(version, await self._reads.fetched(wanted))
         message = decode_request(key, version, request.body)
         if key == Key.API_VERSIONS:
             answer = api_versions.answer(version, self._copy.version)
         elif key == Key.METADATA:
             answer = self._metadata(message, version)
         elif key == Key.LIST_OFFSETS:
-            answer = _offsets(message)
+            answer = self._reads.offsets(message, version)
+        elif key == Key.OFFSET_FOR_LEADER_EPOCH:
+            answer = _epoch_ends(message)
         elif key == Key.FIND_COORDINATOR:
             answer = _coordinators(message, version)
         else:
@@ -165,33 +171,22 @@ def _produced(message: produce.ProduceRequest) -> list[ProducedTopic]:
     return [
         ProducedTopic(
             topic.topic_id if topic.topic_id is not None else topic.name or "",
-            [Produced(each.partition, _NOT_NOW) for each in topic.partitions],
+            [Produced(each.partition, NOT_NOW) for each in topic.partitions],
         )
         for topic in message.topics
     ]
 
 
-def _fetched(version: int, message: fetch.FetchRequest) -> Body:
-    if message.session_id:
-        return encode_fetched(version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)  # A new one names all again.
-    topics = [
-        FetchedTopic(
-            topic.topic_id if topic.topic_id is not None else topic.name or "",
-            [Fetched(each.partition, _NOT_NOW) for each in topic.partitions],
-        )
-        for topic in message.topics
-    ]
-    return encode_fetched(version, topics)
-
-
-def _offsets(message: Message) -> Message:
-    partition = _Offsets.ListOffsetsTopicResponse.ListOffsetsPartitionResponse
-    return _Offsets(
+def _epoch_ends(message: Message) -> Message:
+    """A connection that is closed would take the fetches behind it along."""
+    topic_class = _EpochEnds.OffsetForLeaderTopicResult
+    return _EpochEnds(
         topics=[
-            _Offsets.ListOffsetsTopicResponse(
-                name=topic.name,
+            topic_class(
+                topic=topic.topic,
                 partitions=[
-                    partition(partition_index=each.partition_index, error_code=_NOT_NOW) for each in topic.partitions
+                    topic_class.EpochEndOffset(partition=each.partition, error_code=NOT_NOW)
+                    for each in topic.partitions
                 ],
             )
             for topic in message.topics

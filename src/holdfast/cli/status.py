@@ -13,6 +13,14 @@ from holdfast.cli.talk import give_json, tell
 from holdfast.errors import Rejected, Unavailable
 
 _TIMEOUT_S = 10.0
+_COUNTS = (
+    "holdfast_producers_held_back",
+    "holdfast_damage_met_total",
+    "holdfast_batches_mended_total",
+    "holdfast_store_waiting",
+    "holdfast_store_waiting_seconds",
+    "holdfast_store_waiting_partitions",
+)
 _COLUMNS = {"topic": "topic", "partition": "partition", "state": "state", "damaged": "damaged objects"}
 
 AddressArgument = Annotated[
@@ -22,7 +30,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instea
 
 
 def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = False) -> None:
-    """Say which partitions are failed or damaged, and whether producers are held back.
+    """Say which partitions are failed or damaged, and whether producers are held back or the store is waited for.
 
     A failed partition is served to nobody: it is set aside, or another broker has taken it. Of a damaged one all is
     served but what is damaged; the broker's log says which objects these are. Exit code 1: something is not well.
@@ -32,7 +40,7 @@ def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = Fa
       holdfast status                          the broker of this machine
       holdfast status 10.0.0.7:9095 --json     for a script
     """
-    found = examine(_samples(_scrape(parse_address(address))))
+    found = ask(address)
     if as_json:
         give_json(found)
     else:
@@ -41,10 +49,15 @@ def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = Fa
         raise typer.Exit(1)
 
 
+def ask(address: str) -> dict[str, Any]:
+    """What a running broker says of itself, in short."""
+    return examine(_samples(_scrape(parse_address(address))))
+
+
 def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, Any]:
     """What is not well, of the samples of one scrape."""
     partitions: dict[tuple[str, int], dict[str, Any]] = {}
-    counts = {"holdfast_producers_held_back": 0, "holdfast_damage_met_total": 0, "holdfast_batches_mended_total": 0}
+    counts = dict.fromkeys(_COUNTS, 0)
     asked = False
     for name, labels, value in samples:
         if name in counts:
@@ -62,8 +75,12 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
         raise Rejected("what answers there is no broker of Holdfast, or has no metrics of one")
     unwell = [row for _, row in sorted(partitions.items()) if row["state"] == "failed" or row["damaged"]]
     held_back = counts["holdfast_producers_held_back"] > 0
+    waits = counts["holdfast_store_waiting"] > 0
     return {
-        "well": not unwell and not held_back,
+        "well": not unwell and not held_back and not waits,
+        "waits_for_store": waits,
+        "waited_seconds": counts["holdfast_store_waiting_seconds"],
+        "served_from_log": sorted(f"{topic}-{number}" for topic, number in partitions) if waits else [],
         "partitions": len(partitions),
         "unwell": unwell,
         "producers_held_back": held_back,
@@ -73,6 +90,11 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
 
 
 def _show(found: dict[str, Any]) -> None:
+    if found["waits_for_store"]:
+        served = found["served_from_log"]
+        tell(f"the store has not answered since the start, {found['waited_seconds']} s ago: writes are refused")
+        tell(f"{len(served)} partitions are read from the write-ahead log meanwhile: {', '.join(served) or 'none'}")
+        return
     if found["unwell"]:
         give_table(found["unwell"], _COLUMNS, as_json=False)
     if found["producers_held_back"]:

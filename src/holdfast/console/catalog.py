@@ -50,6 +50,15 @@ METRICS = (
     ),
     Metric("holdfast_loop_held", "counter", ("api",), "Times an API's work held the event loop for 5 ms or more."),
     Metric("holdfast_loop_held_seconds", "counter", ("api",), "How long it did, in all."),
+    # A start while the store is away
+    Metric("holdfast_store_waiting", "gauge", (), "1 while the store has not answered since the start, else 0."),
+    Metric("holdfast_store_waiting_seconds", "gauge", (), "For how long that has been so; 0 once it has answered."),
+    Metric(
+        "holdfast_store_waiting_partitions",
+        "gauge",
+        (),
+        "Partitions that are read from the write-ahead log meanwhile; each shows its high watermark.",
+    ),
     # The write-ahead log
     Metric("holdfast_fsync_seconds", "histogram", (), "How long the disk took to make bytes durable."),
     Metric("holdfast_wal_rounds", "counter", (), "Rounds made durable: each one write and one fsync for all who wait."),

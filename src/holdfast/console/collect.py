@@ -59,7 +59,7 @@ class Watched:
 async def samples(watched: Watched) -> AsyncIterator[Sample]:
     """Everything, as it is now."""
     yield Sample("holdfast", (watched.version, watched.logs.identity.cluster), 1)
-    for source in (_clients(watched), _logs(watched), _store(watched.store)):
+    for source in (_clients(watched), _logs(watched), store_samples(watched.store)):
         for sample in source:
             yield sample
     ends: dict[tuple[str, int], int] = {}
@@ -78,7 +78,17 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
 
 
 def _clients(watched: Watched) -> Iterator[Sample]:
-    port = watched.port()
+    yield from port_samples(watched.port())
+    yield from traffic_samples(watched.traffic)
+    for name in ("holdfast_store_waiting", "holdfast_store_waiting_seconds", "holdfast_store_waiting_partitions"):
+        yield Sample(name, (), 0)
+    for api, held in sorted(watched.held.items()):
+        yield Sample("holdfast_loop_held", (api,), held.count)
+        yield Sample("holdfast_loop_held_seconds", (api,), held.seconds)
+
+
+def port_samples(port: PortCounts) -> Iterator[Sample]:
+    """Who is connected."""
     yield Sample("holdfast_connections", (), port.connections)
     yield Sample("holdfast_requests_held_bytes", (), port.requests_size)
     yield Sample("holdfast_answers_untaken_bytes", (), port.answers_size)
@@ -86,14 +96,15 @@ def _clients(watched: Watched) -> Iterator[Sample]:
         yield Sample("holdfast_connections_refused", (limit,), count)
     for reason, count in port.closed.items():
         yield Sample("holdfast_connections_closed", (reason,), count)
-    for api, counts in sorted(watched.traffic.items()):
+
+
+def traffic_samples(traffic: Traffic) -> Iterator[Sample]:
+    """What clients have asked."""
+    for api, counts in sorted(traffic.items()):
         yield Sample("holdfast_requests", (api,), counts.requests)
         yield Sample("holdfast_request_bytes", (api,), counts.received_size)
         yield Sample("holdfast_response_bytes", (api,), counts.sent_size)
         yield Sample("holdfast_request_seconds", (api,), counts.time)
-    for api, held in sorted(watched.held.items()):
-        yield Sample("holdfast_loop_held", (api,), held.count)
-        yield Sample("holdfast_loop_held_seconds", (api,), held.seconds)
 
 
 def _logs(watched: Watched) -> Iterator[Sample]:
@@ -138,7 +149,8 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         yield Sample("holdfast_read_seconds", (place,), time)
 
 
-def _store(store: StoreTimes) -> Iterator[Sample]:
+def store_samples(store: StoreTimes) -> Iterator[Sample]:
+    """What the store was asked."""
     for asked, time in sorted(store.times.items()):
         yield Sample("holdfast_store_seconds", asked, time)
         yield Sample("holdfast_store_failures", asked, store.failures[asked])

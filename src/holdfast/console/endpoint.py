@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
-from holdfast.console.collect import Watched, samples
+from holdfast.console.collect import Sample
 from holdfast.console.families import gather, text_of
 
 log = logging.getLogger(__name__)
@@ -29,8 +29,8 @@ _TAKING_MAX = 16  # The same of those that have not taken their answer.
 class Endpoint:
     """Answers scrapes."""
 
-    def __init__(self, watched: Watched) -> None:
-        self._watched = watched
+    def __init__(self, samples: Callable[[], AsyncIterator[Sample]]) -> None:
+        self._samples = samples
         self._tasks: set[asyncio.Task[None]] = set()
         self._asking = _Few(_ASKING_MAX)
         self._taking = _Few(_TAKING_MAX)
@@ -72,7 +72,7 @@ class Endpoint:
             return _response("503 Service Unavailable", f"{_SCRAPES_MAX} scrapes are under way: try again later\n")
         self._scrapes += 1
         try:
-            families = await gather(samples(self._watched))
+            families = await gather(self._samples())
             text, content_type = await asyncio.to_thread(text_of, families, _accepted(headers))
         finally:
             self._scrapes -= 1
@@ -123,9 +123,9 @@ def _head(status: str, content_type: str, size: int) -> bytes:
 
 
 @asynccontextmanager
-async def scraped(watched: Watched, bound: socket.socket) -> AsyncIterator[None]:
+async def scraped(samples: Callable[[], AsyncIterator[Sample]], bound: socket.socket) -> AsyncIterator[None]:
     """Metrics on a socket that is bound already, for as long as the block lasts."""
-    endpoint = Endpoint(watched)
+    endpoint = Endpoint(samples)
     server = await asyncio.start_server(endpoint.serve, sock=bound, limit=_REQUEST_SIZE_MAX)
     try:
         yield

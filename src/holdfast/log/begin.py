@@ -1,4 +1,4 @@
-"""How the logs begin: the write-ahead log is opened, held against the store, and replayed."""
+"""How the logs begin: the write-ahead log is opened and replayed, then held against the store."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from holdfast.log.errors import WalLimitTooLow
 from holdfast.log.ground import Parts
 from holdfast.log.identify import begin_generation, identify
 from holdfast.log.journal import Journal
+from holdfast.log.kept import read_kept
 from holdfast.log.owner import Here, Owner, become_owner
 from holdfast.log.replay import Replayed, replay
 from holdfast.log.settings import LogSettings
@@ -24,17 +25,15 @@ from holdfast.wal.writer import OnFull, give_up_when_full
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """What the logs go on from."""
+@dataclass(slots=True)
+class LocalLog:
+    """What the disk alone brings back. The store has not been asked for anything."""
 
     wal: Wal
-    journal: Journal
-    owner: Owner
-    replayed: Replayed
-    parts: Parts  # With a store that may use the disk's reserve, if there is one.
     space: Space | None
-    began: float  # In the clock's seconds.
+    replayed: Replayed
+    seconds: float = 0.0  # How long that took.
+    is_taken: bool = False  # The logs go on with it, and close it.
 
     def close(self) -> None:
         """Let go of everything; only for who does not go on."""
@@ -43,7 +42,17 @@ class Begun:
         self.wal.close()
 
 
-async def begin(
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What the logs go on from."""
+
+    local: LocalLog
+    journal: Journal
+    owner: Owner
+    parts: Parts  # With a store that may use the disk's reserve, if there is one.
+
+
+async def open_local(
     directory: Directory,
     parts: Parts,
     settings: LogSettings,
@@ -51,17 +60,13 @@ async def begin(
     *,
     threaded: bool,
     reserve_size: int,
-    take_over: bool,
-    here: Here,
-) -> Begun:
+) -> LocalLog:
     """Open the write-ahead log in a directory, and sort what it brings back."""
     if settings.wal_size_max < 2 * wal_settings.chunk_size_max:
         raise WalLimitTooLow(settings.wal_size_max, 2 * wal_settings.chunk_size_max)
     calls, clock, chance = parts.calls, parts.clock, parts.chance
     began = clock.monotonic()
-    space = Space(directory, reserve_size, parts.calls, clock) if reserve_size else None
-    if space is not None:
-        parts = parts._replace(objects=ReservedObjects(parts.objects, space))
+    space = Space(directory, reserve_size, calls, clock) if reserve_size else None
     wal = await calls.local(
         _open,
         directory,
@@ -72,21 +77,32 @@ async def begin(
         space.make_room if space else give_up_when_full,
         threaded=threaded,
     )
+    local = LocalLog(wal, space, Replayed())
     try:
         if space is not None:
             await space.begin(waits=threaded)
-        identity = await calls.run(identify, wal, parts.objects, chance, take_over=take_over)
-        patience = Patience(clock, chance, calls.block)
-        look_s = settings.owner_check_ms / 1000
-        owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
-        journal = Journal(wal, identity, owner.incarnation, owner.heir_of)
-        replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), journal.kept.deleted)
+        kept = read_kept(wal)
+        deleted = kept.deleted if kept is not None else ()
+        local.replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), deleted)
+        local.seconds = clock.monotonic() - began
     except BaseException:
-        if space is not None:
-            space.close()
-        wal.close()
+        local.close()
         raise
-    return Begun(wal, journal, owner, replayed, parts, space, began)
+    return local
+
+
+async def begin(local: LocalLog, parts: Parts, settings: LogSettings, *, take_over: bool, here: Here) -> Begun:
+    """Hold what the disk has brought back against the store. If that fails, nothing has happened to it."""
+    calls, wal = parts.calls, local.wal
+    if local.space is not None:
+        parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))
+    identity = await calls.run(identify, wal, parts.objects, parts.chance, take_over=take_over)
+    patience = Patience(parts.clock, parts.chance, calls.block)
+    look_s = settings.owner_check_ms / 1000
+    owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
+    journal = Journal(wal, identity, owner.incarnation, owner.heir_of)
+    local.is_taken = True  # From here on its tails move, and only the logs may read them.
+    return Begun(local, journal, owner, parts)
 
 
 def _open(

@@ -4,6 +4,7 @@
 
 1 BATCHES       content: one or more record batches of the partition, stamped with their offsets
 2 DELETE_TOPIC  no content, partition 0: the topic is gone, for ever
+3 DELETE_RECORDS  content: an offset u64; somebody has deleted the partition's records below it
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from holdfast.types import Buffer
 VERSION = 1
 BATCHES = 1
 DELETE_TOPIC = 2
+DELETE_RECORDS = 3
 
 _FIXED = struct.Struct("<BBI16s")
 assert _FIXED.size == 22  # On disk: changing it needs a new version.
 CONTENT_START = _FIXED.size
+_OFFSET = struct.Struct("<Q")
 
 
 class WalEntry(NamedTuple):
@@ -46,3 +49,14 @@ def decode(payload: Buffer) -> WalEntry:
     if version > VERSION:
         raise Rejected(f"the write-ahead log has entries of version {version}, this release knows {VERSION}: upgrade")
     return WalEntry(kind, PartitionId(UUID(bytes=topic_id), partition), view[_FIXED.size :])
+
+
+def encode_offset(offset: int) -> bytes:
+    """The content of DELETE_RECORDS."""
+    return _OFFSET.pack(offset)
+
+
+def decode_offset(content: memoryview) -> int:
+    if len(content) != _OFFSET.size:
+        raise Corrupt(f"an entry that deletes records has {len(content)} bytes where {_OFFSET.size} belong")
+    return int(_OFFSET.unpack(content)[0])

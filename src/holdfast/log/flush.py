@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.errors import Fenced, Rejected
 from holdfast.io.objects import Exists, Objects, StoreFailed, StoreTimedOut
+from holdfast.log import entry
 from holdfast.log.errors import CommitOvertaken, OutOfRange
 from holdfast.log.mend import check_same, mend
 from holdfast.log.producers import ProducerTable
@@ -40,6 +41,7 @@ class Flushing:
         self._lock = asyncio.Lock()
         self._unsure = False  # The last commit got no clear answer: it may have happened.
         self.end = 0  # Up to where a flush is under way.
+        self._told_deleted = 0  # The write-ahead log knows that records below this are deleted.
         self._stored_ms: dict[str, int] = {}  # When the first segment was put, if that had to be asked for.
 
     @property
@@ -178,7 +180,18 @@ class Flushing:
         async with self._lock:
             await self._become_sure()
             await self._raise_log_start(before)
+            await self._tell_deleted(before)
         return partition.marks.log_start
+
+    async def _tell_deleted(self, below: int) -> None:
+        """The write-ahead log may still hold them, and be read without the store: it has to know, before anybody is
+        told that they are deleted."""
+        if below <= self._told_deleted:
+            return
+        ground, home = self._partition.ground, self._partition.home
+        ground.journal.append(entry.DELETE_RECORDS, home, entry.encode_offset(below), lambda _: None, 0)
+        await ground.calls.local(ground.journal.sync)
+        self._told_deleted = below
 
     async def replace_segments(self, change: Replace) -> None:
         """Swap compacted segments in."""

@@ -154,17 +154,7 @@ class Journal:
 
     def read_back(self, places: list[tuple[int, int, int]]) -> list[memoryview]:
         """Pieces of entries' contents, each given as (index, start, size). Blocks."""
-        pieces = []
-        at, payload = -1 - _STEP_MAX, memoryview(b"")
-        entries: Iterator[Entry] = iter(())
-        for number, (index, start, size) in enumerate(places):
-            if not at <= index <= at + _STEP_MAX:
-                at, entries = index - 1, self._wal.read(index, _end_of_row(places, number))
-            while at < index:
-                at, payload = at + 1, memoryview(next(entries).payload)
-            begin = entry.CONTENT_START + start
-            pieces.append(payload[begin : begin + size])
-        return pieces
+        return read_back(self._wal, places)
 
     def frees_a_chunk(self, index: int) -> bool:
         """Whether a purge below this entry would give any room back."""
@@ -192,6 +182,21 @@ class Journal:
             self._flush_due = True
             self._loop.call_soon(self._flush)
         return True
+
+
+def read_back(wal: Wal, places: list[tuple[int, int, int]]) -> list[memoryview]:
+    """Pieces of entries' contents, each given as (index, start, size). Blocks."""
+    pieces = []
+    at, payload = -1 - _STEP_MAX, memoryview(b"")
+    entries: Iterator[Entry] = iter(())
+    for number, (index, start, size) in enumerate(places):
+        if not at <= index <= at + _STEP_MAX:
+            at, entries = index - 1, wal.read(index, _end_of_row(places, number))
+        while at < index:
+            at, payload = at + 1, memoryview(next(entries).payload)
+        begin = entry.CONTENT_START + start
+        pieces.append(payload[begin : begin + size])
+    return pieces
 
 
 def _end_of_row(places: list[tuple[int, int, int]], number: int) -> int:

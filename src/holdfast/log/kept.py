@@ -7,7 +7,9 @@ It is the log's user data, so that it is in the head of every chunk, and as dura
      "lives":[["<incarnation>","<place>"],…],
      "flushed":"<marks, in base64>",
      "deleted":"<topic ids, in base64>",
-     "aside":{"<topic id>":{"<partition>":[<start>,<end>,"<file>"]}}}
+     "aside":{"<topic id>":{"<partition>":[<start>,<end>,"<file>"]}},
+     "deletes_from":<index of an entry>,
+     "undecided":{"<topic id>":[<partition>,…]}}
 
     marks       of each topic: | id, 16 bytes | count u32 | count times (partition u32, offset u64) |   little endian
     topic ids   16 bytes each
@@ -17,6 +19,11 @@ Version 1 had neither `flushed` nor `aside`, version 2 neither `deleted` nor `li
 entries held, which nothing else could tell of a partition without a tail. `deleted` is saved at the same time, so that
 the entries which say that a topic is deleted need not stay until nothing of it is left. `lives` are the processes that
 have last had this log: their claims in the store are ours (`log.owner`).
+
+The last two say what can be told of the entries while the store is away (`log.tails`). Releases that do not know them
+drop them, and so nothing is told then. From the entry `deletes_from` on the log says which records were deleted.
+`undecided` are the partitions in which a transaction may have been open when entries were purged last; without it
+these are all.
 
 It cannot outgrow its record: every table has a limit, and all of them at their limits fit into what the write-ahead log
 takes.
@@ -43,16 +50,18 @@ VERSION = 3
 MARKS_MAX = 200_000  # Partitions; each is a topic of its own at worst.
 DELETED_MAX = 100_000  # Topics whose deletion is not done.
 ASIDE_MAX = 10_000  # Partitions.
+UNDECIDED_MAX = 10_000  # Partitions; each is a topic of its own at worst.
 
 _TOPIC = struct.Struct("<16sI")
 _MARK = struct.Struct("<IQ")
 assert (_TOPIC.size, _MARK.size) == (20, 12)  # On disk: changing one needs a new version.
 
 _ASIDE_SIZE_MAX = 320  # Of one, as JSON: an id, four numbers, and the name of a file.
+_UNDECIDED_SIZE_MAX = 64  # Of one, as JSON.
 _FIXED_SIZE_MAX = 64 << 10  # Everything that is no table.
 assert (
     MARKS_MAX * (_TOPIC.size + _MARK.size) + DELETED_MAX * 16
-) * 4 // 3 + ASIDE_MAX * _ASIDE_SIZE_MAX + _FIXED_SIZE_MAX < USER_DATA_SIZE_MAX
+) * 4 // 3 + ASIDE_MAX * _ASIDE_SIZE_MAX + UNDECIDED_MAX * _UNDECIDED_SIZE_MAX + _FIXED_SIZE_MAX < USER_DATA_SIZE_MAX
 LIVES_MAX = 8  # Those before are long over: whatever they had under way has arrived.
 
 T = TypeVar("T")
@@ -91,10 +100,12 @@ class Kept:
     aside: Mapping[PartitionId, Aside] = field(default_factory=dict)
     deleted: frozenset[UUID] = frozenset()  # Topics that are deleted, and of which something may be left.
     lives: tuple[Life, ...] = ()  # The newest last.
+    deletes_from: int | None = None  # From this entry on the log says which records are deleted.
+    undecided: frozenset[PartitionId] | None = None  # Where a transaction may have been open at the last purge.
 
     def encode(self) -> bytes:
         identity = self.identity
-        body = {
+        body: dict[str, Any] = {
             "version": VERSION,
             "cluster": identity.cluster,
             "broker": identity.broker,
@@ -104,6 +115,13 @@ class Kept:
             "deleted": b64encode(b"".join(sorted(each.bytes for each in self.deleted))).decode(),
             "aside": _by_topic(self.aside),
         }
+        if self.deletes_from is not None:
+            body["deletes_from"] = self.deletes_from
+        if self.undecided is not None:
+            by_topic: dict[str, list[int]] = {}
+            for topic_id, partition in sorted(self.undecided):
+                by_topic.setdefault(topic_id.hex, []).append(partition)
+            body["undecided"] = by_topic
         return json.dumps(body, separators=(",", ":")).encode()
 
     def of_generation(self, generation: int) -> Kept:
@@ -121,7 +139,15 @@ def decode(data: bytes) -> Kept:
                 flushed = {home: int(offset) for home, offset in _by_home(body.get("flushed", {})).items()}
                 return Kept(identity, flushed, aside)
             lives = tuple(Life(*map(str, row)) for row in body.get("lives", ()))
-            return Kept(identity, dict(_decode_marks(body["flushed"])), aside, _decode_deleted(body["deleted"]), lives)
+            return Kept(
+                identity,
+                dict(_decode_marks(body["flushed"])),
+                aside,
+                _decode_deleted(body["deleted"]),
+                lives,
+                body.get("deletes_from"),
+                _decode_undecided(body.get("undecided")),
+            )
     except (ValueError, TypeError, KeyError, AttributeError, struct.error) as failure:
         raise Corrupt(f"the write-ahead log does not say whose it is: {failure!r}") from failure
     raise NewerFormat("the write-ahead log's user data", version, VERSION)
@@ -188,6 +214,12 @@ def _decode_marks(text: str) -> Iterable[tuple[PartitionId, int]]:
 
 def _decode_deleted(text: str) -> frozenset[UUID]:
     return frozenset(UUID(bytes=raw) for (raw,) in struct.iter_unpack("<16s", b64decode(text, validate=True)))
+
+
+def _decode_undecided(found: Mapping[str, list[int]] | None) -> frozenset[PartitionId] | None:
+    if found is None:
+        return None
+    return frozenset(PartitionId(UUID(hex=raw), number) for raw, numbers in found.items() for number in numbers)
 
 
 def _by_topic(values: Mapping[PartitionId, T]) -> dict[str, dict[str, T]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Self
 from uuid import UUID
@@ -25,12 +25,12 @@ from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.io.off_loop import OffLoopObjects
 from holdfast.log.backlog import Oldest
-from holdfast.log.begin import Begun, begin, tell_recovered
+from holdfast.log.begin import Begun, LocalLog, begin, open_local, tell_recovered
 from holdfast.log.deletions import Deletions, Strike, no_list
 from holdfast.log.errors import LogsStopped, PartitionDeleted
 from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground, Parts, ProducerIdsGiven
-from holdfast.log.kept import MARKS_MAX, Identity, Kept, at_most, check_marks
+from holdfast.log.kept import MARKS_MAX, UNDECIDED_MAX, Identity, Kept, at_most, check_marks
 from holdfast.log.opening import Openings
 from holdfast.log.owner import Here
 from holdfast.log.owner_watch import OwnerWatch
@@ -53,10 +53,10 @@ class Logs:
     def __init__(
         self, begun: Begun, settings: LogSettings, quarantine: Quarantine | None, look_calls: Calls | None = None
     ) -> None:
-        journal, replayed = begun.journal, begun.replayed
+        journal, replayed = begun.journal, begun.local.replayed
         self._ground = Ground.of(journal, begun.parts, settings, self._changed, self.room)
         self._use = replayed.use
-        self._space = begun.space
+        self._space = begun.local.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._openings = Openings(self._ground, replayed, quarantine, self._welcome, self._note_set_back)
         self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
@@ -101,6 +101,7 @@ class Logs:
         reserve_size: int = 0,
         take_over: bool = True,
         here: Here | None = None,
+        local: LocalLog | None = None,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
 
@@ -111,27 +112,24 @@ class Logs:
 
         Without `resume_deletes`, objects of deleted topics stay until `begin_deleting` is called: whoever keeps a list
         of topics elsewhere has them struck there first.
+
+        Who has read the write-ahead log already hands it in as `local`. It stays the caller's until it `is_taken`.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
         parts = Parts(OffLoopObjects(objects), calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
-        begun = await begin(
-            wal_directory,
-            parts,
-            settings,
-            wal_settings,
-            threaded=threaded,
-            reserve_size=reserve_size,
-            take_over=take_over,
-            here=here or Here(),
+        found = local or await open_local(
+            wal_directory, parts, settings, wal_settings, threaded=threaded, reserve_size=reserve_size
         )
         try:
+            begun = await begin(found, parts, settings, take_over=take_over, here=here or Here())
             # A thread of their own, so that no store that is slow with segments keeps looks at the owner waiting.
             look_calls = ThreadCalls(1) if threaded else None
             shelf = Quarantine(quarantine, parts.chance) if quarantine else None
             logs = cls(begun, settings, shelf, look_calls)
-            tell_recovered(begun.wal, len(logs._openings.homes), parts.clock.monotonic() - begun.began)
+            tell_recovered(found.wal, len(logs._openings.homes), found.seconds)
         except BaseException:
-            begun.close()
+            if local is None or local.is_taken:
+                found.close()
             raise
         if resume_deletes:
             logs.begin_deleting()
@@ -318,7 +316,17 @@ class Logs:
             if partition.marks.flushed:
                 flushed[home] = partition.marks.flushed
         aside = {home: each for home, each in before.aside.items() if home.topic_id not in deleted}
-        return replace(before, flushed=at_most(flushed, MARKS_MAX), aside=aside, deleted=deleted.under_way)
+        marks = at_most(flushed, MARKS_MAX)
+        return replace(
+            before, flushed=marks, aside=aside, deleted=deleted.under_way, undecided=self._undecided(before, marks)
+        )
+
+    def _undecided(self, before: Kept, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:
+        """Where a transaction is open, or may be: nobody has looked. None if these are too many to be kept."""
+        known, partitions = before.undecided, self._partitions
+        unopened = [home for home in marks if home not in partitions and (known is None or home in known)]
+        found = [home for home, each in partitions.items() if each.transactions.open_count]
+        return frozenset(unopened + found) if len(unopened) + len(found) <= UNDECIDED_MAX else None
 
     # The end
 

@@ -152,7 +152,9 @@ def become_owner(
             top = asked
         mine = _numbered(claim, top.number + 1 if top else FIRST, patience)
         # Here first: who is killed between the two must know its own claim again.
-        save_kept(wal, replace(kept, lives=(*lives, Life(mine.incarnation, here.place))))
+        deletes_from = wal.state.next_index if kept.deletes_from is None else kept.deletes_from
+        new_lives = (*lives, Life(mine.incarnation, here.place))
+        save_kept(wal, replace(kept, lives=new_lives, deletes_from=deletes_from))
         heir_of = [each.incarnation for each in lives if each.place == here.place]
         try:
             is_mine = _take(versions, mine, top, patience)

@@ -25,6 +25,7 @@ class Replayed:
     tails: dict[PartitionId, Tail] = field(default_factory=dict)
     strays: dict[PartitionId, Tail] = field(default_factory=dict)  # Before a place where offsets do not go on.
     deleted: set[UUID] = field(default_factory=set)
+    deleted_below: dict[PartitionId, int] = field(default_factory=dict)  # Somebody has deleted records below these.
     use: MemoryUse = field(default_factory=MemoryUse)
 
 
@@ -39,6 +40,9 @@ def replay(wal: Wal, memory_max: int, now: float, deleted: Iterable[UUID] = ()) 
         content = entry.decode(found.payload)
         if content.kind == entry.DELETE_TOPIC:
             replayed.deleted.add(content.home.topic_id)
+        elif content.kind == entry.DELETE_RECORDS:
+            below = entry.decode_offset(content.content)
+            replayed.deleted_below[content.home] = max(below, replayed.deleted_below.get(content.home, 0))
         elif content.kind == entry.BATCHES:
             _add(replayed, content, found.log_id.index, memory_max, now)
     for found_tails in (replayed.tails, replayed.strays):

@@ -65,7 +65,7 @@ def doctor(
 
 def look(settings: config.Settings) -> Iterator[Finding]:
     """Everything, the most basic first."""
-    from holdfast.cli.doctor import machine, storage
+    from holdfast.cli.doctor import machine, running, storage
     from holdfast.cli.doctor.finding import State
     from holdfast.io.chance import SystemChance
     from holdfast.io.clock import SystemClock
@@ -82,10 +82,11 @@ def look(settings: config.Settings) -> Iterator[Finding]:
     yield machine.port("Kafka port", serve.listen)
     if serve.metrics_listen:
         yield machine.port("metrics port", serve.metrics_listen)
+        yield from running.store_waited_for(serve.metrics_listen)
     if settings.subscribe.listen not in ("auto", "none", ""):
         yield machine.port("subscribers' port", settings.subscribe.listen)
     if serve.store:
-        yield _store(serve.store)
+        yield _store(serve.store, is_known=any((data / "wal").glob("*.wal")))
     elif directory.state is State.OK:  # Segments will be on the same disk: a folder beside them tells as much.
         with tempfile.TemporaryDirectory(prefix=".holdfast-doctor-", dir=storage.existing(data)) as folder:
             yield _store(folder)
@@ -94,7 +95,7 @@ def look(settings: config.Settings) -> Iterator[Finding]:
     yield machine.pyspark()
 
 
-def _store(url: str) -> Finding:
+def _store(url: str, *, is_known: bool = False) -> Finding:
     from holdfast.cli.doctor import storage
     from holdfast.cli.doctor.finding import missing
     from holdfast.errors import HoldfastError
@@ -102,6 +103,6 @@ def _store(url: str) -> Finding:
     from holdfast.io.open_objects import open_objects
 
     try:
-        return storage.store(open_objects(url), SystemChance())
+        return storage.store(open_objects(url, is_known=is_known), SystemChance())  # Nothing is made at a bare mount.
     except HoldfastError as failure:
         return missing("store", str(failure), "check its name and your credentials")

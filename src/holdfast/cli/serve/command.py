@@ -175,11 +175,10 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         around = _surroundings(data, settings, metrics)
         stack.callback(around.calls.close)
         place = Place(bound, here, told, metrics.traffic if metrics else None)
-        broker, server = await started(stack, around, everything, data, place)
+        broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
-            log.info("metrics at http://%s/metrics", metrics.address, extra={"facts": {"event": "metrics"}})
         url = around.objects.url
         facts = {"event": "serving", "data": str(data), "store": url, "listen": str(here)}
         facts |= {"cluster": broker.parts.cluster_id}

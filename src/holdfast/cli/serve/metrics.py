@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 
 from holdfast.broker.running import Opened
 from holdfast.broker.server import Server
 from holdfast.cli.address import Address, bind, parse_address
-from holdfast.console.collect import Watched, WatchedTopic
+from holdfast.console.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
+from holdfast.console.collect_waiting import WatchedWait, waiting_samples
 from holdfast.console.endpoint import scraped
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Objects
 from holdfast.io.timed_disk import TimedDirectory
 from holdfast.io.timed_objects import StoreTimes, TimedObjects
 from holdfast.measure import Histogram, SubscriptionCounts, Traffic
+
+log = logging.getLogger("holdfast")
 
 
 class Metrics:
@@ -29,6 +34,8 @@ class Metrics:
         self._store = StoreTimes()
         self.traffic: Traffic = {}
         self.subscriptions = SubscriptionCounts()
+        self._samples: Callable[[], AsyncIterator[Sample]] = nothing
+        self._is_open = False
 
     @property
     def address(self) -> Address:
@@ -43,11 +50,27 @@ class Metrics:
         return TimedObjects(inner, self._clock, self._store)
 
     @asynccontextmanager
+    async def waiting(self, watched: WatchedWait) -> AsyncIterator[None]:
+        """The port, while the store is away and after."""
+        self._samples = lambda: waiting_samples(
+            _version(), watched, chain(traffic_samples(self.traffic), store_samples(self._store))
+        )
+        async with self._opened():
+            yield
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        async with scraped(lambda: self._samples(), self._bound):
+            self._is_open = True
+            log.info("metrics at http://%s/metrics", self.address, extra={"facts": {"event": "metrics"}})
+            yield
+
+    @asynccontextmanager
     async def served(self, opened: Opened, server: Server) -> AsyncIterator[None]:
         """The port, for as long as the block lasts."""
         parts = opened.parts
         watched = Watched(
-            version=importlib.metadata.version("holdfast"),
+            version=_version(),
             logs=parts.logs,
             groups=parts.groups,
             transactions=parts.transactions,
@@ -59,5 +82,20 @@ class Metrics:
             store=self._store,
             subscriptions=self.subscriptions,
         )
-        async with scraped(watched, self._bound):
-            yield
+        before, self._samples = self._samples, lambda: samples(watched)
+        try:
+            async with nullcontext() if self._is_open else self._opened():
+                yield
+        finally:
+            self._samples = before
+
+
+def _version() -> str:
+    return importlib.metadata.version("holdfast")
+
+
+async def nothing() -> AsyncIterator[Sample]:
+    """Before anything is watched, and after."""
+    none: tuple[Sample, ...] = ()
+    for sample in none:
+        yield sample

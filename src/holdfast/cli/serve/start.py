@@ -1,40 +1,54 @@
 """How `holdfast serve` gets from its parts to a port: at once, or after it has waited for a store that is away.
 
-A broker that was whole before has a copy of the metadata in its data directory. With it the port opens also while the
-store is away: clients are told which topics there are, and to try again (`broker.waiting`). The store is asked again
-with growing pauses; when it answers, the whole broker takes the place of the one that waits, under the same port and
-the same connections. Without a copy a start fails as it always did: the store may be misspelt.
+The write-ahead log is read first, which needs nobody. A broker that was whole before has a copy of the metadata in its
+data directory. With it the port opens also while the store is away, or does not answer within a second: clients are
+told which topics there are, read what the write-ahead log has for certain, and are told to try the rest again
+(`broker.waiting`). The store is asked again with growing pauses; when it answers, the whole broker takes the place of
+the one that waits, under the same port and the same connections. Without a copy a start fails as it always did: the
+store may be misspelt.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.broker.running import STOP_S, AllSettings, Opened, Surroundings, answering, opened
+from holdfast.broker.budget import Budget
+from holdfast.broker.running import STOP_S, AllSettings, Opened, Surroundings, answering, opened, opened_local
 from holdfast.broker.server import Server
 from holdfast.broker.topics import Topics
 from holdfast.broker.waiting import Switch, Told, Waiting
+from holdfast.broker.waiting_reads import WaitingReads, without_deleted
 from holdfast.cli.address import Address
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_copy import MetadataCopy, read_copy
+from holdfast.console.collect_waiting import WatchedWait
+from holdfast.io.calls import ThreadCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import StoreFailed
 from holdfast.io.store_errors import Undecided
+from holdfast.log.begin import LocalLog
 from holdfast.log.errors import StoreUnknown
+from holdfast.log.tails import Known, Tails
 from holdfast.measure import Traffic
+
+if TYPE_CHECKING:
+    from holdfast.cli.serve.metrics import Metrics
 
 log = logging.getLogger("holdfast")
 
 AWAY = (StoreFailed, StoreUnknown, Undecided)
 _PAUSE_S_MIN = 0.5
 _PAUSE_S_MAX = 10.0
+_GRACE_S = 1.0  # A store that answers by then is not away: clients that come meanwhile wait for the port, not for us.
+_SAY_S = 30.0
+_NAMED_MAX = 20  # Partitions in one line.
 
 
 class Place(NamedTuple):
@@ -46,67 +60,186 @@ class Place(NamedTuple):
     traffic: Traffic | None
 
 
+class _Opening:
+    """Attempts to open the whole broker, one after the other, over a write-ahead log that is read once."""
+
+    def __init__(self, stack: AsyncExitStack, around: Surroundings, settings: AllSettings, told: Address) -> None:
+        self._stack = stack
+        self._around = around
+        self._settings = settings
+        self._told = told
+        self._local: LocalLog | None = None
+        stack.callback(self._let_go)
+
+    async def log(self) -> LocalLog:
+        """The write-ahead log. One that an attempt had taken when it failed is closed, and read again."""
+        if self._local is None or self._local.is_taken:
+            self._local = await opened_local(self._around, self._settings)
+        return self._local
+
+    async def once(self) -> Opened:
+        """Ask the store for all that it takes. The broker is closed with the stack."""
+        local = await self.log()
+        calls = ThreadCalls()  # Its own: they are closed with the logs, also where a later step fails.
+        try:
+            around = replace(self._around, calls=calls)
+            return await self._stack.enter_async_context(opened(around, self._settings, *self._told, local=local))
+        except BaseException:
+            calls.close()
+            raise
+
+    def _let_go(self) -> None:
+        if self._local is not None and not self._local.is_taken:
+            self._local.close()
+
+
 async def started(
-    stack: AsyncExitStack, around: Surroundings, settings: AllSettings, data: Path, place: Place
+    stack: AsyncExitStack,
+    around: Surroundings,
+    settings: AllSettings,
+    data: Path,
+    place: Place,
+    metrics: Metrics | None = None,
 ) -> tuple[Opened, Server]:
     """The whole broker and its port; both are closed with the stack, the port first."""
+    copy = read_copy(RealDirectory(data))
+    opening = _Opening(stack, around, settings, place.told)
+    await opening.log()
+    attempt = asyncio.ensure_future(opening.once())
     try:
-        broker = await stack.enter_async_context(opened(around, settings, *place.told))
-    except AWAY as failure:
-        copy = read_copy(RealDirectory(data))
-        if copy is None:
-            raise
-        broker, server = await _wait(stack, around, settings, place, copy, failure)
-    else:
-        whole = broker.broker
-        port = answering(whole, settings.broker, place.bound, around.clock, place.traffic, whole.held)
-        server = await stack.enter_async_context(port)
-        whole.count_answers_in(server.answers)
+        if copy is not None:  # A store that hangs keeps nobody from hearing so.
+            await asyncio.wait([attempt], timeout=_GRACE_S)
+        if copy is None or (attempt.done() and not isinstance(attempt.exception(), AWAY)):
+            broker = await attempt
+            whole = broker.broker
+            port = answering(whole, settings.broker, place.bound, around.clock, place.traffic, whole.held)
+            server = await stack.enter_async_context(port)
+            whole.count_answers_in(server.answers)
+        else:
+            told = Told(settings.broker.node_id, *place.told)
+            wait = _Wait(around, copy, told, opening, place)
+            broker, server = await wait.run(stack, settings, attempt, metrics)
+    finally:
+        if not attempt.done():
+            attempt.cancel()
+            await asyncio.wait([attempt])
     _keep_copy(stack, around, data, broker.parts.topics)
     return broker, server
 
 
-async def _wait(
-    stack: AsyncExitStack,
-    around: Surroundings,
-    settings: AllSettings,
-    place: Place,
-    copy: Metadata,
-    failure: Exception,
-) -> tuple[Opened, Server]:
-    switch = Switch(Waiting(copy, Told(settings.broker.node_id, *place.told)))
-    server = await stack.enter_async_context(
-        answering(switch, settings.broker, place.bound, around.clock, place.traffic)
-    )
-    url = around.objects.url
-    facts = {"event": "waiting_for_store", "store": url, "listen": str(place.here), "topics": len(copy.topics)}
-    log.warning(
-        "store away: %s; until it answers, %d topics are told from the copy of the metadata, and reads, writes and "
-        "groups are refused, to be tried again: Kafka clients at %s",
-        failure,
-        len(copy.topics),
-        place.here,
-        extra={"facts": facts},
-    )
-    broker = await _until_open(stack, around, lambda: opened(around, settings, *place.told))
-    stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
-    broker.broker.count_answers_in(server.answers)
-    switch.work, server.held = broker.broker, broker.broker.held
-    log.info("store back: %s answers, and everything is served", url, extra={"facts": {"event": "store_back"}})
-    return broker, server
+class _Wait:
+    """A start whose store has not answered yet: what clients, metrics and the log are told until it does."""
 
+    def __init__(self, around: Surroundings, copy: Metadata, told: Told, opening: _Opening, place: Place) -> None:
+        self._around = around
+        self._copy = copy
+        self._told = told
+        self._opening = opening
+        self._place = place
+        self._since = around.clock.monotonic()
+        self._reason = "it does not answer"
+        self._reads = WaitingReads(copy)
+        self._answers: Budget | None = None
+        self._switch = Switch(Waiting(copy, told))
 
-async def _until_open(
-    stack: AsyncExitStack, around: Surroundings, open_: Callable[[], AbstractAsyncContextManager[Opened]]
-) -> Opened:
-    pause = _PAUSE_S_MIN
-    while True:
-        await around.calls.pause(pause)
+    async def run(
+        self,
+        stack: AsyncExitStack,
+        settings: AllSettings,
+        attempt: asyncio.Future[Opened],
+        metrics: Metrics | None,
+    ) -> tuple[Opened, Server]:
+        around, place = self._around, self._place
+        await self._serve_log()
+        switch = self._switch
+        port = answering(switch, settings.broker, place.bound, around.clock, place.traffic)
+        server = await stack.enter_async_context(port)
+        self._answers = self._reads.answers = server.answers
+        stack.callback(lambda: self._reads.end())
+        if metrics is not None:
+            watched = WatchedWait(self._copy.cluster_id, self._waited_s, self._served, server.counts)
+            await stack.enter_async_context(metrics.waiting(watched))
+        if attempt.done():
+            self._reason = str(attempt.exception())
+        self._say_first()
+        saying = asyncio.ensure_future(self._say_again())
         try:
-            return await stack.enter_async_context(open_())
-        except AWAY as failure:
-            log.debug("still away: %s", failure)
+            broker = await self._until_open(attempt)
+        finally:
+            saying.cancel()
+        stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
+        broker.broker.count_answers_in(server.answers)
+        switch.work, server.held = broker.broker, broker.broker.held
+        self._reads.end()
+        url = around.objects.url
+        facts = {"event": "store_back", "waited_s": round(self._waited_s(), 1)}
+        log.info("store back: %s answers, and everything is served", url, extra={"facts": facts})
+        return broker, server
+
+    async def _until_open(self, attempt: asyncio.Future[Opened]) -> Opened:
+        pause = _PAUSE_S_MIN
+        while True:
+            try:
+                return await attempt
+            except AWAY as failure:
+                self._reason = str(failure)
+                log.debug("still away: %s", failure)
+            await self._serve_log()
+            await self._around.calls.pause(pause)
             pause = min(pause * 2, _PAUSE_S_MAX)
+            attempt = asyncio.ensure_future(self._opening.once())
+
+    async def _serve_log(self) -> None:
+        """From here on what the log brings back is served, as far as it is certain."""
+        tails = await self._around.calls.local(Tails, await self._opening.log())
+        copy = without_deleted(self._copy, tails.deleted)
+        self._reads.end()
+        self._reads = WaitingReads(copy, tails, self._around.calls)
+        self._reads.answers = self._answers
+        self._switch.work = Waiting(copy, self._told, self._reads)
+
+    def _waited_s(self) -> float:
+        return self._around.clock.monotonic() - self._since
+
+    def _served(self) -> list[tuple[str, int, Known]]:
+        return self._reads.served()
+
+    def _say_first(self) -> None:
+        served, url, here = self._served(), self._around.objects.url, self._place.here
+        facts = {"event": "waiting_for_store", "store": url, "listen": str(here), "topics": len(self._copy.topics)}
+        log.warning(
+            "store away: %s; until it answers, %d topics are told from the copy of the metadata, %s, and other reads, "
+            "writes and groups are refused, to be tried again: Kafka clients at %s",
+            self._reason,
+            len(self._copy.topics),
+            _in_words(served),
+            here,
+            extra={"facts": facts | _as_facts(served)},
+        )
+
+    async def _say_again(self) -> None:
+        while True:
+            await asyncio.sleep(_SAY_S)
+            served = self._served()
+            facts = {"event": "still_waiting_for_store", "waited_s": round(self._waited_s(), 1)}
+            log.warning(
+                "store still away after %.0f s: %s; %s",
+                self._waited_s(),
+                self._reason,
+                _in_words(served),
+                extra={"facts": facts | _as_facts(served)},
+            )
+
+
+def _in_words(served: list[tuple[str, int, Known]]) -> str:
+    some = ", ".join(f"{name}-{number} [{known.start}, {known.end})" for name, number, known in served[:_NAMED_MAX])
+    more = f" and {len(served) - _NAMED_MAX} more" if len(served) > _NAMED_MAX else ""
+    return f"{len(served)} partitions are read from the write-ahead log{': ' if some else ''}{some}{more}"
+
+
+def _as_facts(served: list[tuple[str, int, Known]]) -> dict[str, object]:
+    named = [[name, number, known.start, known.end] for name, number, known in served[:_NAMED_MAX]]
+    return {"served_partitions": len(served), "served": named}
 
 
 def _keep_copy(stack: AsyncExitStack, around: Surroundings, data: Path, topics: Topics) -> None:
