@@ -47,6 +47,7 @@ AWAY = (StoreFailed, StoreUnknown, Undecided)
 _PAUSE_S_MIN = 0.5
 _PAUSE_S_MAX = 10.0
 _GRACE_S = 1.0  # A store that answers by then is not away: clients that come meanwhile wait for the port, not for us.
+_OPEN_S = 10.0  # The same for one that answers, while all partitions are opened.
 _SAY_S = 30.0
 _NAMED_MAX = 20  # Partitions in one line.
 
@@ -71,15 +72,21 @@ class _Opening:
         self._local: LocalLog | None = None
         stack.callback(self._let_go)
 
-    async def log(self) -> LocalLog:
-        """The write-ahead log. One that an attempt had taken when it failed is closed, and read again."""
+    @property
+    def local(self) -> LocalLog:
+        """The write-ahead log, as it was read last."""
+        assert self._local is not None
+        return self._local
+
+    async def read_log(self) -> LocalLog:
+        """Read the write-ahead log, unless that is done. One that a failed attempt has taken is closed: once more."""
         if self._local is None or self._local.is_taken:
             self._local = await opened_local(self._around, self._settings)
         return self._local
 
     async def once(self) -> Opened:
         """Ask the store for all that it takes. The broker is closed with the stack."""
-        local = await self.log()
+        local = await self.read_log()
         calls = ThreadCalls()  # Its own: they are closed with the logs, also where a later step fails.
         try:
             around = replace(self._around, calls=calls)
@@ -87,6 +94,11 @@ class _Opening:
         except BaseException:
             calls.close()
             raise
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the store has told an attempt that it is ours."""
+        return self._local is not None and self._local.is_taken
 
     def _let_go(self) -> None:
         if self._local is not None and not self._local.is_taken:
@@ -104,11 +116,13 @@ async def started(
     """The whole broker and its port; both are closed with the stack, the port first."""
     copy = read_copy(RealDirectory(data))
     opening = _Opening(stack, around, settings, place.told)
-    await opening.log()
+    await opening.read_log()
     attempt = asyncio.ensure_future(opening.once())
     try:
         if copy is not None:  # A store that hangs keeps nobody from hearing so.
             await asyncio.wait([attempt], timeout=_GRACE_S)
+        if copy is not None and opening.is_answered:  # It has answered what matters most: many partitions take longer.
+            await asyncio.wait([attempt], timeout=_OPEN_S)
         if copy is None or (attempt.done() and not isinstance(attempt.exception(), AWAY)):
             broker = await attempt
             whole = broker.broker
@@ -150,7 +164,9 @@ class _Wait:
         metrics: Metrics | None,
     ) -> tuple[Opened, Server]:
         around, place = self._around, self._place
-        await self._serve_log()
+        if attempt.done():
+            await self._opening.read_log()
+        self._serve_log()
         switch = self._switch
         port = answering(switch, settings.broker, place.bound, around.clock, place.traffic)
         server = await stack.enter_async_context(port)
@@ -159,7 +175,7 @@ class _Wait:
         if metrics is not None:
             watched = WatchedWait(self._copy.cluster_id, self._waited_s, self._served, server.counts)
             await stack.enter_async_context(metrics.waiting(watched))
-        if attempt.done():
+        if attempt.done() and attempt.exception() is not None:
             self._reason = str(attempt.exception())
         self._say_first()
         saying = asyncio.ensure_future(self._say_again())
@@ -184,15 +200,21 @@ class _Wait:
             except AWAY as failure:
                 self._reason = str(failure)
                 log.debug("still away: %s", failure)
-            await self._serve_log()
+            if self._opening.is_answered:  # It had taken the log, and failed later: the log is closed.
+                await self._opening.read_log()
+                self._serve_log()
             await self._around.calls.pause(pause)
             pause = min(pause * 2, _PAUSE_S_MAX)
             attempt = asyncio.ensure_future(self._opening.once())
 
-    async def _serve_log(self) -> None:
-        """From here on what the log brings back is served, as far as it is certain."""
-        tails = await self._around.calls.local(Tails, await self._opening.log())
-        copy = without_deleted(self._copy, tails.deleted)
+    def _serve_log(self) -> None:
+        """From here on what the log brings back is served, as far as it is certain.
+
+        On the loop, since an attempt may take the log at any moment, and change its tails there.
+        """
+        local = self._opening.local
+        tails = Tails(local) if not local.is_taken else None
+        copy = without_deleted(self._copy, frozenset(local.replayed.deleted))
         self._reads.end()
         self._reads = WaitingReads(copy, tails, self._around.calls)
         self._reads.answers = self._answers
