@@ -143,4 +143,14 @@ BUGS = [
         (Edit("broker/configs.py", "    if size > SIZE_MAX:", "    if False:"),),
         (f"{TABLES}::test_the_configs_of_a_topic_have_a_limit",),
     ),
+    Bug(
+        "each subscription has a memory of its own",
+        (Edit("subscribe/stream.py", "self._share = Share(site.memory)", "self._share = Share()"),),
+        ("tests/hostile/test_subscriptions.py",),
+    ),
+    Bug(
+        "subscriptions read ahead although nothing is left",
+        (Edit("subscribe/memory.py", "return size <= self._memory.left // _PART", "return True"),),
+        ("tests/hostile/test_subscriptions.py",),
+    ),
 ]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from holdfast.io.clock import Clock
+from holdfast.subscribe.memory import Share
 from holdfast.subscribe.merge import Merge, MergeLane, State, Taken
 from holdfast.subscribe.piece import NO_COLUMNS, OLD_MS, Piece
 from holdfast.subscribe.sizes import held_size
@@ -23,13 +24,21 @@ class Pump:
     """Bounded inputs, one output."""
 
     def __init__(
-        self, merge: Merge, clock: Clock, pieces_max: int = 2, *, size_max: int = SIZE_MAX, collects: bool = False
+        self,
+        merge: Merge,
+        clock: Clock,
+        pieces_max: int = 2,
+        *,
+        size_max: int = SIZE_MAX,
+        collects: bool = False,
+        share: Share | None = None,
     ) -> None:
         """`collects`: small pieces of a backlog are taken together, where the next ones are on their way."""
         self.merge = merge
         self._clock = clock
         self._pieces_max = pieces_max  # That each input may hold.
         self._size_max = size_max  # Of all pieces together; an input that holds none may always bring one.
+        self._share = share or Share()  # Of what all together may hold.
         self._passing = 0  # Bytes that were taken last: whoever took them may hold them still.
         self.size = 0  # Of all pieces, with those.
         self._collects = collects
@@ -43,15 +52,19 @@ class Pump:
         arrived = self._waiting_since(piece)
         most = pieces_max or self._pieces_max
         size = held_size(piece) if len(piece) else 0
-        while lane.pieces and (len(lane.pieces) >= most or self.size + size > self._size_max):
+        while lane.pieces and (len(lane.pieces) >= most or not self._has_room(size)):
             room = self._room.setdefault(lane.number, asyncio.Event())
             room.clear()
             await room.wait()
         self.size += size
+        self._share.add(size)
         columns = piece.columns if size else NO_COLUMNS
         self.merge.push(lane, replace(piece, columns=columns, arrived=arrived, size=size))
         if self._collected_since is None or len(lane.pieces) >= COLLECT_COUNT:
             self._changed.set()
+
+    def _has_room(self, size: int) -> bool:
+        return self.size + size <= self._size_max and self._share.allows(size)
 
     def _waiting_since(self, piece: Piece) -> float:
         """News is held back from its own time on, since it was on its way as long as what may come before it.
@@ -121,6 +134,7 @@ class Pump:
         """Whoever takes again is through with what was taken before."""
         if self._passing:
             self.size -= self._passing
+            self._share.add(-self._passing)
             self._passing = 0
             self._make_room()
 

@@ -11,7 +11,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from holdfast.subscribe.memory import Share
+
 MESSAGES_MAX = 1024
+_MESSAGE_SIZE = 64 << 10  # So much must be allowed for one more to be queued behind others.
 SIZE_MAX = 16 << 20  # Bytes in the queue; one message is always taken.
 
 
@@ -23,10 +26,12 @@ class Sender:
         write: Callable[[bytes], Awaitable[Any]],
         messages_max: int = MESSAGES_MAX,
         size_max: int = SIZE_MAX,
+        share: Share | None = None,
     ) -> None:
         self._write = write
         self._messages_max = messages_max
         self._size_max = size_max
+        self._share = share or Share()  # Of what all together may hold.
         self._queue: deque[bytes] = deque()
         self._size = 0
         self._failure: BaseException | None = None
@@ -46,6 +51,7 @@ class Sender:
                 await self._moved.wait()
             self._queue.append(message)
             self._size += len(message)
+            self._share.add(len(message))
             self._filled.set()
 
     def _has_room(self) -> bool:
@@ -53,7 +59,8 @@ class Sender:
             raise self._failure
         if not self._queue:
             return True
-        return len(self._queue) < self._messages_max and self._size < self._size_max
+        within = len(self._queue) < self._messages_max and self._size < self._size_max
+        return within and self._share.allows(_MESSAGE_SIZE)
 
     async def close(self) -> None:
         """Wait until all is sent. Raises what the sender failed with."""
@@ -66,7 +73,9 @@ class Sender:
     async def let_go(self, seconds: float) -> None:
         """Drop what is queued, and wait for what is being sent: before that nothing else can be said on its wire."""
         while len(self._queue) > 1:
-            self._size -= len(self._queue.pop())
+            size = len(self._queue.pop())
+            self._size -= size
+            self._share.add(-size)
         with suppress(Exception):  # Also a time-out: a client that does not read is told nothing.
             async with asyncio.timeout(seconds):
                 await self.close()
@@ -82,6 +91,7 @@ class Sender:
                 await self._write(message)
                 self._queue.popleft()
                 self._size -= len(message)
+                self._share.add(-len(message))
                 self.sent += 1
                 self._moved.set()
         except BaseException as failure:

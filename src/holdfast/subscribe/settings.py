@@ -13,6 +13,7 @@ class SubscribeSettings:
     max_wait_ms: int = 5  # How long a source without news holds back the others.
     heartbeat_ms: int = 5_000  # How long a stream is silent at most.
     read_ahead_size: int = 32 << 20  # Bytes read ahead for one subscription, over all its partitions.
+    memory_size_max: int = 256 << 20  # Bytes that all subscriptions together read ahead and have not sent.
     subscriptions_max: int = 1_000
 
     @property
@@ -23,5 +24,5 @@ class SubscribeSettings:
     def __post_init__(self) -> None:
         if self.max_wait_ms < 0 or self.heartbeat_ms < 100:
             raise ValueError("max_wait_ms must not be negative, and heartbeat_ms at least 100")
-        if self.read_ahead_size < 1 or self.subscriptions_max < 1:
-            raise ValueError("read_ahead_size and subscriptions_max must be at least 1")
+        if min(self.read_ahead_size, self.memory_size_max, self.subscriptions_max) < 1:
+            raise ValueError("read_ahead_size, memory_size_max and subscriptions_max must be at least 1")

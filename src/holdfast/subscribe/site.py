@@ -8,6 +8,7 @@ from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
 from holdfast.measure import SubscriptionCounts
 from holdfast.subscribe.catalogue import Catalogue
+from holdfast.subscribe.memory import Memory
 from holdfast.subscribe.settings import SubscribeSettings
 
 
@@ -22,3 +23,7 @@ class Site:
     clock: Clock
     settings: SubscribeSettings
     counts: SubscriptionCounts = field(default_factory=SubscriptionCounts)
+    memory: Memory = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "memory", Memory(self.settings.memory_size_max))

@@ -15,6 +15,7 @@ from holdfast.subscribe.crew import Crew
 from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.gather import gather
 from holdfast.subscribe.lane import READ_SIZE_MAX, READ_SIZE_MIN, Reading, ServerLane
+from holdfast.subscribe.memory import Share
 from holdfast.subscribe.merge import Merge, Point, State, Taken
 from holdfast.subscribe.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
 from holdfast.subscribe.patience import with_signs
@@ -36,9 +37,10 @@ class ServerStream:
     def __init__(self, site: Site, asked: Asked, write: Callable[[bytes], Awaitable[Any]]) -> None:
         self._site = site
         self._asked = asked
-        self._sender = Sender(write)
+        self._share = Share(site.memory)
+        self._sender = Sender(write, share=self._share)
         self._merge = Merge(site.settings.max_wait_ms / 1000)
-        self._pump = Pump(self._merge, site.clock, size_max=site.settings.read_ahead_size)
+        self._pump = Pump(self._merge, site.clock, size_max=site.settings.read_ahead_size, share=self._share)
         self._crew = Crew(self._pump.fail)
         self._lanes: list[ServerLane] = []
         self._live = asyncio.Event()
@@ -67,6 +69,7 @@ class ServerStream:
             catalogue.on_change.remove(self._note_change)
             self._site.counts.open.discard(self.lag_records)
             await self._crew.stop()
+            self._share.close()
 
     def lag_records(self) -> int:
         """Offsets from what was sent to what could be; without those that the client reads from the store."""
@@ -88,7 +91,7 @@ class ServerStream:
         for number, start in starts.items():
             if start.offset > asked_for[number].offset:
                 await self._send(messages.skipped(number, asked_for[number].offset, start.offset))
-        share = site.settings.read_ahead_size // (2 * len(found))
+        share = min(site.settings.read_ahead_size, site.memory.left // 4) // (2 * len(found))
         read_size = max(READ_SIZE_MIN, min(READ_SIZE_MAX, share))
         self._reading = Reading(
             self._pump,

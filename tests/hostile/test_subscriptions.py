@@ -1,0 +1,47 @@
+"""K10: subscriptions that nobody reads share one memory, and whoever reads gets everything beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from tests.log.world import in_loop
+from tests.subscribe.place import OLD_MS, place_with
+
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.subscribe import subscribe
+
+MIB = 1 << 20
+COUNT, RECORDS = 12, 200
+RECORD_SIZE = 100_000
+
+
+@in_loop
+async def test_unread_subscriptions_share_one_memory(tmp_path: Path) -> None:
+    """K10: each could have 20 MB; together they have the limit and the one piece and message that each needs."""
+    async with place_with(tmp_path, memory_size_max=8 * MIB) as place:
+        [log] = await place.topic("t")
+        for number in range(RECORDS):
+            await log.append(bytearray(build([Record(b"/k", bytes(RECORD_SIZE), OLD_MS + number)])))
+        most = 0
+        async with AsyncExitStack() as stack:
+            for _ in range(COUNT):
+                unread = await stack.enter_async_context(
+                    subscribe(place.address, "t", since=0, objects=place.objects, segment_refs=False, read_ahead_size=1)
+                )
+                batches = unread.batches()
+                stack.push_async_callback(batches.aclose)
+                await anext(batches)  # And never again.
+            for _ in range(100):
+                most = max(most, place.site.memory.size)
+                await asyncio.sleep(0.005)
+            assert 0 < most <= 8 * MIB + COUNT * MIB, most / MIB
+            async with subscribe(
+                place.address, "t", since=0, until="now", objects=place.objects, segment_refs=False
+            ) as reader:
+                assert sum([len(batch) async for batch in reader.batches()]) == RECORDS
+        async with asyncio.timeout(20):
+            while place.site.memory.size:  # The server hears of those who have left.
+                await asyncio.sleep(0.01)
