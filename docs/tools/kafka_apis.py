@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kafka_differences import DIFFERENCES, OF_KAFKA_ONLY
 from publish import publish
 
 from holdfast.broker.api.features import FEATURES
 from holdfast.broker.broker_configs import MEANINGS
 from holdfast.broker.configs import TOPIC_CONFIGS
+from holdfast.broker.dynamic_configs import BROKER_CONFIGS, group_configs
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import APIS, Key
@@ -25,9 +27,9 @@ REMARKS = {
     Key.DESCRIBE_ACLS: "answered: security is disabled",
     Key.CREATE_ACLS: "answered: security is disabled",
     Key.DELETE_ACLS: "answered: security is disabled",
-    Key.ALTER_CONFIGS: "topics only; a broker's settings are fixed while it runs",
-    Key.INCREMENTAL_ALTER_CONFIGS: "topics only; a broker's settings are fixed while it runs",
-    Key.DESCRIBE_CONFIGS: "topics and brokers",
+    Key.ALTER_CONFIGS: "topics, groups, and of brokers the defaults of topics",
+    Key.INCREMENTAL_ALTER_CONFIGS: "topics, groups, and of brokers the defaults of topics",
+    Key.DESCRIBE_CONFIGS: "topics, groups and brokers",
     Key.ALTER_REPLICA_LOG_DIRS: "to where a partition is already; there is one directory, or one store",
     Key.SASL_HANDSHAKE: "answered: no SASL here (ILLEGAL_SASL_STATE)",
     Key.SASL_AUTHENTICATE: "answered: no SASL here (ILLEGAL_SASL_STATE)",
@@ -64,9 +66,33 @@ def lines() -> Iterator[str]:
     absent = [each.name for each in APIS.values() if each not in rows]
     if absent:
         yield from [f"Known, but not answered yet: {', '.join(absent)}.", ""]
+    yield from differences({int(row.key) for row in rows})
     yield from features()
     yield from topic_configs()
+    yield from dynamic_configs()
     yield from error_codes()
+
+
+def differences(answered: set[int]) -> Iterator[str]:
+    yield from ["## Where Apache Kafka 4.3 answers otherwise", ""]
+    yield from ["| what | Apache Kafka | here | why |", "|---|---|---|---|"]
+    yield from (f"| {' | '.join(row)} |" for row in DIFFERENCES)
+    absent = [f"{name} ({key})" for key, name in OF_KAFKA_ONLY.items() if key not in answered]
+    if absent:
+        yield from ["", f"Not listed in ApiVersions, and so not used by clients: {', '.join(absent)}."]
+    if 88 not in answered:
+        yield "A Kafka Streams application with `group.protocol=streams` stops with UnsupportedVersionException; with"
+        yield "`classic`, its default, it runs."
+    yield ""
+
+
+def dynamic_configs() -> Iterator[str]:
+    yield from ["## Configs of brokers and groups that can be set while the broker runs", ""]
+    brokers = ", ".join(f"`{name}`" for name in BROKER_CONFIGS)
+    yield f"Of one broker, or of all (`--entity-default`): {brokers}."
+    yield "Topics without a value of their own follow at once."
+    groups = ", ".join(f"`{name}`" for name in group_configs(BrokerSettings()))
+    yield from [f"Of a group: {groups}.", "They are kept in the cluster's metadata; everything else is refused.", ""]
 
 
 def features() -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 AS_KAFKA = "tests/broker/test_as_kafka.py"
+DYNAMIC = "tests/broker/test_dynamic_configs.py"
 
 BUGS = [
     Bug(
@@ -27,5 +28,21 @@ BUGS = [
             ),
         ),
         (f"{AS_KAFKA}::test_names_that_differ_only_in_dots_and_underscores_collide",),
+    ),
+    Bug(
+        "topics do not follow a default that is changed",
+        (Edit("broker/topics.py", "            if defaults != self._defaults:\n", "            if False:\n"),),
+        (f"{DYNAMIC}::test_defaults_of_topics_change_while_it_runs_and_stay",),
+    ),
+    Bug(
+        "what was set while the broker ran is forgotten",
+        (
+            Edit(
+                "broker/topics.py",
+                "self.dynamic = DynamicConfigs(metadata.metadata.broker_configs)",
+                "self.dynamic = DynamicConfigs({})",
+            ),
+        ),
+        (f"{DYNAMIC}::test_defaults_of_topics_change_while_it_runs_and_stay",),
     ),
 ]

@@ -1,4 +1,4 @@
-"""The broker's settings as configs: what tools see when they ask for a broker's. None can be changed while it runs."""
+"""The broker's settings as configs: what tools see when they ask for a broker's, as it was started."""
 
 from __future__ import annotations
 
@@ -53,8 +53,6 @@ MEANINGS: Mapping[str, str] = {
     "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
     "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
 }
-GROUP_PREFIX = "group."  # A group's config is named as the broker's setting for all of them, without this.
-_OF_GROUPS = ("group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms")
 _KINDS = {bool: Kind.BOOLEAN, str: Kind.STRING}
 
 
@@ -83,11 +81,6 @@ def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]
         kind = _KINDS.get(type(default), Kind.LONG)
         own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
     return sorted([*own, *_fixed(settings, address)], key=lambda each: each.name)
-
-
-def group_configs(settings: BrokerSettings) -> list[BrokerConfig]:
-    """What a group of the new protocol could have a value of its own for: here all have the broker's."""
-    return [each for each in broker_configs(settings, "") if each.name in _OF_GROUPS]
 
 
 def _fixed(settings: BrokerSettings, address: str) -> list[BrokerConfig]:

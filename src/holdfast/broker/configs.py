@@ -44,8 +44,11 @@ class Source(enum.IntEnum):
     """Where a value comes from, as DescribeConfigs numbers it."""
 
     TOPIC = 1
+    DYNAMIC_BROKER = 2  # Set for one broker while it ran,
+    DYNAMIC_DEFAULT = 3  # or for all of them.
     BROKER = 4  # A setting of the broker that is not the default.
     DEFAULT = 5
+    GROUP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +278,6 @@ def check_topic_configs(configs: Mapping[str, str], present: Mapping[str, str] |
 def effective(name: str, configs: Mapping[str, str], defaults: Mapping[str, str]) -> str:
     """The value of a topic's config: its own, the broker's default, or Kafka's."""
     return configs.get(name) or defaults.get(name) or TOPIC_CONFIGS[name].default
-
-
-def source_of(name: str, configs: Mapping[str, str], defaults: Mapping[str, str]) -> Source:
-    """Where that value comes from."""
-    if configs.get(name):
-        return Source.TOPIC
-    return Source.BROKER if defaults.get(name, "") not in ("", TOPIC_CONFIGS[name].default) else Source.DEFAULT
 
 
 def append_items(value: str, items: str) -> str:

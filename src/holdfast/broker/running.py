@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.dynamic_configs import GROUP, HEARTBEAT, SESSION
 from holdfast.broker.held import HeldLoop
 from holdfast.broker.markers import Markers
 from holdfast.broker.server import Limits, Server, Work
@@ -21,7 +22,7 @@ from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
-from holdfast.coordinator.settings import GroupSettings, Migration
+from holdfast.coordinator.settings import ConsumerTimes, GroupSettings, Migration
 from holdfast.coordinator.transaction_settings import TransactionSettings
 from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.io.calls import Calls, ThreadCalls
@@ -137,8 +138,11 @@ async def opened(
         blocks = _ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
-        limits = settings.broker.max_metadata_bytes, settings.broker.max_partitions
-        topics = Topics(metadata, logs, around.calls, around.chance, settings.broker.topic_defaults(), *limits)
+        broker = settings.broker
+        limits = broker.max_metadata_bytes, broker.max_partitions
+        topics = Topics(
+            metadata, logs, around.calls, around.chance, broker.topic_defaults(), *limits, node_id=broker.node_id
+        )
         await topics.open()
         groups = await _open_groups(topics, settings.broker, around)
         try:
@@ -199,6 +203,7 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
         consumer_heartbeat_interval_ms=settings.group_consumer_heartbeat_interval_ms,
         consumer_members_max=settings.group_consumer_max_size,
         migration=Migration(settings.group_consumer_migration_policy),
+        consumer_times_of=lambda group_id: _own_times(topics, settings, group_id),
         offset_metadata_size_max=settings.offset_metadata_max_bytes,
         groups_max=settings.max_groups,
         offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
@@ -209,6 +214,17 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
     await groups.load()
     await groups.offsets.forget_topics(lambda name: topics.find(name) is None)
     return groups
+
+
+def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> ConsumerTimes | None:
+    """The times of a group that has some of its own."""
+    own = topics.dynamic.of(GROUP, group_id)
+    if not own:
+        return None
+    return ConsumerTimes(
+        int(own.get(SESSION, settings.group_consumer_session_timeout_ms)),
+        int(own.get(HEARTBEAT, settings.group_consumer_heartbeat_interval_ms)),
+    )
 
 
 async def _open_transactions(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.broker.configs import check_topic_configs, partition_settings
+from holdfast.broker.dynamic_configs import Configs, DynamicConfigs, topic_defaults
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.cluster.metadata import (
     Metadata,
@@ -22,6 +23,7 @@ from holdfast.cluster.metadata import (
     Topic,
     create_topic,
     delete_topic,
+    set_broker_configs,
     set_configs,
     set_partitions,
 )
@@ -116,17 +118,21 @@ class Topics:
         defaults: Mapping[str, str],
         size_max: int = METADATA_SIZE_MAX,
         partitions_max: int = ALL_PARTITIONS_MAX,
+        node_id: int = 0,
     ) -> None:
         self._metadata = metadata
         self._logs = logs
         self._calls = calls
         self._chance = chance
-        self._defaults = defaults
         self._size_max = size_max
         self._partitions_max = partitions_max
         self._partitions = 0  # Of all topics.
         self._quotas: tuple[Mapping[str, Mapping[str, float]], int] = {}, 0  # And their size.
         self._size = 0  # Bytes that all topics need in the metadata, about.
+        self._node_id = node_id
+        self.static_defaults = defaults  # As the broker was started with them.
+        self.dynamic = DynamicConfigs(metadata.metadata.broker_configs)
+        self._defaults = topic_defaults(defaults, self.dynamic.of_broker(node_id))
         self._changing = asyncio.Lock()
         self._striking = asyncio.Lock()
         self._opening = asyncio.Semaphore(OPENS_AT_A_TIME)
@@ -324,11 +330,28 @@ class Topics:
                 raise Rejected(f"{name} is internal: it is never kept in memory only")
             metadata = await self._calls.run(self._metadata.commit, set_configs(opened.topic.topic_id, configs))
             topic = metadata.topic(name)
-            settings = partition_settings(topic.configs, self._defaults)
-            for each in opened.logs:
-                if isinstance(each, PartitionLog):
-                    each.change_settings(settings)
+            self._follow(topic, opened.logs)
             self._add(OpenTopic(topic, opened.logs))
+
+    async def change_dynamic(self, kind: str, resource: str, change: Callable[[Configs], Configs]) -> None:
+        """Give a broker, all brokers or a group other configs. Topics follow their new defaults at once."""
+        async with self._changing:
+            configs = self.dynamic.changed(kind, resource, change(self.dynamic.of(kind, resource)))
+            metadata = await self._calls.run(self._metadata.commit, set_broker_configs(configs))
+            self.dynamic = DynamicConfigs(metadata.broker_configs)
+            defaults = topic_defaults(self.static_defaults, self.dynamic.of_broker(self._node_id))
+            if defaults != self._defaults:
+                self._defaults = defaults
+                for opened in self.all():
+                    self._follow(opened.topic, opened.logs)
+                    await asyncio.sleep(0)  # There may be thousands.
+
+    def _follow(self, topic: Topic, logs: tuple[PartitionLog | Corrupt, ...]) -> None:
+        """The partitions of a topic behave as its configs say from now on."""
+        settings = partition_settings(topic.configs, self._defaults)
+        for each in logs:
+            if isinstance(each, PartitionLog):
+                each.change_settings(settings)
 
     async def commit(self, make_step: Callable[[Metadata], Step]) -> None:
         """Change the cluster's metadata where topics are not concerned. Nobody else changes it meanwhile."""

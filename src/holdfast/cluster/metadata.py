@@ -40,7 +40,7 @@ class Metadata:
     version: int = -1  # Nothing was written yet.
     topics: Mapping[str, Topic] = field(default_factory=dict)  # By name.
     producer_ids_end: int = 0  # Ids below this may have been handed out.
-    broker_configs: Configs = field(default_factory=dict)  # Part of the format; nothing sets them yet.
+    broker_configs: Configs = field(default_factory=dict)  # Set while brokers ran, by `kind/resource/name`.
     quotas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # By entity, in its JSON form.
     deleted: tuple[UUID, ...] = ()  # Topics, so that a broker which comes back late does not take them for lost.
 
@@ -102,6 +102,11 @@ def set_configs(topic_id: UUID, configs: Configs) -> Step:
 def take_producer_ids(start: int, end: int) -> Step:
     """The ids `[start, end)`: only one process gets them."""
     return ["producer_ids", start, end]
+
+
+def set_broker_configs(configs: Configs) -> Step:
+    """All configs that were set while brokers ran."""
+    return ["broker_configs", dict(configs)]
 
 
 def set_quota(entity: str, values: Mapping[str, float]) -> Step:

@@ -54,7 +54,8 @@ class ConsumerCore:
     def touch(self, member: ConsumerMember, now: int) -> None:
         """Something was heard of a member."""
         classic = member.classic
-        timeout_ms = self.settings.consumer_session_timeout_ms if classic is None else classic.session_timeout_ms
+        own = self.settings.consumer_times(self.group_id)
+        timeout_ms = own.session_timeout_ms if classic is None else classic.session_timeout_ms
         self.deadlines.set(member.id, Wait.SIGN_OF_LIFE, now + timeout_ms)
 
     def fence(self, members: list[ConsumerMember]) -> None:

@@ -35,7 +35,7 @@ class NewSpeakers:
         self._core.retarget()
         after = self._core.reconcile(after, request.owned, now)
         tell = request.is_full or request.epoch != before.epoch or after.assigned != before.assigned
-        interval_ms = self._core.settings.consumer_heartbeat_interval_ms
+        interval_ms = self._core.settings.consumer_times(self._core.group_id).heartbeat_interval_ms
         return Beaten(after.id, after.epoch, interval_ms, after.assigned if tell else None)
 
     def _find(self, request: HeartbeatRequest) -> ConsumerMember | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MINUTE_MS = 60_000
 DAY_MS = 24 * 60 * MINUTE_MS
@@ -26,6 +28,18 @@ class Migration(enum.Enum):
         return self in (Migration.BIDIRECTIONAL, Migration.DOWNGRADE)
 
 
+class ConsumerTimes(NamedTuple):
+    """How long a member of a consumer group may be silent, and how often it is told to say that it lives."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+
+
+def _as_all(group_id: str) -> ConsumerTimes | None:
+    del group_id
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
     """How groups behave, and how much they may ask for."""
@@ -38,6 +52,7 @@ class GroupSettings:
     consumer_session_timeout_ms: int = 45_000  # A member of a consumer group is gone after so long without a sign.
     consumer_heartbeat_interval_ms: int = 5_000  # What members are told.
     consumer_members_max: int = 10_000  # Of one consumer group.
+    consumer_times_of: Callable[[str], ConsumerTimes | None] = _as_all  # Those of a group that has its own.
     migration: Migration = Migration.BIDIRECTIONAL
     groups_max: int = 100_000
     silence_ms: int = MINUTE_MS  # When all are taken, groups without offsets that were silent for so long make room.
@@ -56,3 +71,8 @@ class GroupSettings:
             raise ValueError("consumer_heartbeat_interval_ms must be above 0 and below consumer_session_timeout_ms")
         if self.consumer_members_max < 1:
             raise ValueError("consumer_members_max must be at least 1")
+
+    def consumer_times(self, group_id: str) -> ConsumerTimes:
+        """The times of a consumer group."""
+        own = self.consumer_times_of(group_id)
+        return own or ConsumerTimes(self.consumer_session_timeout_ms, self.consumer_heartbeat_interval_ms)

@@ -1,4 +1,4 @@
-"""AlterConfigs, which replaces all configs of a topic, and IncrementalAlterConfigs, which changes some of them."""
+"""AlterConfigs, which replaces all configs of a resource, and IncrementalAlterConfigs, which changes some of them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
-from holdfast.broker.broker_configs import GROUP_PREFIX, group_configs
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs import (
     TOPIC_CONFIGS,
+    Config,
     ConfigInvalid,
     Kind,
     append_items,
     check_topic_configs,
-    effective,
     subtract_items,
+)
+from holdfast.broker.dynamic_configs import (
+    ALL_BROKERS,
+    BROKER,
+    BROKER_CONFIGS,
+    GROUP,
+    THROTTLES,
+    check_group,
+    group_configs,
 )
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError, Rejected
@@ -33,7 +41,11 @@ _Replaced = response_class(Key.ALTER_CONFIGS)
 _Changed = response_class(Key.INCREMENTAL_ALTER_CONFIGS)
 
 Configs: TypeAlias = Mapping[str, str]
-Change: TypeAlias = Callable[[Sequence[Message], Configs, Configs], Configs]  # Wanted, the broker's defaults, present.
+Known: TypeAlias = Mapping[str, Config]
+Change: TypeAlias = Callable[[Sequence[Message], Known, Configs, Configs], Configs]  # Wanted, known, defaults, present.
+
+
+_FOLLOWED = {name: each for name, each in TOPIC_CONFIGS.items() if each.broker_name}
 
 
 class Operation(enum.IntEnum):
@@ -78,62 +90,104 @@ async def _alter_all(parts: Parts, message: Message, request: Request, change: C
 
 
 async def _alter(parts: Parts, wanted: Message, change: Change, *, validate_only: bool) -> None:
-    name = wanted.resource_name
-    if wanted.resource_type == Resource.BROKER:
-        check_broker(parts, name)
-        if wanted.configs:
-            raise ResourceRefused(
-                Resource.BROKER, name, "set them when the broker starts; they are fixed while it runs"
-            )
-        return
-    if wanted.resource_type == Resource.GROUP and name:
-        _refuse_for_group(parts, name, wanted.configs)
-        return
-    if wanted.resource_type != Resource.TOPIC:
-        raise ResourceRefused(wanted.resource_type, name, "only topics have configs that can be changed here")
+    name, kind = wanted.resource_name, wanted.resource_type
     if len({each.name for each in wanted.configs}) < len(wanted.configs):
         raise Rejected("the request names a config twice")
-    make = partial(change, wanted.configs, parts.topics.defaults)
-    if validate_only:
-        present = parts.topics.get(name).topic.configs
-        check_topic_configs(make(present), present)
+    if kind == Resource.BROKER:
+        await _alter_broker(parts, wanted, change, validate_only=validate_only)
+    elif kind == Resource.GROUP and name:
+        await _alter_group(parts, wanted, change, validate_only=validate_only)
+    elif kind == Resource.CLIENT_METRICS:
+        raise ResourceRefused(kind, name, "no metrics are collected from clients")
+    elif kind != Resource.TOPIC:
+        raise ResourceRefused(kind, name, "only topics, groups and brokers have configs that can be changed here")
     else:
-        await parts.topics.change_configs(name, make)
+        make = partial(change, wanted.configs, TOPIC_CONFIGS, parts.topics.defaults)
+        if validate_only:
+            present = parts.topics.get(name).topic.configs
+            check_topic_configs(make(present), present)
+        else:
+            await parts.topics.change_configs(name, make)
 
 
-def _refuse_for_group(parts: Parts, group_id: str, configs: Sequence[Message]) -> None:
-    """What there is not is told apart from what all groups have the broker's value of."""
-    known = [each.name.removeprefix(GROUP_PREFIX) for each in group_configs(parts.settings)]
-    for each in configs:
+async def _alter_broker(parts: Parts, wanted: Message, change: Change, *, validate_only: bool) -> None:
+    """The defaults of topics can be changed while the broker runs, for it or for all; every other setting is fixed."""
+    name = wanted.resource_name
+    if name != ALL_BROKERS:
+        check_broker(parts, name)
+    named = [each for each in wanted.configs if each.name not in THROTTLES or not _is_taken_back(each)]
+    for each in named:
+        if each.name not in BROKER_CONFIGS:
+            raise ResourceRefused(
+                Resource.BROKER, name, f"{each.name} is set when the broker starts, if there is such a config"
+            )
+    defaults = {
+        each.broker_name: parts.topics.defaults.get(topic_name, each.default) for topic_name, each in _FOLLOWED.items()
+    }
+    await _alter_dynamic(
+        parts, BROKER, name, partial(_checked, change, named, BROKER_CONFIGS, defaults), validate_only=validate_only
+    )
+
+
+def _is_taken_back(wanted: Message) -> bool:
+    return getattr(wanted, "config_operation", None) == Operation.DELETE
+
+
+async def _alter_group(parts: Parts, wanted: Message, change: Change, *, validate_only: bool) -> None:
+    known = group_configs(parts.settings)
+    for each in wanted.configs:
         if each.name not in known:
             raise ConfigInvalid(each.name, "there is no such group config")
-        setting = GROUP_PREFIX + each.name
-        raise ResourceRefused(Resource.GROUP, group_id, f"set {setting} for all groups when the broker starts")
+    defaults = {each.name: each.default for each in known.values()}
+
+    def make(present: Configs) -> Configs:
+        configs = _checked(change, wanted.configs, known, defaults, present)
+        check_group(configs, parts.settings)
+        return configs
+
+    await _alter_dynamic(parts, GROUP, wanted.resource_name, make, validate_only=validate_only)
 
 
-def _replace(wanted: Sequence[Message], defaults: Configs, present: Configs) -> Configs:
-    del present, defaults
+async def _alter_dynamic(
+    parts: Parts, kind: str, name: str, make: Callable[[Configs], Configs], *, validate_only: bool
+) -> None:
+    if validate_only:
+        make(parts.topics.dynamic.of(kind, name))
+    else:
+        await parts.topics.change_dynamic(kind, name, make)
+
+
+def _checked(change: Change, wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
+    configs = change(wanted, known, defaults, present)
+    for name, value in configs.items():
+        known[name].check(value)
+    return configs
+
+
+def _replace(wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
+    del present, known, defaults
     return {each.name: _value(each) for each in wanted}
 
 
-def _change(wanted: Sequence[Message], defaults: Configs, present: Configs) -> Configs:
+def _change(wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
     configs = dict(present)
     for each in wanted:
-        if each.name not in TOPIC_CONFIGS:
+        if each.name not in known:
             raise ConfigInvalid(each.name, "there is no such topic config")
         if each.config_operation == Operation.DELETE:
             configs.pop(each.name, None)
         elif each.config_operation == Operation.SET:
             configs[each.name] = _value(each)
         else:
-            configs[each.name] = _edit_list(each, effective(each.name, configs, defaults))
+            value = configs.get(each.name) or defaults.get(each.name) or known[each.name].default
+            configs[each.name] = _edit_list(each, known[each.name], value)
     return configs
 
 
-def _edit_list(wanted: Message, value: str) -> str:
+def _edit_list(wanted: Message, config: Config, value: str) -> str:
     if wanted.config_operation not in (Operation.APPEND, Operation.SUBTRACT):
         raise Rejected(f"config {wanted.name}: there is no operation {wanted.config_operation}")
-    if TOPIC_CONFIGS[wanted.name].kind is not Kind.LIST:
+    if config.kind is not Kind.LIST:
         raise ConfigInvalid(wanted.name, "it is no list: nothing can be added to it or taken from it")
     edit = append_items if wanted.config_operation == Operation.APPEND else subtract_items
     return edit(value, _value(wanted))

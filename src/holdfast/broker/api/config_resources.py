@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
+from holdfast.broker.dynamic_configs import GROUP
 from holdfast.broker.request import Request
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
@@ -51,5 +52,7 @@ async def list_resources(parts: Parts, message: Message, request: Request) -> Me
         found += [(Resource.TOPIC, each.topic.name) for each in parts.topics.all()]
     if Resource.BROKER in wanted:
         found.append((Resource.BROKER, str(parts.settings.node_id)))
+    if Resource.GROUP in wanted:
+        found += [(Resource.GROUP, each) for each in parts.topics.dynamic.resources(GROUP)]
     resources = [_Answer.ConfigResource(resource_name=name, resource_type=kind) for kind, name in found]
     return _Answer(error_code=Code.NONE, config_resources=resources)

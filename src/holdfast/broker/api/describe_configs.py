@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
-from holdfast.broker.broker_configs import GROUP_PREFIX, BrokerConfig, broker_configs, group_configs
+from holdfast.broker.broker_configs import BrokerConfig, broker_configs
 from holdfast.broker.codes import code_of
-from holdfast.broker.configs import TOPIC_CONFIGS, Source, effective, source_of
+from holdfast.broker.configs import TOPIC_CONFIGS, Config, Kind, Source
+from holdfast.broker.dynamic_configs import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP, group_configs
 from holdfast.broker.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
@@ -46,59 +48,91 @@ def _configs(parts: Parts, wanted: Message) -> list[Message]:
         return _of_topic(parts, parts.topics.get(wanted.resource_name).topic.configs)
     if wanted.resource_type == Resource.BROKER:
         if not wanted.resource_name:
-            return []  # What was set for all brokers while they ran: nothing ever is.
+            return _of_all_brokers(parts)
         check_broker(parts, wanted.resource_name)
         return _of_broker(parts)
     if wanted.resource_type == Resource.GROUP and wanted.resource_name:
-        return [_shown(config, config.name.removeprefix(GROUP_PREFIX)) for config in group_configs(parts.settings)]
+        return _of_group(parts, wanted.resource_name)
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
-def _of_topic(parts: Parts, configs: Any) -> list[Message]:
-    defaults = parts.topics.defaults
-    shown = []
-    for config in TOPIC_CONFIGS.values():
-        values = [
-            (config.name, configs.get(config.name), Source.TOPIC),
-            (config.broker_name, defaults.get(config.name), Source.BROKER),
-            (config.broker_name or config.name, config.default, Source.DEFAULT),
-        ]
-        broker_says_nothing = defaults.get(config.name) == config.default
-        shown.append(
-            _Config(
-                name=config.name,
-                value=effective(config.name, configs, defaults),
-                read_only=False,
-                config_source=source_of(config.name, configs, defaults),
-                is_sensitive=False,
-                synonyms=[
-                    _Synonym(name=name, value=value, source=source)
-                    for name, value, source in values
-                    if value is not None and not (source is Source.BROKER and broker_says_nothing)
-                ],
-                config_type=config.kind,
-                documentation=config.effect or "Accepted; changes nothing here.",
-            )
+Place: TypeAlias = tuple[str, str, Source]  # Where a config has a value: under which name, which value, and whose.
+
+
+def places(parts: Parts, config: Config, configs: Mapping[str, str]) -> list[Place]:
+    """All places where a topic's config has a value; the first is the one that counts."""
+    found: list[Place] = []
+    if configs.get(config.name):
+        found.append((config.name, configs[config.name], Source.TOPIC))
+    if config.broker_name:
+        found += _dynamic(parts, config.broker_name)
+        static = parts.topics.static_defaults.get(config.name)
+        if static not in (None, config.default):
+            found.append((config.broker_name, str(static), Source.BROKER))
+    return [*found, (config.broker_name or config.name, config.default, Source.DEFAULT)]
+
+
+def _dynamic(parts: Parts, name: str) -> list[Place]:
+    """What was set for this broker, and for all of them, while they ran."""
+    own = parts.topics.dynamic.of(BROKER, str(parts.settings.node_id)).get(name)
+    of_all = parts.topics.dynamic.of(BROKER, ALL_BROKERS).get(name)
+    rows = [(own, Source.DYNAMIC_BROKER), (of_all, Source.DYNAMIC_DEFAULT)]
+    return [(name, value, source) for value, source in rows if value is not None]
+
+
+def _of_topic(parts: Parts, configs: Mapping[str, str]) -> list[Message]:
+    return [
+        _shown(
+            config.name, places(parts, config, configs), config.kind, config.effect or "Accepted; changes nothing here."
         )
-    return shown
+        for config in TOPIC_CONFIGS.values()
+    ]
 
 
 def _of_broker(parts: Parts) -> list[Message]:
-    return [_shown(each, each.name) for each in broker_configs(parts.settings, f"{parts.host}:{parts.port}")]
+    shown = broker_configs(parts.settings, f"{parts.host}:{parts.port}")
+    return [
+        _shown(each.name, _of_setting(parts, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS)
+        for each in shown
+    ]
 
 
-def _shown(config: BrokerConfig, name: str) -> Message:
-    """A setting of the broker, under this name."""
-    synonyms = [_Synonym(name=config.name, value=config.default, source=Source.DEFAULT)]
+def _of_setting(parts: Parts, config: BrokerConfig) -> list[Place]:
+    found = _dynamic(parts, config.name)
     if config.source is Source.BROKER:
-        synonyms.insert(0, _Synonym(name=config.name, value=config.value, source=Source.BROKER))
+        found.append((config.name, config.value, Source.BROKER))
+    return [*found, (config.name, config.default, Source.DEFAULT)]
+
+
+def _of_all_brokers(parts: Parts) -> list[Message]:
+    """What was set for all of them while they ran."""
+    configs = parts.topics.dynamic.of(BROKER, ALL_BROKERS)
+    return [
+        _shown(name, [(name, value, Source.DYNAMIC_DEFAULT)], BROKER_CONFIGS[name].kind, BROKER_CONFIGS[name].effect)
+        for name, value in sorted(configs.items())
+    ]
+
+
+def _of_group(parts: Parts, group_id: str) -> list[Message]:
+    shown = []
+    settings = {each.name: each for each in broker_configs(parts.settings, "")}
+    for config in group_configs(parts.settings).values():
+        own = parts.topics.dynamic.of(GROUP, group_id).get(config.name)
+        found: list[Place] = [] if own is None else [(config.name, own, Source.GROUP)]
+        found += _of_setting(parts, settings[f"group.{config.name}"])
+        shown.append(_shown(config.name, found, config.kind, config.effect))
+    return shown
+
+
+def _shown(name: str, found: list[Place], kind: Kind, meaning: str, *, read_only: bool = False) -> Message:
+    _, value, source = found[0]
     return _Config(
         name=name,
-        value=config.value,
-        read_only=True,
-        config_source=config.source,
+        value=value,
+        read_only=read_only,
+        config_source=source,
         is_sensitive=False,
-        synonyms=synonyms,
-        config_type=config.kind,
-        documentation=config.meaning,
+        synonyms=[_Synonym(name=each, value=said, source=whose) for each, said, whose in found],
+        config_type=kind,
+        documentation=meaning,
     )

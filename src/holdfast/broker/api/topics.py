@@ -6,8 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from holdfast.broker.api.describe_configs import places
 from holdfast.broker.codes import code_of
-from holdfast.broker.configs import TOPIC_CONFIGS, effective, source_of
+from holdfast.broker.configs import TOPIC_CONFIGS
 from holdfast.broker.request import Request
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import INTERNAL, OpenTopic
@@ -88,12 +89,13 @@ def _create_done(parts: Parts, name: str, partitions: int, configs: dict[str, st
     shown = [
         _Created.CreatableTopicResult.CreatableTopicConfigs(
             name=each.name,
-            value=effective(each.name, configs, parts.topics.defaults),
+            value=value,
             read_only=False,
-            config_source=source_of(each.name, configs, parts.topics.defaults),
+            config_source=source,
             is_sensitive=False,
         )
         for each in TOPIC_CONFIGS.values()
+        for _, value, source in places(parts, each, configs)[:1]
     ]
     return _Created.CreatableTopicResult(
         name=name,

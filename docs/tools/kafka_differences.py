@@ -1,0 +1,104 @@
+"""Where Apache Kafka 4.3 answers otherwise than we do, with the reason: one row each, for the page of APIs."""
+
+from __future__ import annotations
+
+OF_KAFKA_ONLY = {
+    76: "ShareGroupHeartbeat",
+    77: "ShareGroupDescribe",
+    78: "ShareFetch",
+    79: "ShareAcknowledge",
+    83: "InitializeShareGroupState",
+    84: "ReadShareGroupState",
+    85: "WriteShareGroupState",
+    86: "DeleteShareGroupState",
+    87: "ReadShareGroupStateSummary",
+    88: "StreamsGroupHeartbeat",
+    89: "StreamsGroupDescribe",
+    90: "DescribeShareGroupOffsets",
+    91: "AlterShareGroupOffsets",
+    92: "DeleteShareGroupOffsets",
+}
+
+_ONE_BROKER = "there is one broker"
+_NO_SECURITY = "there is no authentication yet"
+
+# What, Apache Kafka, here, why.
+DIFFERENCES: list[tuple[str, str, str, str]] = [
+    (
+        "replication factor above 1",
+        "as many as there are brokers",
+        "INVALID_REPLICATION_FACTOR; with `holdfast.accept.any.replication.factor` any is taken, and 1 is shown",
+        f"{_ONE_BROKER}; durability comes from the write-ahead log and the store",
+    ),
+    (
+        "a topic made because it was named",
+        "UNKNOWN_TOPIC_OR_PARTITION, and some time later it is there",
+        "UNKNOWN_TOPIC_OR_PARTITION, and it is there with the next request",
+        "it is made before the answer",
+    ),
+    (
+        "naming a topic whose name collides with another's",
+        "UNKNOWN_TOPIC_OR_PARTITION for ever",
+        "INVALID_TOPIC_EXCEPTION",
+        "a client that hears the first one waits for what never comes",
+    ),
+    ("two names that collide, in one CreateTopics", "both are made", "the second is refused", "one by one"),
+    (
+        "leader epoch of a new topic",
+        "0",
+        "0, and one more for each time that the broker was not closed before",
+        "an epoch is of the whole broker: it rises with each start after a crash",
+    ),
+    (
+        "DeleteRecords while the store is away",
+        "needs no store",
+        "waits for the time-out, at least 10 s, then REQUEST_TIMED_OUT",
+        "the deletion is in the store",
+    ),
+    (
+        "ListOffsets of tiered records (-5, -6)",
+        "offsets where tiered storage is on",
+        "-1: none",
+        "readers see one log; what is in the store is not a tier of its own",
+    ),
+    (
+        "settings of a broker that are set while it runs",
+        "some ninety",
+        "the defaults of topics; INVALID_REQUEST for every other, also for names that nobody knows",
+        "nothing is accepted and ignored",
+    ),
+    (
+        "DescribeConfigs of a broker",
+        "all of Kafka's names",
+        "the settings there are, and those that tools look for",
+        "a value that means nothing would be shown as if it did",
+    ),
+    (
+        "configs of a group",
+        "also those of share and streams groups, and of assignors",
+        "session time-out and heartbeat interval",
+        "the rest has no effect here",
+    ),
+    ("loggers (resource type 8)", "levels can be set", "INVALID_REQUEST", "levels are set when the broker starts"),
+    (
+        "metrics of clients (KIP-714)",
+        "listed where a plugin takes them; subscriptions can be set",
+        "listed, with a subscription to nothing; PushTelemetry is UNKNOWN_SUBSCRIPTION_ID",
+        "nothing collects them",
+    ),
+    ("quotas", "enforced", "kept and shown", "nothing is throttled by them yet"),
+    ("SASL, SCRAM, delegation tokens, ACLs", "as configured", "refused, as a Kafka without them does", _NO_SECURITY),
+    (
+        "moving partitions, electing leaders, removing brokers",
+        "done",
+        "what is so already succeeds, everything else is refused",
+        _ONE_BROKER,
+    ),
+    ("voters of the metadata", "can be added and removed", "one, for ever: UNSUPPORTED_VERSION", _ONE_BROKER),
+    (
+        "features",
+        "also `metadata.version`, `kraft.version`, `share.version`, `streams.version` and more",
+        "those that change what clients do",
+        "levels come with the release",
+    ),
+]

@@ -1,0 +1,111 @@
+"""Configs that are set while the broker runs: the defaults of topics, and the times of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tests.broker.inside import InsideBroker
+from tests.broker.test_configs import BROKER, DELETE, GROUP, SET, TOPIC, change, config, describe
+from tests.broker.wire import Wire, batch, create_topic, produce
+from tests.support.broker_process import BrokerProcess
+
+from holdfast.io.memory_objects import MemoryObjects
+from holdfast.protocol.api import Key
+
+LARGE = batch(b"x" * 5000)
+TOO_LARGE, INVALID_REQUEST, INVALID_CONFIG = 10, 42, 40
+SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+
+
+def synonyms(wire: Wire, topic: str, name: str) -> list[tuple[str, str, int]]:
+    [found] = describe(wire, TOPIC, topic, keys=[name]).configs
+    return [(each.name, each.value, each.source) for each in found.synonyms]
+
+
+def test_defaults_of_topics_change_while_it_runs_and_stay(own_broker: Callable[..., BrokerProcess]) -> None:
+    """K11: topics without a value of their own follow at once, those with one do not; a kill changes nothing of it."""
+    process = own_broker()
+    with Wire(process.port) as wire:
+        create_topic(wire, "follows")
+        create_topic(wire, "own", max_message_bytes="9000")
+        assert produce(wire, "follows", LARGE).error_code == 0
+        assert change(wire, "", ("message.max.bytes", SET, "3000"), kind=BROKER).error_code == 0
+        assert [produce(wire, each, LARGE).error_code for each in ("follows", "own")] == [TOO_LARGE, 0]
+        assert config(wire, "follows", "max.message.bytes") == ("3000", 3)
+        assert change(wire, "0", ("message.max.bytes", SET, "4000"), kind=BROKER).error_code == 0
+        assert config(wire, "follows", "max.message.bytes") == ("4000", 2)
+        assert config(wire, "own", "max.message.bytes") == ("9000", 1)
+    process.kill()
+    process.start()
+    with Wire(process.port) as wire:
+        assert [produce(wire, each, LARGE).error_code for each in ("follows", "own")] == [TOO_LARGE, 0]
+        assert synonyms(wire, "own", "max.message.bytes") == [
+            ("max.message.bytes", "9000", 1),
+            ("message.max.bytes", "4000", 2),
+            ("message.max.bytes", "3000", 3),
+            ("message.max.bytes", "1048588", 5),
+        ]
+        assert [(each.name, each.value) for each in describe(wire, BROKER, "").configs] == [
+            ("message.max.bytes", "3000")
+        ]
+        [shown] = describe(wire, BROKER, "0", keys=["message.max.bytes"]).configs
+        assert (shown.value, shown.config_source, shown.read_only) == ("4000", 2, False)
+        for each in ("0", ""):
+            assert change(wire, each, ("message.max.bytes", DELETE, None), kind=BROKER).error_code == 0
+        assert produce(wire, "follows", LARGE).error_code == 0
+
+
+def test_what_a_broker_cannot_be_told_is_refused(wire: Wire) -> None:
+    """K11: values that a config cannot have; brokers that are not there. A look changes nothing."""
+    assert change(wire, "0", ("log.retention.ms", SET, "soon"), kind=BROKER).error_code == INVALID_CONFIG
+    assert change(wire, "7", ("log.retention.ms", SET, "5"), kind=BROKER).error_code == INVALID_REQUEST
+    assert change(wire, "", ("log.retention.ms", SET, "5"), kind=BROKER, validate_only=True).error_code == 0
+    assert describe(wire, BROKER, "").configs == []
+    throttle = "leader.replication.throttled.rate"
+    assert change(wire, "0", (throttle, DELETE, None), kind=BROKER).error_code == 0
+    assert change(wire, "0", (throttle, SET, "5"), kind=BROKER).error_code == INVALID_REQUEST
+    refused = change(wire, "metrics", ("interval.ms", SET, "1000"), kind=16)
+    assert refused.error_code == INVALID_REQUEST
+    assert "no metrics are collected" in refused.error_message
+
+
+def heartbeat(wire: Wire, group: str, topic: str) -> Any:
+    return wire.ask(
+        Key.CONSUMER_GROUP_HEARTBEAT,
+        1,
+        group_id=group,
+        member_id=str(uuid4()),
+        rebalance_timeout_ms=5000,
+        subscribed_topic_names=[topic],
+        topic_partitions=[],
+    )
+
+
+def test_a_group_has_times_of_its_own(tmp_path: Path) -> None:
+    """K11: its members are told its interval; others keep the broker's. They are kept, shown and listed."""
+    objects = MemoryObjects()
+    with InsideBroker(tmp_path, objects) as inside, Wire(inside.port) as wire:
+        create_topic(wire, "t")
+        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 5000
+        done = change(wire, "a/b", (SESSION, SET, "50000"), (HEARTBEAT, SET, "700"), kind=GROUP)
+        assert done.error_code == 0, done.error_message
+        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 700
+        assert heartbeat(wire, "b", "t").heartbeat_interval_ms == 5000
+        assert change(wire, "a/b", (HEARTBEAT, SET, "50000"), kind=GROUP).error_code == INVALID_CONFIG
+        assert change(wire, "a/b", (SESSION, SET, "5"), kind=GROUP).error_code == INVALID_CONFIG
+        assert change(wire, "a/b", ("no.such", SET, "5"), kind=GROUP).error_code == INVALID_CONFIG
+    with InsideBroker(tmp_path, objects) as inside, Wire(inside.port) as wire:
+        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 700
+        [shown] = describe(wire, GROUP, "a/b", keys=[SESSION]).configs
+        assert (shown.value, shown.config_source, shown.read_only) == ("50000", 8, False)
+        assert [(each.name, each.value, each.source) for each in shown.synonyms] == [
+            (SESSION, "50000", 8),
+            (f"group.{SESSION}", "45000", 5),
+        ]
+        listed = wire.ask(Key.LIST_CONFIG_RESOURCES, 1, resource_types=[GROUP]).config_resources
+        assert [each.resource_name for each in listed] == ["a/b"]
+        assert change(wire, "a/b", (SESSION, DELETE, None), (HEARTBEAT, DELETE, None), kind=GROUP).error_code == 0
+        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 5000
