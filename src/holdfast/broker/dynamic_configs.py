@@ -60,6 +60,7 @@ class DynamicConfigs:
 
     def __init__(self, stored: Configs) -> None:
         self._stored = stored
+        self.size = sum(len(key) + len(value) for key, value in stored.items())  # Bytes in the metadata, about.
         self._found: dict[tuple[str, str], dict[str, str]] = {}
         for key, value in stored.items():
             kind, rest = key.split("/", 1)

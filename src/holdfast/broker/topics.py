@@ -251,7 +251,7 @@ class Topics:
         quotas = self.metadata.quotas
         if quotas is not self._quotas[0]:  # Many topics may be asked for in a row.
             self._quotas = quotas, sum(map(len, quotas)) + _ROW_SIZE * len(quotas)
-        if more > 0 and self._size + self._quotas[1] + more > self._size_max:
+        if more > 0 and self._size + self._quotas[1] + self.dynamic.size + more > self._size_max:
             raise MetadataFull(self._size_max)
 
     async def create(self, name: str, partitions: int, configs: Mapping[str, str]) -> OpenTopic:
@@ -337,6 +337,7 @@ class Topics:
         """Give a broker, all brokers or a group other configs. Topics follow their new defaults at once."""
         async with self._changing:
             configs = self.dynamic.changed(kind, resource, change(self.dynamic.of(kind, resource)))
+            self.check_size(DynamicConfigs(configs).size - self.dynamic.size)
             metadata = await self._calls.run(self._metadata.commit, set_broker_configs(configs))
             self.dynamic = DynamicConfigs(metadata.broker_configs)
             defaults = topic_defaults(self.static_defaults, self.dynamic.of_broker(self._node_id))
