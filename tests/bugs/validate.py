@@ -7,6 +7,7 @@ from tests.bugs.bug import Bug, Edit
 WIRE = "tests/broker/test_validation.py"
 RECORDS = "tests/record/test_validate.py"
 PROMISES = "tests/log/test_topic_promises.py"
+OLD_DATA = "test_unreadable.py"
 CONFIGS = "tests/broker/test_config_promises.py"
 
 
@@ -112,5 +113,40 @@ BUGS = [
         "        if self.fixed and value != self.default:\n",
         "        if False:\n",
         CONFIGS + "::test_what_cannot_be_done_is_refused_with_a_sentence",
+    ),
+    bug(
+        "who steps over unreadable batches looks at no crc",
+        "record/decode.py",
+        "                    if self.verify_crc:\n",
+        "                    if self.verify_crc and self.skip is None:\n",
+        f"tests/record/{OLD_DATA}",
+    ),
+    bug(
+        "a subscription stops at what nobody can read",
+        "subscribe/piece.py",
+        "Decoder(place=wanted.place, control=True, skip=skip)",
+        "Decoder(place=wanted.place, control=True)",
+        f"tests/subscribe/{OLD_DATA}",
+    ),
+    bug(
+        "a subscription steps over what nobody can read in silence",
+        "subscribe/lane.py",
+        "            await self.on_skipped(lane, each.start, each.end)\n",
+        "            pass\n",
+        f"tests/subscribe/{OLD_DATA}",
+    ),
+    bug(
+        "Spark's source loses what nobody can read in silence",
+        "spark/read.py",
+        '            on_loss(DataLost(where, start, end, f"nobody can read this batch: {violation}"))\n',
+        "            pass\n",
+        f"tests/spark/{OLD_DATA}",
+    ),
+    bug(
+        "consume stops at what nobody can read",
+        "cli/consume/records.py",
+        "            except UNREADABLE as violation:\n",
+        "            except ZeroDivisionError as violation:\n",
+        "tests/cli/test_consume_unreadable.py",
     ),
 ]

@@ -8,7 +8,8 @@ from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed
 from holdfast.log.read import look_again
-from holdfast.record.batch import BatchHeader
+from holdfast.record.batch import BatchHeader, read_header
+from holdfast.record.errors import UNREADABLE
 from holdfast.record.records import read_records
 from holdfast.segment.info import NO_TIMESTAMP, SegmentInfo
 from holdfast.types import Offset
@@ -119,12 +120,19 @@ class Lookup:
 def _highest_from(header: BatchHeader, batch: memoryview, at: int) -> int:
     if header.base_offset >= at:
         return header.max_timestamp
-    return max((each.timestamp for each in read_records(batch) if (each.offset or 0) >= at), default=NO_TIMESTAMP)
+    try:
+        return max((each.timestamp for each in read_records(batch) if (each.offset or 0) >= at), default=NO_TIMESTAMP)
+    except UNREADABLE:
+        return header.max_timestamp
 
 
 def _first_at(batch: memoryview, timestamp: int, at: int) -> tuple[Offset, int] | None:
-    for record in read_records(batch):
-        assert record.offset is not None
-        if record.timestamp >= timestamp and record.offset >= at:
-            return Offset(record.offset), record.timestamp
+    try:
+        for record in read_records(batch):
+            assert record.offset is not None
+            if record.timestamp >= timestamp and record.offset >= at:
+                return Offset(record.offset), record.timestamp
+    except UNREADABLE:  # Nobody can say more than the header does; readers step over the batch.
+        header = read_header(batch)
+        return Offset(max(header.base_offset, at)), header.max_timestamp
     return None

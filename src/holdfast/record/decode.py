@@ -2,25 +2,29 @@
 
 All memory outside the columns themselves is bounded, every byte read was found to lie inside its batch first, and
 whatever is wrong with the bytes is raised as Corrupt, with its place. Other threads run meanwhile.
+
+A broker that did not look into batches, or was told not to, has stored some that nobody can read. Who goes past them
+hands in `skip`, and is told of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.batch import check_crc, check_fields, split
+from holdfast.record.batch import BatchHeader, check_crc, check_fields, split
 from holdfast.record.codec import EXPANDED_SIZE_MAX
 from holdfast.record.columns import Binary, Column, Columns, Ends, Headers
-from holdfast.record.errors import stored
+from holdfast.record.errors import UNREADABLE, ExpandsTooFar, InvalidBatch, InvalidRecord, stored
 from holdfast.record.spans import Spans, address_of
 from holdfast.types import Buffer
 
 EndsType: TypeAlias = type[np.int32] | type[np.int64]
+Skip: TypeAlias = Callable[[BatchHeader, InvalidBatch], None]
 Field: TypeAlias = tuple[Ends, NDArray[np.int64], NDArray[np.uint8]]  # Ends, addresses, validity bits.
 
 _ALL_VALID: Final = 0xFF
@@ -37,6 +41,7 @@ class Decoder:
     control: bool = False  # Decode control batches too, instead of leaving them out.
     wide: bool = False  # 64-bit ends even where 32 bits would do.
     expanded_size_max: int = EXPANDED_SIZE_MAX  # Of all compressed batches of one output together.
+    skip: Skip | None = None  # Told of each batch with a right crc that cannot be read, and is left out; None: raised.
 
     def decode(self, buffers: Iterable[Buffer]) -> Columns:
         """All records of all batches as one output. A buffer holds one whole batch, or several in a row."""
@@ -67,10 +72,36 @@ class Decoder:
                 if self.control or not header.is_control:
                     if self.verify_crc:
                         check_crc(header, batch)
-                    check_fields(header)
-                    spans.add(header, batch, address)
-                    yield
+                    if self._add(spans, header, batch, address):
+                        yield
                 address += header.size
+
+    def _add(self, spans: Spans, header: BatchHeader, batch: memoryview, address: int) -> bool:
+        try:
+            check_fields(header)
+            spans.add(header, batch, address)
+        except UNREADABLE as violation:
+            too_much = isinstance(violation, ExpandsTooFar) and spans.headers  # Of all together: not its own fault.
+            if self.skip is None or too_much:
+                raise
+            self.skip(header, violation)
+            return False
+        return True
+
+    def _leave_out(self, spans: Spans) -> bool:
+        """Find the batches that cannot be read, and go on without them; False if there are none."""
+        found: dict[int, InvalidBatch] = {}
+        alone = Decoder(self.columns)
+        for number in range(len(spans.headers)):
+            try:
+                alone._decode(spans.alone(number))
+            except InvalidRecord as violation:
+                found[number] = violation
+        assert self.skip is not None
+        for number, why in found.items():
+            self.skip(spans.headers[number], why)
+        spans.leave_out(found.keys())
+        return bool(found)
 
     def _decode(self, spans: Spans) -> Columns:
         from holdfast.record import read_loops as loops  # Here, because numba takes half a second to import.
@@ -82,6 +113,8 @@ class Decoder:
         key, value, header = (_field(count if depth >= least else 0, ends_type) for least in (1, 2, 3))
         found = loops.walk(spans.table(), depth, offset, timestamp, *key, *value, *header[:2])
         if found[0] != loops.FINE:
+            if self.skip is not None and self._leave_out(spans):
+                return self._decode(spans)
             raise spans.explain(*found)
         return Columns(
             tuple(spans.headers),

@@ -159,6 +159,10 @@ class TimestampOutOfRange(InvalidBatch):
         self.high_ms = high_ms
 
 
+# A batch with a right crc that breaks one of these rules did so when it was sent: it is unreadable, not damaged.
+UNREADABLE = (InvalidRecord, Undecodable, ExpandsTooFar, UnknownCodec, WrongCount)
+
+
 class CorruptBatch(Corrupt):
     """A stored batch breaks a rule of the format; `violation` says which, with its facts."""
 

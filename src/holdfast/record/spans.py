@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -118,6 +119,23 @@ class Spans:
         """What `read_loops` found to be wrong, as an error."""
         index = row - int(self.starts()[span])
         return InvalidRecord(self.headers[span].base_offset, index, address - self._table[span][0], FINDINGS[finding])
+
+    def alone(self, number: int) -> Spans:
+        """One of the batches, without the others. Whoever has it keeps these spans alive."""
+        one = Spans(0)
+        one._table = [self._table[number]]
+        one.headers = [self.headers[number]]
+        one.record_count, one.size = self.headers[number].record_count, self._table[number][1]
+        return one
+
+    def leave_out(self, numbers: Collection[int]) -> None:
+        """Forget some of the batches."""
+        kept = [number for number in range(len(self.headers)) if number not in numbers]
+        self._table = [self._table[number] for number in kept]
+        self._batches = [self._batches[number] for number in kept]
+        self.headers = [self.headers[number] for number in kept]
+        self.record_count = sum(header.record_count for header in self.headers)
+        self.size = sum(row[1] for row in self._table)
 
     def clear(self) -> None:
         """Forget all batches, keep the memory for the next ones."""

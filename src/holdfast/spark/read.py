@@ -14,7 +14,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from holdfast.io.objects import NotFound, Objects
-from holdfast.record.decode import Decoder
+from holdfast.record.batch import BatchHeader
+from holdfast.record.decode import Decoder, Skip
+from holdfast.record.errors import InvalidBatch
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.read import Replaced, after_not_found
@@ -40,15 +42,29 @@ def read(
     """The rows of a task, in its order, with just these columns (names of Spark's Kafka source, in this order)."""
     check_columns(columns)
     wanted = needed(columns)
-    for chunk in chunks_of(store.open(), task, on_loss=fail if fail_on_data_loss else warn):
+    on_loss = fail if fail_on_data_loss else warn
+    for chunk in chunks_of(store.open(), task, on_loss=on_loss):
         piece = chunk.piece
-        decoder = Decoder(wanted, place=piece.segment.name)
+        where = f"{piece.topic}-{piece.home.partition}"
+        skip = skipping(where, Range(piece.start, piece.end), on_loss)
+        decoder = Decoder(wanted, place=piece.segment.name, skip=skip)
         batches = sift(chunk.data, task.times, piece.aborted, piece.segment.times)
         for group in decoder.groups(batches, row_count, BATCH_SIZE):
             rows = to_rows(group, columns, piece.topic, piece.home.partition)
             rows = cut(rows, group, Range(piece.start, piece.end), task.times)
             if rows.num_rows:
                 yield rows
+
+
+def skipping(where: str, offsets: Range, on_loss: OnLoss) -> Skip:
+    """What to do with a batch that nobody can read: of those in the range, as with what is lost."""
+
+    def skip(header: BatchHeader, violation: InvalidBatch) -> None:
+        start, end = max(header.base_offset, offsets.start), min(header.end_offset, offsets.end)
+        if start < end:
+            on_loss(DataLost(where, start, end, f"nobody can read this batch: {violation}"))
+
+    return skip
 
 
 def fail(lost: DataLost) -> None:

@@ -27,7 +27,7 @@ from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import Range, TopicPartition
 from holdfast.spark.errors import DataLost
 from holdfast.spark.plan import Task, cover
-from holdfast.spark.read import ROW_COUNT, read
+from holdfast.spark.read import ROW_COUNT, fail, read, skipping, warn
 from holdfast.spark.rows import cut, needed, to_rows
 from holdfast.spark.sift import sift
 from holdfast.spark.store import Store
@@ -73,7 +73,7 @@ def read_tail(
                 if fetched.error is not None:
                     at = _after_error(client, task, at, fetched.error, fail_on_data_loss=fail_on_data_loss)
                     continue
-                yield from _rows(task, at, fetched, columns)
+                yield from _rows(task, at, fetched, columns, fail_on_data_loss=fail_on_data_loss)
                 at = _end_of(task, at, fetched)
     except Unavailable as failure:
         yield from _stored_since(task, at, columns, store, failure, fail_on_data_loss=fail_on_data_loss)
@@ -93,8 +93,11 @@ def _lose(lost: DataLost, *, fail: bool) -> None:
     _log.warning("%s", lost)
 
 
-def _rows(task: TailTask, at: int, fetched: Fetched, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    decoder = Decoder(needed(columns), place=f"{task.where} from {task.bootstrap}")
+def _rows(
+    task: TailTask, at: int, fetched: Fetched, columns: Sequence[str], *, fail_on_data_loss: bool
+) -> Iterator[pa.RecordBatch]:
+    skip = skipping(str(task.where), Range(at, task.end), fail if fail_on_data_loss else warn)
+    decoder = Decoder(needed(columns), place=f"{task.where} from {task.bootstrap}", skip=skip)
     for group in decoder.groups(sift(fetched.records, task.times, _aborted(fetched)), ROW_COUNT):
         rows = to_rows(group, columns, task.where.topic, task.where.partition)
         rows = cut(rows, group, Range(at, task.end), task.times)

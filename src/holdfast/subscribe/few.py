@@ -9,9 +9,9 @@ import numpy as np
 
 from holdfast.record.batch import BatchHeader, check_crc, check_fields, split
 from holdfast.record.columns import Binary, Columns, Headers
-from holdfast.record.errors import stored
+from holdfast.record.errors import CorruptBatch, stored
 from holdfast.record.records import Record, read_records
-from holdfast.subscribe.piece import NO_EPOCH, NO_TIME, Piece, Position, Range, is_hidden
+from holdfast.subscribe.piece import NO_EPOCH, NO_TIME, Piece, Position, Range, decode_piece, is_hidden
 from holdfast.types import Buffer
 
 COUNT_MAX = 16  # Records; more go through `decode_piece`, which gives the same.
@@ -64,10 +64,13 @@ class _Reader:
 
 
 def few_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
-    """The same as `decode_piece`, for a few records."""
-    reader = _Reader(wanted)
-    with stored(wanted.place):
-        found = list(reader.rows(buffers))
+    """The same as `decode_piece`, for a few records. What cannot be read is left to that one, which steps over it."""
+    reader, buffers = _Reader(wanted), list(buffers)
+    try:
+        with stored(wanted.place):
+            found = list(reader.rows(buffers))
+    except CorruptBatch:
+        return decode_piece(buffers, wanted)
     records = [row.record for row in found]
     keys = strings([record.key for record in records])
     chosen = np.arange(len(found)) if wanted.filter is None else np.flatnonzero(wanted.filter.mask(keys))

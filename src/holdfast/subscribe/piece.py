@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from holdfast.record.batch import BatchHeader
 from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
+from holdfast.record.errors import InvalidBatch
 from holdfast.segment.info import Aborted
 from holdfast.subscribe.filter import Filter
 from holdfast.types import Buffer
@@ -37,6 +38,14 @@ class Position(NamedTuple):
     order_time: int = NO_TIME  # Of the record before it.
 
 
+class Unreadable(NamedTuple):
+    """Offsets of a batch that no consumer can read: a broker that did not look into it has taken it."""
+
+    start: int
+    end: int
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Rows of one lane, or of many that are merged already, in their order."""
@@ -51,6 +60,7 @@ class Piece:
     late: bool = False  # The sender says so: deliver at once.
     arrived: float = 0.0
     size: int = 0  # Bytes, once it is held for the merge.
+    unreadable: tuple[Unreadable, ...] = ()  # What was stepped over.
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -76,7 +86,13 @@ class Range:
 
 def decode_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
     """Decode batches, whose crcs are held against their bytes, to a piece. For threads: the loops let others run."""
-    columns = Decoder(place=wanted.place, control=True).decode(buffers)
+    unreadable: list[Unreadable] = []
+
+    def skip(header: BatchHeader, violation: InvalidBatch) -> None:
+        if wanted.start < header.end_offset and header.base_offset < wanted.end:
+            unreadable.append(Unreadable(header.base_offset, header.end_offset, str(violation)))
+
+    columns = Decoder(place=wanted.place, control=True, skip=skip).decode(buffers)
     times, order_time = _order_times(columns, wanted)
     rows = np.flatnonzero(_mask(columns, wanted))
     counts = np.diff(columns.starts)
@@ -90,6 +106,7 @@ def decode_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
         epochs[rows],
         types[rows],
         {wanted.lane: Position(wanted.end, _last_epoch(columns, wanted), order_time)},
+        unreadable=tuple(unreadable),
     )
 
 

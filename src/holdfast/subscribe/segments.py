@@ -43,7 +43,7 @@ class SegmentSource:
     objects: Objects
     home: PartitionId
     wanted: Range  # What of the lane is wanted at all.
-    on_skipped: Callable[[int, int, int], None]  # Lane, start, end: retention took them.
+    on_skipped: Callable[[int, int, int], None]  # Lane, start, end: retention took them, or nobody can read them.
     job_size: int = JOB_SIZE
 
     def read(self, info: SegmentInfo) -> list[Loaded]:
@@ -62,11 +62,15 @@ class SegmentSource:
         aborted = tuple(dict.fromkeys(each for part in parts for each in part.wanted.aborted))
         buffers = [buffer for part in parts for buffer in part.buffers]
         try:
-            return decode_piece(buffers, replace(first, end=last.end, aborted=aborted))
+            piece = decode_piece(buffers, replace(first, end=last.end, aborted=aborted))
         except Corrupt:
             for part in parts:
                 decode_piece(part.buffers, part.wanted)  # So that the error names the one that is damaged.
             raise
+        for each in piece.unreadable:
+            log.warning("%s: offsets %d to %d cannot be read, and are skipped: %s", self.wanted.place, *each)
+            self.on_skipped(self.wanted.lane, each.start, each.end)
+        return piece
 
     def open(self, info: SegmentInfo) -> list[Callable[[], list[Piece]]]:
         """Reads of the parts of a large segment, to be made one by one or side by side."""

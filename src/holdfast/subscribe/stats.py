@@ -13,7 +13,7 @@ class Stats:
 
     events: int = 0
     late: int = 0  # Delivered behind the point.
-    skipped: int = 0  # Offsets that retention took before they were read.
+    skipped: int = 0  # Offsets that retention took before they were read, or that nobody can read.
     errors: int = 0  # Failures after which it went on from the cursor.
     last_error: str = ""
     last_timestamp: int = -1  # Of the last event.

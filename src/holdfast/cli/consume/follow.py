@@ -76,7 +76,11 @@ class Follower:
             number = part.partition_index
             offset = self._next[number]
             aborted = [Aborted(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
-            records, self._next[number] = find_records(part.records or b"", offset, aborted)
+            records, self._next[number], unreadable = find_records(part.records or b"", offset, aborted)
+            for start, after, why in unreadable:
+                tell(
+                    f"holdfast: {self._topic}-{number}: offsets {start} to {after - 1} cannot be read, going on: {why}"
+                )
             end = self._ends.get(number)
             self._give(number, [each for each in records if end is None or (each.offset or 0) < end], as_json=as_json)
         sys.stdout.flush()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holdfast.record.batch import BatchHeader, check_crc, read_header
+from holdfast.record.errors import UNREADABLE
 from holdfast.record.layout import HEADER_SIZE
 from holdfast.record.marker import MarkerKind, read_marker
 from holdfast.record.records import Record, read_records
@@ -23,19 +24,26 @@ class Found(NamedTuple):
 
     records: list[Record]
     next_offset: int  # Where to read on.
+    unreadable: list[tuple[int, int, str]]  # Offsets `[start, end)` of batches that nobody can read, and why.
 
 
 def find_records(data: bytes, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
     """The records from `offset` on; an answer begins with the whole batch that has it."""
     dropped = _Dropped(aborted)
     records: list[Record] = []
+    unreadable: list[tuple[int, int, str]] = []
     next_offset = offset
     for header, batch in _whole_batches(memoryview(data)):
         check_crc(header, batch)
         if not dropped.covers(header, batch) and not header.is_control:
-            records += [each for each in read_records(batch) if each.offset is not None and each.offset >= offset]
+            try:
+                found = list(read_records(batch))
+            except UNREADABLE as violation:
+                unreadable.append((header.base_offset, header.end_offset, str(violation)))
+                found = []
+            records += [each for each in found if each.offset is not None and each.offset >= offset]
         next_offset = max(next_offset, header.end_offset)
-    return Found(records, next_offset)
+    return Found(records, next_offset, unreadable)
 
 
 def _whole_batches(data: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:

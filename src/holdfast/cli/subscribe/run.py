@@ -110,7 +110,7 @@ def _tell_end(subscription: Subscription, given: int) -> None:
     stats = subscription.stats
     told = f"holdfast: {given} events, {stats.late} late"
     if stats.skipped:
-        told += f", {stats.skipped} deleted before they were read"
+        told += f", {stats.skipped} skipped: deleted before they were read, or unreadable"
     if stats.errors:
         told += f", {stats.errors} errors, the last one: {stats.last_error}"
     tell(told)
