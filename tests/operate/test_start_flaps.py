@@ -13,6 +13,7 @@ from tests.log.world import batch, read_all
 from holdfast.broker.running import AllSettings, Surroundings
 from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.address import Address, bind
+from holdfast.cli.serve import start
 from holdfast.cli.serve.start import Place, started
 from holdfast.io.disk import RealDirectory
 from holdfast.io.faulty_objects import Call, FailBefore, FaultyObjects, Plan
@@ -43,8 +44,12 @@ async def life(folder: Path, plan: Plan) -> list[tuple[int, bytes]]:
         return await read_all(topic.partition(0))
 
 
-def test_a_store_that_goes_away_in_the_middle_of_a_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """D4: the log was taken already, and is read again; the next attempt is as good as the first."""
+def test_a_store_that_goes_away_in_the_middle_of_a_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D4: the log was taken already, and is read again; the next attempt is as good as the first. From time to time a
+    line says what is waited for."""
+    monkeypatch.setattr(start, "_SAY_S", 0.05)
     failing = iter([True] * 2)
 
     def plan(call: Call) -> FailBefore | None:
@@ -54,3 +59,4 @@ def test_a_store_that_goes_away_in_the_middle_of_a_start(tmp_path: Path, caplog:
     caplog.set_level(logging.INFO)
     assert asyncio.run(asyncio.wait_for(life(tmp_path, plan), 60)) == [(0, b"one"), (1, b"one")]
     assert any("store back" in each.message for each in caplog.records)
+    assert any("store still away after" in each.message and "meta/" in each.message for each in caplog.records)

@@ -15,6 +15,9 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from tests.console.test_metrics import scrape, url
 from tests.operate.test_start_without_store import until
 
+from holdfast.cli.doctor.command import look_at_store
+from holdfast.cli.doctor.finding import State
+from holdfast.cli.doctor.running import store_waited_for
 from holdfast.testing.process import RunningBroker
 
 EARLY, LATE = 40, 25  # Records that are in the store, and records that are only in the log.
@@ -69,8 +72,8 @@ def broker(tmp_path: Path) -> Iterator[RunningBroker]:
 
 
 def test_the_log_is_read_while_the_store_is_away(broker: RunningBroker, tmp_path: Path) -> None:
-    """D4: a consumer gets the unflushed records, one of older records waits, a producer is held; metrics, `status` and
-    the log say so. When the store is back everything is there, in order, once."""
+    """D4: a consumer gets the unflushed records, one of older records waits, a producer is held; metrics, `status`,
+    `doctor` and the log say so. When the store is back everything is there, in order, once."""
     store, away = tmp_path / "store", tmp_path / "away"
     store.rename(away)
     broker.start()
@@ -98,6 +101,11 @@ def test_the_log_is_read_while_the_store_is_away(broker: RunningBroker, tmp_path
     assert status.returncode == 1
     shown = json.loads(status.stdout)
     assert (shown["well"], shown["waits_for_store"], shown["served_from_log"]) == (False, True, ["orders-0"])
+    (finding,) = store_waited_for(address)
+    assert "waits for its store" in finding.found
+    assert "orders-0" in finding.found
+    assert look_at_store(str(store), is_known=True).state is State.MISSING
+    assert not store.exists()  # Nobody has made anything where the store was.
     away.rename(store)
     until(lambda: any("store back" in line for line in broker.said), broker)
     assert producer.flush(60) == 0

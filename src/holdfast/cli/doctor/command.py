@@ -86,16 +86,17 @@ def look(settings: config.Settings) -> Iterator[Finding]:
     if settings.subscribe.listen not in ("auto", "none", ""):
         yield machine.port("subscribers' port", settings.subscribe.listen)
     if serve.store:
-        yield _store(serve.store, is_known=any((data / "wal").glob("*.wal")))
+        yield look_at_store(serve.store, is_known=any((data / "wal").glob("*.wal")))
     elif directory.state is State.OK:  # Segments will be on the same disk: a folder beside them tells as much.
         with tempfile.TemporaryDirectory(prefix=".holdfast-doctor-", dir=storage.existing(data)) as folder:
-            yield _store(folder)
+            yield look_at_store(folder)
     yield machine.compiled_code()
     yield machine.java()
     yield machine.pyspark()
 
 
-def _store(url: str, *, is_known: bool = False) -> Finding:
+def look_at_store(url: str, *, is_known: bool = False) -> Finding:
+    """What is known to have been there is not made anew: a mount point may be bare."""
     from holdfast.cli.doctor import storage
     from holdfast.cli.doctor.finding import missing
     from holdfast.errors import HoldfastError
@@ -103,6 +104,6 @@ def _store(url: str, *, is_known: bool = False) -> Finding:
     from holdfast.io.open_objects import open_objects
 
     try:
-        return storage.store(open_objects(url, is_known=is_known), SystemChance())  # Nothing is made at a bare mount.
+        return storage.store(open_objects(url, is_known=is_known), SystemChance())
     except HoldfastError as failure:
         return missing("store", str(failure), "check its name and your credentials")
