@@ -17,6 +17,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.faulty_objects import FailEarly
 from holdfast.log.errors import CommitOvertaken
 from holdfast.log.logs import Logs
+from holdfast.log.owner import PREFIX
 from holdfast.log.settings import LogSettings
 
 
@@ -49,7 +50,10 @@ async def test_of_two_copies_of_a_log_the_later_one_to_append_is_fenced() -> Non
     await fill(await logs.partition(HOME), 3)
     await logs.close()
     twin = clone(world)
-    first, second = await (await world.open()).partition(HOME), await (await twin.open()).partition(HOME)
+    first = await (await world.open()).partition(HOME)
+    for each in world.names(PREFIX):  # As if the two had started in one moment, from one image with its memory.
+        world.objects.delete(each)
+    second = await (await twin.open()).partition(HOME)
     assert first.epochs.current == second.epochs.current
     for number in range(50):
         await first.append(batch(b"first %d" % number))

@@ -9,6 +9,7 @@ import pytest
 from tests.log.test_clones import open_with
 from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all
 
+from holdfast.io.chance import SeededChance
 from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.simdisk import SimulatedDisk
 from holdfast.log.errors import NotTheOwner
@@ -78,6 +79,37 @@ def test_offsets_that_are_given_again_have_another_epoch(has_claims: bool, caplo
 
     run()
     (line,) = [each for each in caplog.records if "set back" in each.message]
+    assert line.levelname == "WARNING"
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["set back", "a new log"])
+@pytest.mark.parametrize("kills", [0, 3])
+def test_who_takes_over_has_an_epoch_that_the_owner_never_had(
+    kills: int, is_new: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D1, A2: what the owner acknowledged last is in no segment, so no manifest tells of it; its claim does."""
+
+    @in_loop
+    async def run() -> None:
+        world = World()
+        logs = await world.open()
+        await fill(await logs.partition(HOME), 3)
+        await logs.close()
+        snapshot = SimulatedDisk(SeededChance(7)) if is_new else copy.deepcopy(world.disk)
+        for _ in range(kills):
+            world.disk.kill()
+            await (await world.open()).partition(HOME)
+        world.disk.kill()
+        partition = await (await world.open()).partition(HOME)
+        await fill(partition, 2, start=3)  # Read by somebody.
+        world.disk = snapshot
+        world.disk.kill()
+        after = await (await world.open()).partition(HOME)
+        assert after.marks.log_end == 3
+        assert after.epochs.current > partition.epochs.current
+
+    run()
+    (line,) = [each for each in caplog.records if "taken over from another" in each.message]
     assert line.levelname == "WARNING"
 
 

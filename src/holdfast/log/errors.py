@@ -25,6 +25,7 @@ Corrupt
 ├── Diverged               another leader has written the offsets that the write-ahead log holds records for
 ├── StoreBehind            the store lacks records that it once had: it is older than the write-ahead log
 ├── SetBack                the write-ahead log is older than the store: told, not raised
+├── TookOver               the store is taken over from a log that is not here: told, not raised
 ├── TopicsMissing          the store knows nothing of topics that the write-ahead log has records of
 ├── WrongEverywhere        a batch has changed since it was acknowledged, in memory and in the write-ahead log
 └── SetAside               the partition's records are in quarantine until somebody repairs it
@@ -164,6 +165,18 @@ class NotTheOwner(Rejected):
         self.store = store
         self.number = number
         self.owner = owner
+
+
+class TookOver(Corrupt):
+    """A log that does not know the owner's claim goes on, since an operator said so. Not raised."""
+
+    def __init__(self, owner: str, generation: int) -> None:
+        super().__init__(
+            f"the store is taken over from another write-ahead log ({owner or 'unnamed'}): what that one acknowledged "
+            f"and did not store is not here, and all partitions go on in a new leader epoch, {generation}"
+        )
+        self.owner = owner
+        self.generation = generation
 
 
 class OwnerAlive(Rejected):

@@ -17,6 +17,7 @@ there; and who takes a number looks at the one below behind its put, as for ever
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -27,9 +28,11 @@ from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, Stale
 from holdfast.io.versions import Below, First, Patience, Stamp, Versions, take
-from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged
+from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged, TookOver
 from holdfast.log.kept import LIVES_MAX, Life, read_kept, save_kept
 from holdfast.wal import Wal
+
+log = logging.getLogger(__name__)
 
 PREFIX = "owner/"
 KIND = "owner"
@@ -60,6 +63,7 @@ class Claim:
     here: Here
     at_ms: int
     asks: bool = False  # Not a claim yet: whether the owner below is alive.
+    generation: int = 0  # Of the log: who takes over without it goes on above.
 
     def encode(self) -> bytes:
         body = {
@@ -71,6 +75,7 @@ class Claim:
             "name": self.here.name,
             "at_ms": self.at_ms,
             "asks": self.asks,
+            "generation": self.generation,
         }
         return seal(KIND, FORMAT, body)
 
@@ -78,10 +83,9 @@ class Claim:
 def decode(name: str, data: bytes) -> Claim:
     body: dict[str, Any] = unseal(name, KIND, FORMAT, data)
     try:
-        here = Here(body["place"], body["name"])
-        return Claim(
-            body["number"], body["broker"], body["incarnation"], body["nonce"], here, body["at_ms"], body["asks"]
-        )
+        here, generation = Here(body["place"], body["name"]), body.get("generation", 0)
+        told = body["number"], body["broker"], body["incarnation"], body["nonce"]
+        return Claim(*told, here, body["at_ms"], body["asks"], generation)
     except KeyError as failure:
         raise Damaged(name, f"it has no {failure}") from failure
 
@@ -138,11 +142,17 @@ def become_owner(
     assert kept is not None  # Who has no identity claims nothing.
     incarnation = f"{patience.chance.bits(128):032x}"
     claim = Claim(0, kept.identity.broker, incarnation, "", here, patience.clock.now_ms())
+    own = kept.identity.generation
     for _ in range(_CONFLICTS_MAX):
         owner, top = _newest(versions)
         lives = () if owner is None else _lives_around(kept.lives, owner)
         if owner is not None and not lives and not take_over:
             raise NotTheOwner(objects.url, owner.number, owner.here.name)
+        if owner is not None and not lives:
+            # What it acknowledged and never stored is not known here: those offsets are given again, and in which epoch
+            # it gave them only its claim tells.
+            kept = kept.of_generation(max(own, owner.generation) + 1)
+        claim = replace(claim, generation=kept.identity.generation)
         is_moved = owner is not None and (not lives or owner.here.place != here.place)
         if is_moved and not take_over:
             asked = _numbered(replace(claim, asks=True), top.number + 1 if top else FIRST, patience)
@@ -169,6 +179,8 @@ def become_owner(
             continue
         if is_moved and here.place:
             patience.wait(_LOOKS * look_s)  # Whoever was the owner has looked by then, and stopped.
+        if kept.identity.generation > own:
+            log.warning("%s", TookOver(owner.here.name if owner else "", kept.identity.generation))
         _delete_old(versions, mine.number)
         return Owner(objects, patience, mine, mine, heir_of)
     raise Unavailable(f"other processes took {_CONFLICTS_MAX} claims in a row")
