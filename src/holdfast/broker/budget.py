@@ -13,7 +13,7 @@ class Budget:
         self.size_max = size_max
         self.size = 0
         self.on_room: Callable[[], None] = lambda: None
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: dict[asyncio.Future[None], None] = {}
 
     @property
     def has_room(self) -> bool:
@@ -36,12 +36,14 @@ class Budget:
         """Wait until there is some. Nothing is taken: hold it before the next wait."""
         while not self.has_room:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            await waiter
+            self._waiting[waiter] = None
+            try:
+                await waiter
+            finally:
+                self._waiting.pop(waiter, None)
 
     def _tell(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for each in waiting:
+        for each in self._waiting:
             if not each.done():
                 each.set_result(None)
         self.on_room()

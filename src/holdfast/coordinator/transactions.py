@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from holdfast.coordinator import transaction_rules as rules
 from holdfast.coordinator.errors import CoordinatorSetAside, CoordinatorStopped, NewerRecord
@@ -181,11 +182,12 @@ class TransactionCoordinator:
         self._looked_at = now
         before_ms = self._clock.now_ms() - self._settings.silence_ms
         newest_first = reversed(self._hosted.items())  # A flood is newer than who was here before it.
-        unused = [
+        found = (
             transactional_id
             for transactional_id, hosted in newest_first
             if hosted.value.state is TransactionState.EMPTY and 0 < hosted.value.changed_at_ms <= before_ms
-        ][:_GIVEN_UP_MAX]
+        )
+        unused = list(islice(found, _GIVEN_UP_MAX))
         facts = {"event": "transactional_ids_full", "ids": self._settings.ids_max, "given_up": len(unused)}
         log.warning(
             "there are %d transactional ids: %d that were never used are given up",

@@ -126,9 +126,11 @@ class Acceptor:
                 self._allowed += 1
                 return
             except OSError as failure:
-                if failure.errno not in _GONE:
-                    raise
-                self._turn_away(failure)
+                if failure.errno in _GONE:
+                    self._turn_away(failure)
+                else:  # The network's own trouble: it may be there again at once.
+                    self._lines.warning("a connection was not accepted: %s", failure)
+                    self._rest(_RETRY_S)
                 return
             host = address[0] if isinstance(address, tuple) else str(address)
             self._admit(taken, host)

@@ -31,9 +31,13 @@ _TEXT_MAX = 4096  # Characters of a message that are shown.
 
 def one_line(text: str) -> str:
     """The text as one line of bounded length: nothing in it can end the line, begin another, or steer a terminal."""
-    if len(text) > _TEXT_MAX:
-        text = f"{text[:_TEXT_MAX]}… ({len(text) - _TEXT_MAX} more characters)"
-    return text.translate(_CONTROLS)
+    return shortened(text).translate(_CONTROLS)
+
+
+def shortened(text: str) -> str:
+    """The text, or its beginning and how much more there was."""
+    left_out = len(text) - _TEXT_MAX
+    return text if left_out <= 0 else f"{text[:_TEXT_MAX]}… ({left_out} more characters)"
 
 
 def redacted(text: str) -> str:
@@ -58,7 +62,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         time = _time_of(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
         body = {"time": time, "level": record.levelname.lower(), "logger": record.name}
-        body["message"] = redacted(record.getMessage())
+        body["message"] = redacted(shortened(record.getMessage()))
         facts = {name: value for name, value in getattr(record, "facts", {}).items() if name not in body}
         body |= {name: redacted(value) if isinstance(value, str) else value for name, value in facts.items()}
         if record.exc_info:
