@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import cramjam
 
 from holdfast.record.batch import BatchHeader
 from holdfast.record.errors import ExpandsTooFar, Undecodable, UnknownCodec
-from holdfast.record.framing import lz4_frame, snappy_blocks
+from holdfast.record.framing import LZ4_BLOCK_SIZE_MAX, lz4_frame, lz4_only_block, snappy_blocks
 from holdfast.record.layout import HEADER_SIZE, Codec
 from holdfast.types import Buffer
 
@@ -80,10 +81,19 @@ def _expand_snappy(data: Buffer, target: memoryview) -> int:
     return end
 
 
+def _expand_lz4(data: Buffer, target: memoryview) -> int:
+    block = lz4_only_block(memoryview(data))
+    if block is not None:
+        room = target[:LZ4_BLOCK_SIZE_MAX]
+        with suppress(cramjam.DecompressionError):  # It says nothing of why: the way through the frame does.
+            return int(cramjam.lz4.decompress_block_into(block, room, output_len=len(room)))
+    return int(cramjam.lz4.decompress_into(data, target))
+
+
 _EXPANDERS: Final[dict[int, Callable[[Buffer, memoryview], int]]] = {
     Codec.GZIP: cramjam.gzip.decompress_into,
     Codec.SNAPPY: _expand_snappy,
-    Codec.LZ4: cramjam.lz4.decompress_into,
+    Codec.LZ4: _expand_lz4,
     Codec.ZSTD: cramjam.zstd.decompress_into,
 }
 

@@ -24,7 +24,7 @@ _SNAPPY_MAGIC: Final = b"\x82SNAPPY\x00"
 _SNAPPY_BLOCKS_AT: Final = 16
 
 _LZ4_HEADER: Final = bytes.fromhex("04224d18 60 40 82")
-_LZ4_BLOCK_SIZE_MAX: Final = 64 * 1024  # What 40 in the header says; readers allocate that much.
+LZ4_BLOCK_SIZE_MAX: Final = 64 * 1024  # What 40 in the header says; readers allocate that much.
 _LZ4_STORED: Final = 1 << 31  # In a block's size: the block is not compressed.
 _LZ4_END: Final = bytes(4)
 
@@ -50,8 +50,8 @@ def lz4_frame(data: Buffer) -> bytes:
     """Compress into an LZ4 frame that every Kafka client can read."""
     view = memoryview(data)
     pieces: list[Buffer] = [_LZ4_HEADER]
-    for start in range(0, len(view), _LZ4_BLOCK_SIZE_MAX):
-        block = view[start : start + _LZ4_BLOCK_SIZE_MAX]
+    for start in range(0, len(view), LZ4_BLOCK_SIZE_MAX):
+        block = view[start : start + LZ4_BLOCK_SIZE_MAX]
         packed = memoryview(cramjam.lz4.compress_block(block, store_size=False))
         if len(packed) < len(block):
             pieces += (struct.pack("<I", len(packed)), packed)
@@ -59,3 +59,12 @@ def lz4_frame(data: Buffer) -> bytes:
             pieces += (struct.pack("<I", len(block) | _LZ4_STORED), block)
     pieces.append(_LZ4_END)
     return b"".join(pieces)
+
+
+def lz4_only_block(data: memoryview) -> memoryview | None:
+    """The block of a frame that is as clients write it and has one compressed block, as small batches do."""
+    if bytes(data[: len(_LZ4_HEADER)]) != _LZ4_HEADER:
+        return None
+    start = len(_LZ4_HEADER) + 4
+    end = start + int.from_bytes(data[start - 4 : start], "little")
+    return data[start:end] if end + len(_LZ4_END) == len(data) and data[end:] == _LZ4_END else None
