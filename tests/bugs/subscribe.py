@@ -105,7 +105,7 @@ BUGS = [
     ),
     Bug(
         "subscribe: what waits is counted in pieces only",
-        (Edit("subscribe/pump.py", " or self.size + size > self._size_max", ""),),
+        (Edit("subscribe/pump.py", " or not self._has_room(size)", ""),),
         (MEMORY + "test_a_slow_reader_of_a_stream",),
     ),
     Bug(
