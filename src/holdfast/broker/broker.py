@@ -15,10 +15,12 @@ from holdfast.broker.markers import Markers
 from holdfast.broker.pace import Pace
 from holdfast.broker.request import Body, Done, Request
 from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.share_sessions import ShareSessions
 from holdfast.broker.table import HANDLERS, MessageHandler
 from holdfast.broker.topics import Topics
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
+from holdfast.coordinator.share_groups import ShareCoordinator
 from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
@@ -45,6 +47,8 @@ class Parts:
     logs: Logs
     topics: Topics
     groups: GroupCoordinator
+    shares: ShareCoordinator
+    share_sessions: ShareSessions
     producer_ids: ProducerIds
     transactions: TransactionCoordinator
     markers: Markers

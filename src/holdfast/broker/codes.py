@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from holdfast.broker import share_sessions
 from holdfast.broker.configs import ConfigInvalid
 from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
-from holdfast.coordinator import consumer_group_errors, transaction_errors
+from holdfast.coordinator import consumer_group_errors, share_errors, transaction_errors
 from holdfast.coordinator import errors as group_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
 from holdfast.log import errors as log_errors
@@ -35,6 +36,12 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (MetadataFull, Code.POLICY_VIOLATION),
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),
+    (share_errors.InvalidRecordState, Code.INVALID_RECORD_STATE),
+    (share_errors.ShareConfigInvalid, Code.INVALID_CONFIG),
+    (share_errors.TooManySharePartitions, Code.COORDINATOR_NOT_AVAILABLE),
+    (share_sessions.ShareSessionUnknown, Code.SHARE_SESSION_NOT_FOUND),
+    (share_sessions.ShareSessionEpochWrong, Code.INVALID_SHARE_SESSION_EPOCH),
+    (share_sessions.TooManyShareSessions, Code.SHARE_SESSION_LIMIT_REACHED),
     (group_errors.InvalidGroupId, Code.INVALID_GROUP_ID),
     (group_errors.GroupNotFound, Code.GROUP_ID_NOT_FOUND),
     (group_errors.GroupNotEmpty, Code.NON_EMPTY_GROUP),

@@ -48,7 +48,7 @@ class Source(enum.IntEnum):
     DYNAMIC_DEFAULT = 3  # or for all of them.
     BROKER = 4  # A setting of the broker that is not the default.
     DEFAULT = 5
-    GROUP = 8
+    GROUP = 8  # Of one group.
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,10 +12,12 @@ from holdfast.broker.broker import Broker, Parts
 from holdfast.broker.dynamic_configs import GROUP, HEARTBEAT, SESSION
 from holdfast.broker.held import HeldLoop
 from holdfast.broker.markers import Markers
-from holdfast.broker.server import Limits, Server, Work
+from holdfast.broker.server import Limits as ServerLimits
+from holdfast.broker.server import Server, Work
 from holdfast.broker.settings import BrokerSettings, overrides_of
+from holdfast.broker.share_sessions import ShareSessions
 from holdfast.broker.topic_view import GroupTopics
-from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, Topics
+from holdfast.broker.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topics
 from holdfast.broker.traffic import CountedWork
 from holdfast.cluster.errors import ProducerIdsTaken
 from holdfast.cluster.metadata import take_producer_ids
@@ -23,8 +25,13 @@ from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.groups import GroupCoordinator
 from holdfast.coordinator.producer_ids import ProducerIds
 from holdfast.coordinator.settings import ConsumerTimes, GroupSettings, Migration
+from holdfast.coordinator.share_group import ShareTimes
+from holdfast.coordinator.share_groups import ShareCoordinator
+from holdfast.coordinator.share_partition import Limits
+from holdfast.coordinator.share_settings import ShareSettings
 from holdfast.coordinator.transaction_settings import TransactionSettings
 from holdfast.coordinator.transactions import TransactionCoordinator
+from holdfast.errors import Corrupt
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -36,6 +43,7 @@ from holdfast.log.begin import LocalLog, open_local
 from holdfast.log.ground import Parts as LogParts
 from holdfast.log.logs import Logs
 from holdfast.log.owner import Here
+from holdfast.log.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
@@ -145,7 +153,9 @@ async def opened(
         )
         await topics.open()
         groups = await _open_groups(topics, settings.broker, around)
+        shares: ShareCoordinator | None = None
         try:
+            shares = await _open_shares(topics, groups, settings.broker, around)
             markers = Markers(topics, groups)
             transactions = await _open_transactions(topics, settings.broker, markers, producer_ids, around)
             parts = Parts(
@@ -156,6 +166,8 @@ async def opened(
                 logs,
                 topics,
                 groups,
+                shares,
+                ShareSessions(settings.broker.group_share_max_share_sessions, around.clock),
                 producer_ids,
                 transactions,
                 markers,
@@ -169,6 +181,8 @@ async def opened(
             finally:
                 await transactions.close()
         finally:
+            if shares is not None:
+                await shares.close()
             await groups.close()
     finally:
         heavy.close()
@@ -225,6 +239,36 @@ def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> Consu
         int(own.get(SESSION, settings.group_consumer_session_timeout_ms)),
         int(own.get(HEARTBEAT, settings.group_consumer_heartbeat_interval_ms)),
     )
+
+
+async def _open_shares(
+    topics: Topics, groups: GroupCoordinator, settings: BrokerSettings, around: Surroundings
+) -> ShareCoordinator:
+    """The coordinator of share groups. Its internal topic is made when there is the first of them."""
+
+    async def make_logs() -> Sequence[PartitionLog | Corrupt]:
+        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
+        count = settings.share_coordinator_state_topic_num_partitions
+        return (topics.find(SHARE_STATE_TOPIC) or await topics.create(SHARE_STATE_TOPIC, count, configs)).logs
+
+    share_settings = ShareSettings(
+        times=ShareTimes(
+            settings.group_share_session_timeout_ms,
+            settings.group_share_heartbeat_interval_ms,
+            settings.group_share_max_size,
+        ),
+        limits=Limits(
+            settings.group_share_delivery_count_limit,
+            settings.group_share_partition_max_record_locks,
+            settings.group_share_record_lock_duration_ms,
+        ),
+    )
+    shares = ShareCoordinator(make_logs, GroupTopics(topics), share_settings, clock=around.clock, is_taken=groups.has)
+    groups.share_names(shares.has)
+    found = topics.find(SHARE_STATE_TOPIC)
+    if found is not None:
+        await shares.load(found.logs)
+    return shares
 
 
 async def _open_transactions(
@@ -285,7 +329,7 @@ async def answering(
     held: HeldLoop | None = None,
 ) -> AsyncIterator[Server]:
     """The port; requests are counted in `traffic`. On the way out nothing more is accepted, what was taken answered."""
-    limits = Limits(
+    limits = ServerLimits(
         frame_size_max=settings.socket_request_max_bytes,
         connections_max=settings.max_connections,
         requests_size_max=settings.queued_max_request_bytes,

@@ -60,6 +60,14 @@ class BrokerSettings:
     group_consumer_max_size: int = 10_000
     group_consumer_migration_policy: str = "bidirectional"  # Which way groups with members may change their protocol.
     max_groups: int = 100_000
+    group_share_session_timeout_ms: int = 45_000
+    group_share_heartbeat_interval_ms: int = 5_000
+    group_share_max_size: int = 200
+    group_share_record_lock_duration_ms: int = 30_000  # A record is a share group's member's for so long.
+    group_share_delivery_count_limit: int = 5
+    group_share_partition_max_record_locks: int = 2_000
+    group_share_max_share_sessions: int = 2_000
+    share_coordinator_state_topic_num_partitions: int = 4
     offset_metadata_max_bytes: int = 4_096
     offsets_retention_minutes: int = 10_080
     offsets_topic_num_partitions: int = 4
@@ -82,6 +90,20 @@ class BrokerSettings:
             raise ValueError(
                 "group.consumer.heartbeat.interval.ms must be above 0 and below group.consumer.session.timeout.ms"
             )
+        if not 0 < self.group_share_heartbeat_interval_ms < self.group_share_session_timeout_ms:
+            raise ValueError(
+                "group.share.heartbeat.interval.ms must be above 0 and below group.share.session.timeout.ms"
+            )
+        of_shares = (
+            self.group_share_max_size,
+            self.group_share_record_lock_duration_ms,
+            self.group_share_delivery_count_limit,
+            self.group_share_partition_max_record_locks,
+            self.group_share_max_share_sessions,
+            self.share_coordinator_state_topic_num_partitions,
+        )
+        if min(of_shares) < 1:
+            raise ValueError("limits of share groups (group.share.…, share.coordinator.…) must be at least 1")
         if self.group_consumer_migration_policy not in ("bidirectional", "upgrade", "downgrade", "disabled"):
             raise ValueError("group.consumer.migration.policy must be bidirectional, upgrade, downgrade or disabled")
 

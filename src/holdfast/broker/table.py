@@ -44,6 +44,11 @@ from holdfast.broker.api import (
     placement,
     quorum,
     sasl,
+    share_acknowledge,
+    share_fetch,
+    share_group_describe,
+    share_group_heartbeat,
+    share_group_offsets,
     sync_group,
     telemetry,
     topics,
@@ -135,6 +140,11 @@ HANDLERS: dict[Key, MessageHandler] = {
     Key.DESCRIBE_TOPIC_PARTITIONS: describe_topic_partitions.handle,
     Key.ADD_RAFT_VOTER: quorum.add_voter,
     Key.REMOVE_RAFT_VOTER: quorum.remove_voter,
+    Key.SHARE_GROUP_HEARTBEAT: share_group_heartbeat.handle,
+    Key.SHARE_GROUP_DESCRIBE: share_group_describe.handle,
+    Key.SHARE_FETCH: share_fetch.handle,
+    Key.SHARE_ACKNOWLEDGE: share_acknowledge.handle,
+    Key.DESCRIBE_SHARE_GROUP_OFFSETS: share_group_offsets.describe,
 }
 RAW = (Key.PRODUCE, Key.FETCH)  # Decoded by hand, since they are hot.
 

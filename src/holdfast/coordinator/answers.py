@@ -24,6 +24,7 @@ class GroupType(Enum):
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    SHARE = "share"
 
 
 class JoinedMember(NamedTuple):

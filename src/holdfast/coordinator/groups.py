@@ -14,7 +14,7 @@ that is cancelled has happened or has not; what it began is finished, and nothin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
 from holdfast.coordinator.answers import GroupDescription, GroupListing, GroupState, GroupType, Joined, Synced
@@ -76,6 +76,14 @@ class GroupCoordinator:
     def partition_of(self, group_id: str) -> int:
         """The internal partition that holds a group."""
         return self._shards.number_of(group_id)
+
+    def has(self, group_id: str) -> bool:
+        """Whether there is a group of this name."""
+        return self._shards.has(group_id)
+
+    def share_names(self, is_elsewhere: Callable[[str], bool]) -> None:
+        """Never make a group whose name is taken elsewhere."""
+        self._shards.is_elsewhere = is_elsewhere
 
     def aside(self, group_id: str | None = None) -> Corrupt | None:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""

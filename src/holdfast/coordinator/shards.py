@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from holdfast.coordinator.errors import CoordinatorSetAside, NewerRecord, TooManyGroups
+from holdfast.coordinator.errors import CoordinatorSetAside, NewerRecord, ProtocolMismatch, TooManyGroups
 from holdfast.coordinator.hosted import HostedGroup
 from holdfast.coordinator.joining import check_text
 from holdfast.coordinator.placement import partition_of
@@ -35,6 +35,7 @@ class Shards:
         self._timers = around.timers
         self._looked_at = -_LOOK_MS
         self._served: dict[int, Shard] = {}
+        self.is_elsewhere: Callable[[str], bool] = lambda _: False  # Whether a share group has a name.
         self.aside: dict[int, CoordinatorSetAside] = {}
         for number, partition in enumerate(logs):
             if isinstance(partition, Corrupt):
@@ -79,6 +80,11 @@ class Shards:
         check_text("group id", group_id)
         return self[self.number_of(group_id)]
 
+    def has(self, group_id: str) -> bool:
+        """Whether there is a group, or it cannot be known."""
+        shard = self._served.get(self.number_of(group_id))
+        return shard is None or group_id in shard.groups
+
     async def find(self, group_id: str) -> HostedGroup | None:
         """A group, if there is one."""
         return await self.of(group_id).find(group_id)
@@ -95,6 +101,8 @@ class Shards:
                 return found
         if self._count_groups() >= self._groups_max:
             raise TooManyGroups(self._groups_max)
+        if self.is_elsewhere(group_id):
+            raise ProtocolMismatch(group_id, "this protocol", "that of share groups")
         return self.of(group_id).create(group_id)
 
     def _count_groups(self) -> int:

@@ -73,8 +73,13 @@ class Key(IntEnum):
     PUSH_TELEMETRY = 72
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
+    SHARE_GROUP_HEARTBEAT = 76
+    SHARE_GROUP_DESCRIBE = 77
+    SHARE_FETCH = 78
+    SHARE_ACKNOWLEDGE = 79
     ADD_RAFT_VOTER = 80
     REMOVE_RAFT_VOTER = 81
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90
 
 
 NEVER = 1 << 15  # Larger than any version: this API has no flexible one.
@@ -172,8 +177,13 @@ APIS: Mapping[int, Api] = _table(
     (Key.PUSH_TELEMETRY, 0, 0, 0),
     (Key.LIST_CONFIG_RESOURCES, 0, 1, 0),
     (Key.DESCRIBE_TOPIC_PARTITIONS, 0, 0, 0),
+    (Key.SHARE_GROUP_HEARTBEAT, 1, 1, 0),
+    (Key.SHARE_GROUP_DESCRIBE, 1, 1, 0),
+    (Key.SHARE_FETCH, 1, 2, 0),
+    (Key.SHARE_ACKNOWLEDGE, 1, 2, 0),
     (Key.ADD_RAFT_VOTER, 0, 1, 0),
     (Key.REMOVE_RAFT_VOTER, 0, 0, 0),
+    (Key.DESCRIBE_SHARE_GROUP_OFFSETS, 0, 1, 0),
 )
 
 _FLEXIBLE_FROM = {int(key): row.flexible_from for key, row in APIS.items()}

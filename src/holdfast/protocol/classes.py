@@ -41,6 +41,11 @@ _OURS: dict[str, Any] = {
         Key.PUSH_TELEMETRY,
         Key.ADD_RAFT_VOTER,
         Key.REMOVE_RAFT_VOTER,
+        Key.SHARE_GROUP_HEARTBEAT,
+        Key.SHARE_GROUP_DESCRIBE,
+        Key.SHARE_FETCH,
+        Key.SHARE_ACKNOWLEDGE,
+        Key.DESCRIBE_SHARE_GROUP_OFFSETS,
     )
     for name in (f"{APIS[key].name}Request", f"{APIS[key].name}Response")
 }

@@ -36,6 +36,7 @@ public final class Driver {
         new Topics(clients).addTo(commands);
         new Configs(clients).addTo(commands);
         new Groups(clients).addTo(commands);
+        new Shares(clients).addTo(commands);
         new Cluster(clients).addTo(commands);
         new Transactors(clients).addTo(commands);
         new TransactionAdmin(clients).addTo(commands);

@@ -22,7 +22,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     async for group_id in request.pace.through(message.groups_names):
         code = Code.NONE
         try:
-            await parts.groups.delete_group(group_id)
+            await (parts.shares if parts.shares.has(group_id) else parts.groups).delete_group(group_id)
         except HoldfastError as failure:
             code = group_code_of(failure)
         results.append(_Answer.DeletableGroupResult(group_id=group_id, error_code=code))

@@ -11,6 +11,7 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.configs import TOPIC_CONFIGS, Config, Kind, Source
 from holdfast.broker.dynamic_configs import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP, group_configs
 from holdfast.broker.request import Request
+from holdfast.coordinator.share_settings import share_configs
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -52,7 +53,7 @@ def _configs(parts: Parts, wanted: Message) -> list[Message]:
         check_broker(parts, wanted.resource_name)
         return _of_broker(parts)
     if wanted.resource_type == Resource.GROUP and wanted.resource_name:
-        return _of_group(parts, wanted.resource_name)
+        return [*_of_group(parts, wanted.resource_name), *_of_share_group(parts, wanted.resource_name)]
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
@@ -95,6 +96,17 @@ def _of_broker(parts: Parts) -> list[Message]:
         _shown(each.name, _of_setting(parts, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS)
         for each in shown
     ]
+
+
+def _of_share_group(parts: Parts, group_id: str) -> list[Message]:
+    given = parts.shares.configs(group_id)
+    shown = []
+    for name, default in share_configs(parts.shares.settings).items():
+        found: list[Place] = [(name, given[name], Source.GROUP)] if name in given else []
+        kind = Kind.INT if default.isdigit() else Kind.STRING
+        found.append((name, default, Source.DEFAULT))
+        shown.append(_shown(name, found, kind, "how a share group of this name reads"))
+    return shown
 
 
 def _of_setting(parts: Parts, config: BrokerConfig) -> list[Place]:

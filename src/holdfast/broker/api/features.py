@@ -27,6 +27,7 @@ class Feature(NamedTuple):
 
 FEATURES: Mapping[str, Feature] = {
     "group.version": Feature(0, 1, 1),  # Groups whose coordinator assigns partitions.
+    "share.version": Feature(0, 1, 1),  # Share groups.
     "transaction.version": Feature(0, 2, 2),  # With 2, each transaction has an epoch of its own.
 }
 

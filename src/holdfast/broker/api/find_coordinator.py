@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.FIND_COORDINATOR)
-_GROUP, _TRANSACTION = 0, 1
+_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 
 
@@ -28,9 +28,14 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 
 
 def _found(parts: Parts, key_type: int, key: str) -> dict[str, Any]:
-    if key_type not in (_GROUP, _TRANSACTION):
+    if key_type == _GROUP:
+        aside = parts.groups.aside(key) if not parts.shares.has(key) else None
+    elif key_type == _TRANSACTION:
+        aside = parts.transactions.aside(key)
+    elif key_type == _SHARE and len(key.split(":")) == 3:  # The group, a topic's id and a partition's number.
+        aside = parts.shares.aside(key.split(":")[0])
+    else:
         return {"error_code": Code.INVALID_REQUEST, "error_message": None, **_NOWHERE}
-    aside = parts.groups.aside(key) if key_type == _GROUP else parts.transactions.aside(key)
     if aside is not None:
         return {"error_code": group_code_of(aside), "error_message": str(aside), **_NOWHERE}
     here = {"node_id": parts.settings.node_id, "host": parts.host, "port": parts.port}

@@ -28,6 +28,8 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         return _Answer(error_code=Code.NONE, groups=[])  # Nothing is in a state that nobody knows.
     try:
         found = parts.groups.list_groups(states, types)
+        shares = (each.rules.listing() for each in parts.shares)
+        found += [line for line in shares if (not states or line.state in states) and (not types or line.type in types)]
     except HoldfastError as failure:
         return _Answer(error_code=group_code_of(failure), groups=[])
     groups = [
@@ -39,7 +41,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         )
         async for each in request.pace.through(found)
     ]
-    aside = parts.groups.aside()  # Those that are known, and that they are not all.
+    aside = parts.groups.aside() or parts.shares.aside()  # Those that are known, and that they are not all.
     return _Answer(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)
 
 

@@ -1,0 +1,57 @@
+"""ShareAcknowledge: a member of a share group says what has become of records. Durable before it is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import code_of
+from holdfast.broker.request import Request
+from holdfast.broker.share_acks import acknowledge, judged, named
+from holdfast.broker.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionEpochWrong
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
+from holdfast.protocol.messages import Message, response_class
+from holdfast.segment.names import PartitionId
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.SHARE_ACKNOWLEDGE)
+_Topic = _Answer.ShareAcknowledgeTopicResponse
+_Partition = _Topic.PartitionData
+_RENEWS_FROM = 2
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
+    renews = request.version >= _RENEWS_FROM and bool(message.is_renew_ack)
+    try:
+        group = parts.shares.find(group_id)
+        if epoch == INITIAL_EPOCH:
+            raise ShareSessionEpochWrong("nothing can be acknowledged before a session has begun")
+        judgements = judged(message.topics, renews=renews)
+        parts.share_sessions.take(group_id, member_id, epoch, (), ())
+    except HoldfastError as failure:
+        return _Answer(error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[])
+    results = await acknowledge(parts, group_id, member_id, judgements)
+    if epoch == FINAL_EPOCH:
+        parts.shares.release(group_id, member_id)
+    rows: dict[object, list[Message]] = {}
+    for home in dict.fromkeys(home for home, _ in named(message.topics)):
+        rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home)))
+    return _Answer(
+        error_code=Code.NONE,
+        acquisition_lock_timeout_ms=group.limits.lock_ms,
+        responses=[_Topic(topic_id=topic_id, partitions=found) for topic_id, found in rows.items()],
+        node_endpoints=[],
+    )
+
+
+def _partition(parts: Parts, home: PartitionId, failure: HoldfastError | None) -> Message:
+    return _Partition(
+        partition_index=home.partition,
+        error_code=Code.NONE if failure is None else code_of(failure),
+        error_message=None if failure is None else str(failure),
+        current_leader=_Partition.LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
+    )

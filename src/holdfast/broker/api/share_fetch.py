@@ -1,0 +1,183 @@
+"""ShareFetch: a member of a share group says what has become of records, and gets others, or waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from holdfast.broker.codes import code_of
+from holdfast.broker.request import Request
+from holdfast.broker.share_acks import NO_ID, acknowledge, find_log, judged, named
+from holdfast.broker.share_reading import Given, read
+from holdfast.broker.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
+from holdfast.cluster.errors import TopicUnknown
+from holdfast.coordinator.share_hosted import HostedShareGroup
+from holdfast.errors import HoldfastError, Rejected
+from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
+from holdfast.protocol.messages import Message, response_class
+from holdfast.segment.names import PartitionId
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+_Answer = response_class(Key.SHARE_FETCH)
+_Topic = _Answer.ShareFetchableTopicResponse
+_Partition = _Topic.PartitionData
+_MODES_FROM = 2  # From this version on there are renewals, and a member may want no more records than it says.
+_BY_BATCH = 0
+
+
+async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
+    renews = request.version >= _MODES_FROM and bool(message.is_renew_ack)
+    try:
+        group = parts.shares.find(group_id)
+        if not member_id:
+            raise Rejected("a member id is needed")
+        judgements = judged(message.topics, renews=renews)
+        if epoch == INITIAL_EPOCH and judgements:
+            raise ShareSessionEpochWrong("nothing can be acknowledged before a session has begun")
+        forgotten = [
+            PartitionId(topic.topic_id or NO_ID, number)
+            for topic in message.forgotten_topics_data
+            for number in topic.partitions
+        ]
+        wanted = [home for home, _ in named(message.topics)]
+        session = parts.share_sessions.take(group_id, member_id, epoch, wanted, forgotten)
+    except HoldfastError as failure:
+        return _Answer(error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[])
+    results = await acknowledge(parts, group_id, member_id, judgements)
+    found: dict[PartitionId, Given | HoldfastError] = {}
+    if epoch == FINAL_EPOCH:
+        parts.shares.release(group_id, member_id)
+    elif not renews:
+        whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
+        fetching = _Fetching(parts, group, session, member_id, message, whole=whole)
+        found = await fetching.read_or_wait(wait=not results)
+    rows: dict[object, list[Message]] = {}
+    for home in dict.fromkeys([*results, *found]):
+        rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home), found.get(home)))
+    return _Answer(
+        error_code=Code.NONE,
+        acquisition_lock_timeout_ms=group.limits.lock_ms,
+        responses=[_Topic(topic_id=topic_id, partitions=partitions) for topic_id, partitions in rows.items()],
+        node_endpoints=[],
+    )
+
+
+class _Fetching:
+    """One request's work: give the member what there is, or wait for something to come or to be free again."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        group: HostedShareGroup,
+        session: ShareSession,
+        member_id: str,
+        message: Message,
+        *,
+        whole: bool,
+    ) -> None:
+        self._parts = parts
+        self._group = group
+        self._session = session
+        self._member_id = member_id
+        self._whole = whole
+        self._count = max(message.max_records, 1)
+        self._size = min(message.max_bytes, parts.settings.fetch_max_bytes)
+        self._deadline = parts.clock.monotonic() + message.max_wait_ms / 1000
+        self._woken = asyncio.Event()
+        self._listening: list[set[Callable[[], None]]] = []
+
+    async def read_or_wait(self, *, wait: bool) -> dict[PartitionId, Given | HoldfastError]:
+        clock = self._parts.clock
+        wake = self._woken.set  # One object, so that it is in each set of listeners once.
+        while True:
+            self._woken.clear()
+            try:
+                found = await self._read(wake)
+                left = self._deadline - clock.monotonic()
+                if found or not wait or left <= 0:
+                    return found
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), left)
+            finally:
+                for listeners in self._listening:
+                    listeners.discard(wake)
+                self._listening.clear()
+
+    async def _read(self, wake: Callable[[], None]) -> dict[PartitionId, Given | HoldfastError]:
+        found: dict[PartitionId, Given | HoldfastError] = {}
+        count, size = self._count, self._size
+        for home in list(self._session.partitions):
+            if count <= 0 or size <= 0:
+                break
+            try:
+                given = await self._read_one(home, wake, count, size, first=not found)
+            except TopicUnknown as failure:
+                self._parts.share_sessions.drop(self._session, home)
+                if self._parts.topics.find_id(home.topic_id) is None:
+                    self._parts.shares.forget(self._group.rules.id, home)
+                found[home] = failure
+            except HoldfastError as failure:
+                found[home] = failure
+            else:
+                if given is not None:
+                    found[home] = given
+                    count -= sum(each.end - each.first for each in given.acquired)
+                    size -= given.size
+                    self._session.served(home)
+        return found
+
+    async def _read_one(
+        self, home: PartitionId, wake: Callable[[], None], count: int, size: int, *, first: bool
+    ) -> Given | None:
+        log = find_log(self._parts.topics, home)
+        partition = await self._parts.shares.partition(self._group.rules.id, home, log)
+        for listeners in (
+            log.listeners,
+            partition.listeners,
+        ):  # Before it is read: nothing is missed.
+            listeners.add(wake)
+            self._listening.append(listeners)
+        return await read(
+            log,
+            partition,
+            self._member_id,
+            count,
+            size,
+            committed=self._group.configs.is_committed,
+            whole=self._whole,
+            first=first,
+        )
+
+
+def _partition(
+    parts: Parts, home: PartitionId, refused: HoldfastError | None, found: Given | HoldfastError | None
+) -> Message:
+    failure = found if isinstance(found, HoldfastError) else None
+    given = found if isinstance(found, Given) else None
+    return _Partition(
+        partition_index=home.partition,
+        error_code=Code.NONE if failure is None else _code_of(parts, home, failure),
+        error_message=None if failure is None else str(failure),
+        acknowledge_error_code=Code.NONE if refused is None else code_of(refused),
+        acknowledge_error_message=None if refused is None else str(refused),
+        current_leader=_Partition.LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
+        records=b"" if given is None else b"".join(given.batches),
+        acquired_records=_acquired(() if given is None else given.acquired),
+    )
+
+
+def _acquired(acquired: Sequence[tuple[int, int, int]]) -> list[Message]:
+    row = _Partition.AcquiredRecords
+    return [row(first_offset=first, last_offset=end - 1, delivery_count=count) for first, end, count in acquired]
+
+
+def _code_of(parts: Parts, home: PartitionId, failure: HoldfastError) -> Code:
+    if isinstance(failure, TopicUnknown) and parts.topics.find_id(home.topic_id) is None:
+        return Code.UNKNOWN_TOPIC_ID
+    return code_of(failure)

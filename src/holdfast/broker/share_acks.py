@@ -1,0 +1,75 @@
+"""What members of share groups say of records: from the request to what is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from holdfast.broker.topics import Topics
+from holdfast.cluster.errors import TopicUnknown
+from holdfast.coordinator.share_hosted import HostedSharePartition
+from holdfast.coordinator.share_partition import Judged, Verdict
+from holdfast.errors import HoldfastError, Rejected
+from holdfast.log.partition import PartitionLog
+from holdfast.protocol.messages import Message
+from holdfast.segment.names import PartitionId
+
+if TYPE_CHECKING:
+    from holdfast.broker.broker import Parts
+
+NO_ID = UUID(int=0)
+_BATCHES_MAX = 10_000  # Of one partition in one request.
+
+
+def named(topics: Sequence[Message]) -> Iterator[tuple[PartitionId, Message]]:
+    """The partitions that a request names."""
+    for topic in topics:
+        for partition in topic.partitions:
+            yield PartitionId(topic.topic_id or NO_ID, partition.partition_index), partition
+
+
+def judged(topics: Sequence[Message], *, renews: bool) -> dict[PartitionId, list[Judged]]:
+    """What a request says of records, by partition; raises if it contradicts itself."""
+    found: dict[PartitionId, list[Judged]] = {}
+    for home, partition in named(topics):
+        batches = partition.acknowledgement_batches or []
+        if len(batches) > _BATCHES_MAX:
+            raise Rejected(f"{len(batches)} batches of one partition: {_BATCHES_MAX} are allowed")
+        for each in batches:
+            if Verdict.RENEW in each.acknowledge_types and not renews:
+                raise Rejected("locks are renewed only by a request that says so")
+            end = each.last_offset + 1
+            found.setdefault(home, []).append(Judged(each.first_offset, end, each.acknowledge_types))
+    return found
+
+
+def find_log(topics: Topics, home: PartitionId) -> PartitionLog:
+    """A partition's log; raises if there is none, or it is corrupt."""
+    opened = topics.find_id(home.topic_id)
+    if opened is None:
+        raise TopicUnknown(str(home.topic_id))
+    return opened.partition(home.partition)
+
+
+async def acknowledge(
+    parts: Parts, group_id: str, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]]
+) -> dict[PartitionId, HoldfastError | None]:
+    """Take all verdicts, then wait until they are durable; of each partition what went wrong, if anything."""
+    results: dict[PartitionId, HoldfastError | None] = {}
+    taken: list[tuple[PartitionId, HostedSharePartition]] = []
+    for home, batches in judgements.items():
+        results[home] = None
+        try:
+            partition = await parts.shares.partition(group_id, home, find_log(parts.topics, home))
+            await partition.room()
+            partition.acknowledge(member_id, batches)
+            taken.append((home, partition))
+        except HoldfastError as failure:
+            results[home] = failure
+    for home, partition in taken:
+        try:
+            await partition.durable()
+        except HoldfastError as failure:
+            results[home] = failure
+    return results
