@@ -233,7 +233,8 @@ def test_a_group_has_the_broker_s_values(wire: Wire, topic: str) -> None:
     found = describe(wire, GROUP, topic)
     assert found.error_code == 0
     shown = {each.name: each for each in found.configs}
-    assert set(shown) == {"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"}
+    shares = {"share.auto.offset.reset", "share.isolation.level", "share.record.lock.duration.ms"}
+    assert set(shown) == {"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"} | shares
     session = shown["consumer.session.timeout.ms"]
     assert session.value == str(BrokerSettings().group_consumer_session_timeout_ms)
     assert [(each.name, each.source) for each in session.synonyms] == [("group.consumer.session.timeout.ms", 5)]

@@ -14,7 +14,7 @@ from holdfast.io.memory_objects import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import frame_request
 
-SHARE_FETCH = 78  # Kafka has it, we do not.
+STREAMS_GROUP_HEARTBEAT = 88  # Refused, so that clients fall back.
 
 
 def test_api_versions_in_an_unknown_version_is_answered_as_version_0(wire: Wire) -> None:
@@ -35,9 +35,10 @@ def test_api_versions_lists_what_is_served(wire: Wire, version: int) -> None:
     assert served[Key.JOIN_GROUP] == (0, 9)
     assert served[Key.CONSUMER_GROUP_HEARTBEAT] == (0, 1)
     assert served[Key.ADD_PARTITIONS_TO_TXN] == (0, 5)
-    assert SHARE_FETCH not in served
+    assert served[Key.SHARE_FETCH] == (1, 2)
+    assert STREAMS_GROUP_HEARTBEAT not in served
     named = [each.name for each in answer.supported_features or []]
-    assert named == (["group.version", "transaction.version"] if version == 4 else [])
+    assert named == (["group.version", "share.version", "transaction.version"] if version == 4 else [])
 
 
 def test_a_connection_need_not_begin_with_api_versions(broker: BrokerProcess) -> None:
@@ -55,7 +56,7 @@ def test_a_version_that_is_not_served_closes_the_connection(broker: BrokerProces
 
 def test_an_api_that_is_not_served_closes_the_connection(broker: BrokerProcess) -> None:
     """K7: its number may be known or not."""
-    for number in (SHARE_FETCH, 999):
+    for number in (STREAMS_GROUP_HEARTBEAT, 999):
         with Wire(broker.port) as wrong:
             wrong.send_bytes(b"".join(frame_request(number, 0, 1, "old", [b"\x00" * 20])))
             assert wrong.is_closed()

@@ -112,6 +112,22 @@ def content(key: Key, version: int, topic_id: Any) -> dict[str, Any]:
             "group_ids": ["every-beaten", "absent"],
             "include_authorized_operations": True,
         },
+        Key.SHARE_GROUP_HEARTBEAT: {"group_id": "every-shared", "member_id": "m", "subscribed_topic_names": [TOPIC]},
+        Key.SHARE_GROUP_DESCRIBE: {"group_ids": ["every-shared", "absent"], "include_authorized_operations": True},
+        Key.SHARE_FETCH: {
+            "group_id": "every-shared",
+            "member_id": "m",
+            "max_wait_ms": 0,
+            "min_bytes": 1,
+            "max_records": 10,
+            "batch_size": 10,
+            "topics": [{"topic_id": topic_id, "partitions": [{"partition_index": 0, "acknowledgement_batches": []}]}],
+            "forgotten_topics_data": [],
+        },
+        Key.SHARE_ACKNOWLEDGE: {"group_id": "every-shared", "member_id": "m", "share_session_epoch": -1, "topics": []},
+        Key.DESCRIBE_SHARE_GROUP_OFFSETS: {
+            "groups": [{"group_id": "every-shared", "topics": [{"topic_name": TOPIC, "partitions": [0, 1]}]}]
+        },
         Key.OFFSET_FOR_LEADER_EPOCH: {
             "topics": [{"topic": TOPIC, "partitions": [{"partition": 0, "leader_epoch": 1}]}]
         },
@@ -215,6 +231,9 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
     Key.SYNC_GROUP: {ErrorCode.unknown_member_id, ErrorCode.inconsistent_group_protocol},
     Key.DESCRIBE_GROUPS: {ErrorCode.none, ErrorCode.group_id_not_found},
     Key.CONSUMER_GROUP_DESCRIBE: {ErrorCode.none, ErrorCode.group_id_not_found},
+    Key.SHARE_GROUP_DESCRIBE: {ErrorCode.none, ErrorCode.group_id_not_found},
+    Key.SHARE_ACKNOWLEDGE: {ErrorCode.none, ErrorCode.share_session_not_found},
+    Key.DESCRIBE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
     Key.DELETE_TOPICS: {ErrorCode.unknown_topic_or_partition},
     Key.ADD_PARTITIONS_TO_TXN: {ErrorCode.none, ErrorCode.invalid_producer_id_mapping},
     Key.ADD_OFFSETS_TO_TXN: {ErrorCode.invalid_producer_id_mapping},

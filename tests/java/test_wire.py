@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.java.asks import admin, consumers, data, groups, security, transactions, wrong
+from tests.java.asks import admin, consumers, data, groups, security, shares, transactions, wrong
 from tests.java.asks.world import World
 from tests.java.jvm import Jvm
 
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import Key
 
-ASKS = {**data.ASKS, **groups.ASKS, **consumers.ASKS, **transactions.ASKS, **admin.ASKS, **security.ASKS}
+_OF_GROUPS = {**groups.ASKS, **consumers.ASKS, **shares.ASKS}
+ASKS = {**data.ASKS, **_OF_GROUPS, **transactions.ASKS, **admin.ASKS, **security.ASKS}
 VERSIONS = [(row.key, version) for row in advertised() for version in range(row.min_version, row.max_version + 1)]
 NAMES = [f"{key.name.lower()}-{version}" for key, version in VERSIONS]
 WRONG = [each for each in VERSIONS if each[0] in wrong.WRONG]

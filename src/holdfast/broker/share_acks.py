@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from holdfast.broker.pace import Pace
 from holdfast.broker.topics import Topics
 from holdfast.cluster.errors import TopicUnknown
-from holdfast.coordinator.share_hosted import HostedSharePartition
+from holdfast.coordinator.share_errors import InvalidRecordState
+from holdfast.coordinator.share_hosted import HostedShareGroup, HostedSharePartition
 from holdfast.coordinator.share_partition import Judged, Verdict
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition import PartitionLog
 from holdfast.protocol.messages import Message
 from holdfast.segment.names import PartitionId
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 NO_ID = UUID(int=0)
-_BATCHES_MAX = 10_000  # Of one partition in one request.
+_BATCHES_MAX = 2_000  # Of one partition in one request.
 
 
 def named(topics: Sequence[Message]) -> Iterator[tuple[PartitionId, Message]]:
@@ -29,18 +27,17 @@ def named(topics: Sequence[Message]) -> Iterator[tuple[PartitionId, Message]]:
             yield PartitionId(topic.topic_id or NO_ID, partition.partition_index), partition
 
 
-def judged(topics: Sequence[Message], *, renews: bool) -> dict[PartitionId, list[Judged]]:
+async def judged(topics: Sequence[Message], pace: Pace, *, renews: bool) -> dict[PartitionId, list[Judged]]:
     """What a request says of records, by partition; raises if it contradicts itself."""
     found: dict[PartitionId, list[Judged]] = {}
-    for home, partition in named(topics):
-        batches = partition.acknowledgement_batches or []
-        if len(batches) > _BATCHES_MAX:
-            raise Rejected(f"{len(batches)} batches of one partition: {_BATCHES_MAX} are allowed")
-        for each in batches:
+    async for home, partition in pace.through(named(topics)):
+        for each in partition.acknowledgement_batches or ():
             if Verdict.RENEW in each.acknowledge_types and not renews:
                 raise Rejected("locks are renewed only by a request that says so")
             end = each.last_offset + 1
             found.setdefault(home, []).append(Judged(each.first_offset, end, each.acknowledge_types))
+            if len(found[home]) > _BATCHES_MAX:
+                raise Rejected(f"more than {_BATCHES_MAX} batches of one partition are acknowledged")
     return found
 
 
@@ -53,16 +50,22 @@ def find_log(topics: Topics, home: PartitionId) -> PartitionLog:
 
 
 async def acknowledge(
-    parts: Parts, group_id: str, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]]
+    group: HostedShareGroup, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]], pace: Pace
 ) -> dict[PartitionId, HoldfastError | None]:
     """Take all verdicts, then wait until they are durable; of each partition what went wrong, if anything."""
     results: dict[PartitionId, HoldfastError | None] = {}
     taken: list[tuple[PartitionId, HostedSharePartition]] = []
-    for home, batches in judgements.items():
+    try:
+        if judgements:
+            await group.writer.room()
+    except HoldfastError as failure:
+        return dict.fromkeys(judgements, failure)
+    async for home, batches in pace.through(judgements.items()):
         results[home] = None
+        partition = group.partitions.get(home)
         try:
-            partition = await parts.shares.partition(group_id, home, find_log(parts.topics, home))
-            await partition.room()
+            if partition is None:
+                raise InvalidRecordState(member_id, batches[0].first, batches[0].end)
             partition.acknowledge(member_id, batches)
             taken.append((home, partition))
         except HoldfastError as failure:

@@ -76,6 +76,7 @@ class ShareCoordinator:
         self._writers: dict[int, Writer] = {}
         self._aside: dict[int, CoordinatorSetAside] = {}
         self._groups: dict[str, HostedShareGroup] = {}
+        self._partition_count = 0  # Of all groups together.
         self._stopped = False
 
     # Life
@@ -108,6 +109,7 @@ class ShareCoordinator:
                 gone.delete()  # Of a topic, or a group, that was deleted: a crash came between.
             else:
                 group.partitions[home] = HostedSharePartition(group, home, image)
+                self._partition_count += 1
         for group_id in {key.group_id for key in loaded.partitions} - loaded.groups.keys():
             del self._groups[group_id]
 
@@ -172,10 +174,11 @@ class ShareCoordinator:
         group = self.find(group_id)
         found = group.partitions.get(home)
         if found is None:
-            if sum(len(each.partitions) for each in self._groups.values()) >= self.settings.partitions_max:
+            if self._partition_count >= self.settings.partitions_max:
                 raise TooManySharePartitions(self.settings.partitions_max)
             found = HostedSharePartition(group, home, Image(_first_offset(group.configs, data), ()))
             group.partitions[home] = found
+            self._partition_count += 1
             found.begin()
         await found.durable()
         return found
@@ -191,6 +194,7 @@ class ShareCoordinator:
         group = self._groups.get(group_id)
         found = group.partitions.pop(home, None) if group is not None else None
         if found is not None:
+            self._partition_count -= 1
             found.delete()
 
     # Operators
@@ -239,6 +243,7 @@ class ShareCoordinator:
             if group.rules.members:
                 raise GroupNotEmpty(group_id)
             del self._groups[group_id]
+            self._partition_count -= len(group.partitions)
             await group.delete()
             if group.configs.given:  # They belong to the name.
                 named = self._host(group_id, GroupValue(0, {}))

@@ -46,10 +46,6 @@ class HostedSharePartition:
     def limits(self) -> Limits:
         return self._group.limits
 
-    async def room(self) -> None:
-        """Wait until there is room in the log for what is to be decided."""
-        await self._group.writer.room()
-
     async def durable(self) -> None:
         """Wait until all that was decided so far is durable."""
         await self._kept.durable()

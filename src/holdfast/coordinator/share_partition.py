@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from holdfast.coordinator.share_errors import InvalidRecordState
 
@@ -93,6 +94,9 @@ class Limits:
     lock_ms: int = 30_000
 
 
+Change: TypeAlias = tuple[int, int, Verdict]  # From an offset to an exclusive end.
+
+
 class SharePartition:
     """One partition of one group. Times are milliseconds of a clock that never goes back."""
 
@@ -132,54 +136,47 @@ class SharePartition:
         """Give a member what is free of what was read: at most so many, or `whole` batches until it is so many."""
         first, end, spoiled, ends = found
         self._extend(first, min(end, self.start + limits.records_max))
-        for each in spoiled:
-            self._change(each.start, min(each.stop, self.end), _archive_if_free)
+        self._change([(each.start, min(each.stop, self.end), _archive_if_free) for each in spoiled])
         given: list[Acquired] = []
-        deadline = now + limits.lock_ms
-        for run in [each for each in self._runs if each.state is State.AVAILABLE]:
-            left = count_max - sum(each.end - each.first for each in given)
+        left = count_max
+        for run in self._runs:
             begin, stop = max(run.first, first), min(run.end, end)
-            if left > 0 and begin + left < stop:
+            if left <= 0 or run.state is not State.AVAILABLE or stop <= begin:
+                continue
+            if begin + left < stop:
                 batch_end = next((each for each in ends if each >= begin + left), stop) if whole else begin + left
                 stop = min(stop, batch_end)
-            if left > 0 and stop > begin:
-                given.append(Acquired(begin, stop, run.count + 1))
-        for first_given, end_given, count in given:
-            taken = Run(0, 0, State.ACQUIRED, count, member, deadline)
-            self._change(first_given, end_given, lambda run, taken=taken: _like(run, taken))  # type: ignore[misc]
+            given.append(Acquired(begin, stop, run.count + 1))
+            left -= stop - begin
+        taking = partial(_take, member=member, deadline=now + limits.lock_ms)
+        self._change([(begin, stop, taking) for begin, stop, _ in given])
         self._settle()
         return given
 
     def acknowledge(self, member: str, batches: Iterable[Judged], limits: Limits, now: int) -> None:
         """Take a member's verdicts: all of them, or none."""
-        changes = [change for batch in batches for change in _changes(batch)]
-        checked = 0
-        for first, end, _ in sorted(changes):
-            if first < checked:
-                raise InvalidRecordState(member, first, end, "they are judged twice")
-            self._check_held(member, first, end)
-            checked = end
-        for first, end, verdict in changes:
-            self._change(first, end, lambda run, said=verdict: _judge(run, said, limits, now))  # type: ignore[misc]
-            if verdict is not Verdict.RENEW:
-                self.revision += 1
+        changes = sorted(change for batch in batches for change in _changes(batch, limits.records_max))
+        self._check_held(member, changes)
+        self._change([(first, end, partial(_judge, said=said, limits=limits, now=now)) for first, end, said in changes])
+        self.revision += any(said is not Verdict.RENEW for _, _, said in changes)
         self._settle()
 
     def release(self, member: str, limits: Limits, *, delivered: bool) -> None:
         """A member is gone. What it had is free; it counts as a delivery only if it may have been `delivered`."""
-        for run in [each for each in self._runs if each.state is State.ACQUIRED and each.member == member]:
-            self._change(run.first, run.end, lambda each: _free(each, limits, delivered=delivered))
-            self.revision += 1
-        self._settle()
+        self._free([each for each in self._runs if each.member == member], limits, delivered=delivered)
 
     def tick(self, now: int, limits: Limits) -> int:
         """Free what was held for too long; how many records that were."""
         late = [run for run in self._runs if run.state is State.ACQUIRED and run.deadline <= now]
-        for run in late:
-            self._change(run.first, run.end, lambda each: _free(each, limits, delivered=True))
-            self.revision += 1
-        self._settle()
+        self._free(late, limits, delivered=True)
         return sum(run.end - run.first for run in late)
+
+    def _free(self, runs: Sequence[Run], limits: Limits, *, delivered: bool) -> None:
+        if runs:
+            freeing = partial(_free, limits=limits, delivered=delivered)
+            self._change([(run.first, run.end, freeing) for run in runs])
+            self.revision += 1
+            self._settle()
 
     def cut(self, log_start: int) -> None:
         """The log begins here now: what was before it is gone."""
@@ -204,15 +201,22 @@ class SharePartition:
 
     # Runs
 
-    def _check_held(self, member: str, first: int, end: int) -> None:
-        if first < self._cut:
-            first = min(self._cut, end)
-        held = 0
-        for run in self._runs:
-            if run.state is State.ACQUIRED and run.member == member:
-                held += max(0, min(run.end, end) - max(run.first, first))
-        if held != end - first:
-            raise InvalidRecordState(member, first, end)
+    def _check_held(self, member: str, changes: Sequence[Change]) -> None:
+        """Raise unless everything that is judged is the member's, and judged once."""
+        held = (run for run in self._runs if run.state is State.ACQUIRED and run.member == member)
+        run = next(held, None)
+        checked = 0
+        for first, end, _ in changes:
+            if first < checked:
+                raise InvalidRecordState(member, first, end, "they are judged twice")
+            checked = end
+            at = max(first, min(self._cut, end))
+            while at < end:
+                while run is not None and run.end <= at:
+                    run = next(held, None)
+                if run is None or run.first > at:
+                    raise InvalidRecordState(member, first, end)
+                at = min(run.end, end)
 
     def _extend(self, first: int, end: int) -> None:
         """Let offsets behind the end be available; those that are left out are no records."""
@@ -221,19 +225,26 @@ class SharePartition:
             return
         self._runs.append(Run(begin, end, State.AVAILABLE))
 
-    def _change(self, first: int, end: int, change: Callable[[Run], Run]) -> None:
-        """Replace what lies between two offsets."""
+    def _change(self, changes: Sequence[tuple[int, int, Callable[[Run], Run]]]) -> None:
+        """Replace what lies between offsets. In order, and none over another: one walk for all of them."""
         runs: list[Run] = []
+        at = 0
         for run in self._runs:
-            if run.end <= first or run.first >= end:
-                runs.append(run)
-                continue
-            inner = _within(run, max(run.first, first), min(run.end, end))
-            if run.first < inner.first:
-                runs.append(_within(run, run.first, inner.first))
-            runs.append(change(inner))
-            if inner.end < run.end:
-                runs.append(_within(run, inner.end, run.end))
+            begin = run.first
+            while at < len(changes) and changes[at][1] <= begin:
+                at += 1
+            following = at
+            while following < len(changes) and changes[following][0] < run.end:
+                first, end, change = changes[following]
+                inner = _within(run, max(begin, first), min(run.end, end))
+                if inner.end > inner.first:
+                    if begin < inner.first:
+                        runs.append(_within(run, begin, inner.first))
+                    runs.append(change(inner))
+                    begin = inner.end
+                following += 1
+            if begin < run.end:
+                runs.append(run if begin == run.first else _within(run, begin, run.end))
         self._runs = runs
 
     def _settle(self) -> None:
@@ -250,18 +261,18 @@ class SharePartition:
         assert not self._runs or self._runs[0].first == self.start, "the first run begins at the start"
 
 
-def _changes(batch: Judged) -> list[tuple[int, int, Verdict]]:
+def _changes(batch: Judged, records_max: int) -> list[Change]:
     """Neighbours with the same verdict together."""
     first, end, verdicts = batch
+    if first < 0 or end <= first or len(verdicts) not in (1, end - first) or len(verdicts) > records_max:
+        raise InvalidRecordState("", first, end, f"{len(verdicts)} verdicts for {end - first} records")
     try:
         said = [Verdict(each) for each in verdicts]
     except ValueError as failure:
         raise InvalidRecordState("", first, end, f"there is no such verdict: {failure}") from None
-    if first < 0 or end <= first or len(said) not in (1, end - first):
-        raise InvalidRecordState("", first, end, f"{len(said)} verdicts for {end - first} records")
     if len(said) == 1:
         return [(first, end, said[0])]
-    changes: list[tuple[int, int, Verdict]] = []
+    changes: list[Change] = []
     for offset, verdict in enumerate(said, first):
         if changes and changes[-1][2] is verdict:
             changes[-1] = (changes[-1][0], offset + 1, verdict)
@@ -270,12 +281,16 @@ def _changes(batch: Judged) -> list[tuple[int, int, Verdict]]:
     return changes
 
 
-def _judge(run: Run, verdict: Verdict, limits: Limits, now: int) -> Run:
-    if verdict is Verdict.RENEW:
+def _take(run: Run, *, member: str, deadline: int) -> Run:
+    return Run(run.first, run.end, State.ACQUIRED, run.count + 1, member, deadline)
+
+
+def _judge(run: Run, *, said: Verdict, limits: Limits, now: int) -> Run:
+    if said is Verdict.RENEW:
         return replace(run, deadline=now + limits.lock_ms)
-    if verdict is Verdict.RELEASE:
+    if said is Verdict.RELEASE:
         return _free(run, limits, delivered=True)
-    state = State.ACKNOWLEDGED if verdict is Verdict.ACCEPT else State.ARCHIVED
+    state = State.ACKNOWLEDGED if said is Verdict.ACCEPT else State.ARCHIVED
     return Run(run.first, run.end, state, run.count)
 
 
@@ -291,18 +306,19 @@ def _archive_if_free(run: Run) -> Run:
 
 
 def _within(run: Run, first: int, end: int) -> Run:
-    return replace(run, first=max(run.first, first), end=min(run.end, end))
-
-
-def _like(run: Run, taken: Run) -> Run:
-    return replace(taken, first=run.first, end=run.end)
+    return Run(max(run.first, first), min(run.end, end), run.state, run.count, run.member, run.deadline)
 
 
 def _merged(runs: Iterable[Run]) -> list[Run]:
     merged: list[Run] = []
     for run in runs:
-        if merged and replace(run, first=merged[-1].first) == replace(merged[-1], end=run.end):
-            merged[-1] = replace(merged[-1], end=run.end)
+        last = merged[-1] if merged else None
+        if last is not None and _kind(last) == _kind(run):
+            merged[-1] = Run(last.first, run.end, *_kind(run))
         else:
             merged.append(run)
     return merged
+
+
+def _kind(run: Run) -> tuple[State, int, str, int]:
+    return run.state, run.count, run.member, run.deadline

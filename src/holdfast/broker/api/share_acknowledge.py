@@ -30,15 +30,15 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         group = parts.shares.find(group_id)
         if epoch == INITIAL_EPOCH:
             raise ShareSessionEpochWrong("nothing can be acknowledged before a session has begun")
-        judgements = judged(message.topics, renews=renews)
+        judgements = await judged(message.topics, request.pace, renews=renews)
         parts.share_sessions.take(group_id, member_id, epoch, (), ())
     except HoldfastError as failure:
         return _Answer(error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[])
-    results = await acknowledge(parts, group_id, member_id, judgements)
+    results = await acknowledge(group, member_id, judgements, request.pace)
     if epoch == FINAL_EPOCH:
         parts.shares.release(group_id, member_id)
     rows: dict[object, list[Message]] = {}
-    for home in dict.fromkeys(home for home, _ in named(message.topics)):
+    async for home in request.pace.through(dict.fromkeys(home for home, _ in named(message.topics))):
         rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home)))
     return _Answer(
         error_code=Code.NONE,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.pace import Pace
 from holdfast.broker.request import Request
 from holdfast.broker.share_acks import NO_ID, acknowledge, find_log, judged, named
 from holdfast.broker.share_reading import Given, read
@@ -37,7 +38,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
         group = parts.shares.find(group_id)
         if not member_id:
             raise Rejected("a member id is needed")
-        judgements = judged(message.topics, renews=renews)
+        judgements = await judged(message.topics, request.pace, renews=renews)
         if epoch == INITIAL_EPOCH and judgements:
             raise ShareSessionEpochWrong("nothing can be acknowledged before a session has begun")
         forgotten = [
@@ -45,20 +46,20 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
             for topic in message.forgotten_topics_data
             for number in topic.partitions
         ]
-        wanted = [home for home, _ in named(message.topics)]
+        wanted = [home async for home, _ in request.pace.through(named(message.topics))]
         session = parts.share_sessions.take(group_id, member_id, epoch, wanted, forgotten)
     except HoldfastError as failure:
         return _Answer(error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[])
-    results = await acknowledge(parts, group_id, member_id, judgements)
+    results = await acknowledge(group, member_id, judgements, request.pace)
     found: dict[PartitionId, Given | HoldfastError] = {}
     if epoch == FINAL_EPOCH:
         parts.shares.release(group_id, member_id)
     elif not renews:
         whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
-        fetching = _Fetching(parts, group, session, member_id, message, whole=whole)
+        fetching = _Fetching(parts, group, session, member_id, message, request.pace, whole=whole)
         found = await fetching.read_or_wait(wait=not results)
     rows: dict[object, list[Message]] = {}
-    for home in dict.fromkeys([*results, *found]):
+    async for home in request.pace.through(dict.fromkeys([*results, *found])):
         rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home), found.get(home)))
     return _Answer(
         error_code=Code.NONE,
@@ -78,6 +79,7 @@ class _Fetching:
         session: ShareSession,
         member_id: str,
         message: Message,
+        pace: Pace,
         *,
         whole: bool,
     ) -> None:
@@ -85,6 +87,7 @@ class _Fetching:
         self._group = group
         self._session = session
         self._member_id = member_id
+        self._pace = pace
         self._whole = whole
         self._count = max(message.max_records, 1)
         self._size = min(message.max_bytes, parts.settings.fetch_max_bytes)
@@ -112,7 +115,7 @@ class _Fetching:
     async def _read(self, wake: Callable[[], None]) -> dict[PartitionId, Given | HoldfastError]:
         found: dict[PartitionId, Given | HoldfastError] = {}
         count, size = self._count, self._size
-        for home in list(self._session.partitions):
+        async for home in self._pace.through(list(self._session.partitions)):
             if count <= 0 or size <= 0:
                 break
             try:
