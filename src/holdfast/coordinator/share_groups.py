@@ -165,6 +165,8 @@ class ShareCoordinator:
             if not self._count:
                 await self.load(await self._make_logs())
                 self._check(group_id)
+                if self._is_taken(group_id):  # Meanwhile.
+                    raise NotAShareGroup(group_id)
             return self._host(group_id, GroupValue(0, {}))
 
     # Partitions
