@@ -18,7 +18,7 @@ BUGS = [
         "share_partition.py",
         "run.state is State.ACQUIRED and run.member == member)\n        run = next",
         "run.state is State.ACQUIRED)\n        run = next",
-        f"{RULES}::TestTruth",
+        f"{RULES}::test_only_who_has_a_record_judges_it",
     ),
     bug(
         "a share group takes two verdicts on one record in one request",
@@ -46,7 +46,7 @@ BUGS = [
         "share_partition.py",
         "runs[done].state in (State.ACKNOWLEDGED, State.ARCHIVED)",
         "runs[done].state is not State.AVAILABLE",
-        f"{RULES}::TestTruth",
+        f"{RULES}::test_one_bad_batch_refuses_all",
     ),
     bug(
         "a verdict is answered before it is durable",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from tests.log.world import in_loop
 from tests.sim import frames
 
 from holdfast.broker.topics import SHARE_STATE_TOPIC
-from holdfast.coordinator.errors import GroupNotFound
+from holdfast.coordinator.errors import GroupNotFound, TooManyGroups
 from holdfast.coordinator.share_group import ShareBeat, assign
 from holdfast.coordinator.topic_view import KnownTopic, NoTopics
 from holdfast.errors import HoldfastError
@@ -176,6 +177,22 @@ async def test_a_corrupt_internal_partition_stops_only_its_groups() -> None:
     with pytest.raises(HoldfastError, match="share groups"):
         house.opened.parts.shares.find("g")
     assert await house.partitions()[0].append(batch(b"more"))
+
+
+@in_loop
+async def test_a_flood_of_groups_gives_way() -> None:
+    """K8, K12: a full table makes room by what nobody uses; a group that reads something is never given up."""
+    house, member = await prepared(1)
+    shares = house.opened.parts.shares
+    shares.settings = replace(shares.settings, groups_max=2)
+    for name in ("flood", "new"):
+        await shares.beat(name, ShareBeat(member_id="x", epoch=0, topics=frozenset({TOPIC})))
+        await shares.beat(name, ShareBeat(member_id="x", epoch=-1))
+    assert {each.rules.id for each in shares} == {"g", "new"}
+    await shares.beat("new", ShareBeat(member_id="x", epoch=0, topics=frozenset({TOPIC})))
+    with pytest.raises(TooManyGroups):
+        await shares.beat("more", ShareBeat(member_id="x", epoch=0, topics=frozenset({TOPIC})))
+    assert await member.fetch() == dict.fromkeys(range(COUNT), 1)
 
 
 class Two(NoTopics):

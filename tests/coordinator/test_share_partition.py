@@ -22,7 +22,7 @@ from holdfast.coordinator.share_records import decode_image, encode_image
 
 LIMITS = Limits(deliveries_max=3, records_max=12, lock_ms=100)
 MEMBERS = st.sampled_from("abc")
-OFFSETS = st.integers(0, 40)
+NEAR = st.integers(-2, 12)  # From the start of what is under way.
 
 
 def new() -> SharePartition:
@@ -79,8 +79,9 @@ class Truth(RuleBasedStateMachine):
                 self.state[offset], self.holder[offset] = State.ACQUIRED, (member, self.now + LIMITS.lock_ms)
         assert sum(stop - begin for begin, stop, _ in given) <= count
 
-    @rule(member=MEMBERS, first=OFFSETS, size=st.integers(1, 6), said=st.lists(st.sampled_from(Verdict), min_size=6))
-    def acknowledge(self, member: str, first: int, size: int, said: list[Verdict]) -> None:
+    @rule(member=MEMBERS, near=NEAR, size=st.integers(1, 6), said=st.lists(st.sampled_from(Verdict), min_size=6))
+    def acknowledge(self, member: str, near: int, size: int, said: list[Verdict]) -> None:
+        first = max(self.partition.start + near, 0)
         end = first + size
         held = [
             offset < self.cut or (offset < len(self.state) and (self.holder[offset] or ("", 0))[0] == member)
@@ -206,6 +207,15 @@ def test_one_bad_batch_refuses_all() -> None:
     with pytest.raises(InvalidRecordState):
         partition.acknowledge("a", [Judged(0, 1, [Verdict.ACCEPT]), Judged(0, 1, [Verdict.RELEASE])], LIMITS, now=0)
     assert (partition.start, [run.state for run in partition.runs]) == (0, [State.ACQUIRED])
+
+
+def test_only_who_has_a_record_judges_it() -> None:
+    """K8: a verdict by another member is refused, and changes nothing."""
+    partition = new()
+    acquire(partition, "a", end=2)
+    with pytest.raises(InvalidRecordState):
+        partition.acknowledge("b", [Judged(0, 1, [Verdict.ACCEPT])], LIMITS, now=0)
+    assert partition.start == 0
 
 
 def test_whole_batches() -> None:

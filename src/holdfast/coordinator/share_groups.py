@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from holdfast.coordinator.consumer_group_member import JOINS, LEAVES
 from holdfast.coordinator.errors import (
@@ -47,6 +48,8 @@ from holdfast.log.partition import PartitionLog
 from holdfast.segment.names import PartitionId
 
 log = logging.getLogger(__name__)
+
+_GIVEN_UP_MAX = 100
 
 Logs = Sequence[PartitionLog | Corrupt]
 
@@ -161,13 +164,26 @@ class ShareCoordinator:
             if found is not None:
                 return found
             if len(self._groups) >= self.settings.groups_max:
-                raise TooManyGroups(self.settings.groups_max)
+                await self._make_room()
             if not self._count:
                 await self.load(await self._make_logs())
                 self._check(group_id)
                 if self._is_taken(group_id):  # Meanwhile.
                     raise NotAShareGroup(group_id)
             return self._host(group_id, GroupValue(0, {}))
+
+    async def _make_room(self) -> None:
+        """The table is full: groups that have no members and never read anything go, some at a time."""
+        unused = (each for each in self._groups.values() if each.is_unused)
+        gone = list(islice(unused, _GIVEN_UP_MAX))
+        facts = {"event": "share_groups_full", "groups": self.settings.groups_max, "given_up": len(gone)}
+        told = "there are %d share groups: %d that never read anything are given up"
+        log.warning(told, self.settings.groups_max, len(gone), extra={"facts": facts})
+        if not gone:
+            raise TooManyGroups(self.settings.groups_max)
+        for group in gone:
+            del self._groups[group.rules.id]
+            await group.delete()
 
     # Partitions
 

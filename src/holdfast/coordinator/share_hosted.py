@@ -143,6 +143,11 @@ class HostedShareGroup:
     def limits(self) -> Limits:
         return self.configs.limits(self._settings.limits)
 
+    @property
+    def is_unused(self) -> bool:
+        """It has no members, and nothing that would be lost with it."""
+        return not self.rules.members and not self.partitions and not self.configs.given
+
     async def note(self) -> None:
         """Write what has changed, and wait until it is durable."""
         self.write()
