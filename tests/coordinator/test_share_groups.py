@@ -166,7 +166,7 @@ async def test_a_deleted_group_stays_deleted() -> None:
 
 @in_loop
 async def test_a_corrupt_internal_partition_stops_only_its_groups() -> None:
-    """K8, D6: who asks for a group in it hears of that; the broker starts, and serves everything else."""
+    """K8, D5: who asks for a group in it hears of that; the broker starts, and serves everything else."""
     house, _ = await prepared(1)
     internal = house.opened.parts.topics.get(SHARE_STATE_TOPIC)
     for log in internal.logs:
