@@ -97,7 +97,7 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
     ("voters of the metadata", "can be added and removed", "one, for ever: UNSUPPORTED_VERSION", _ONE_BROKER),
     (
         "features",
-        "also `metadata.version`, `kraft.version`, `share.version`, `streams.version` and more",
+        "also `metadata.version`, `kraft.version`, `streams.version` and more",
         "those that change what clients do",
         "levels come with the release",
     ),
