@@ -75,9 +75,15 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
     ),
     (
         "configs of a group",
-        "also those of share and streams groups, and of assignors",
-        "session time-out and heartbeat interval",
+        "also those of streams groups, of assignors, and of all limits of share groups",
+        "session time-out and heartbeat interval; of share groups where they begin, isolation and lock duration",
         "the rest has no effect here",
+    ),
+    (
+        "share groups",
+        "start offsets can be altered and deleted; `by_duration`; a lost connection frees its records at once",
+        "none of these: locks run out, or the member's session does",
+        "not built yet; see the guide of share groups",
     ),
     ("loggers (resource type 8)", "levels can be set", "INVALID_REQUEST", "levels are set when the broker starts"),
     (
