@@ -10,6 +10,15 @@ import numba
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
+def compiled_with_lock(loop: Loop) -> Loop:
+    """The same, but other threads wait meanwhile: for what is so short that getting the lock back takes longer."""
+    try:
+        quick: Loop = numba.njit(loop, cache=True)
+    except RuntimeError:
+        quick = numba.njit(loop)
+    return quick
+
+
 def compiled(loop: Loop) -> Loop:
     """The loop as machine code.
 

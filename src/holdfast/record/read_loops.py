@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.compiled import compiled
+from holdfast.record.compiled import compiled, compiled_with_lock
 from holdfast.record.memory import byte_at, copy
 
 Array: TypeAlias = NDArray[Any]
@@ -148,6 +148,12 @@ def check(address: int, size: int, count: int) -> tuple[int, int, int, int, Any,
     if position != end:
         return BYTES_LEFT, count, position, 0, 0, 0
     return FINE, 0, 0, keyless, delta_min, delta_max
+
+
+@compiled_with_lock
+def check_at_once(address: int, size: int, count: int) -> tuple[int, int, int, int, Any, Any]:
+    """`check`, for the event loop: whoever gives the lock away there may wait milliseconds to get it back."""
+    return check(address, size, count)
 
 
 @compiled

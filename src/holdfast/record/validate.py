@@ -57,7 +57,7 @@ class Validator:
             data = self._expand(header.codec, batch[HEADER_SIZE:])
         if data is None:
             return None
-        return _check_few(header, data) if is_few else _check_many(header, data)
+        return _check_few(header, data) if is_few else _check_many(header, data, at_once=True)
 
     def _expand(self, codec: int, packed: memoryview) -> memoryview | None:
         if self._scratch is None:
@@ -95,13 +95,16 @@ def validate(header: BatchHeader, batch: memoryview, expanded_size_max: int = EX
     return _check_many(header, data)
 
 
-def _check_many(header: BatchHeader, data: memoryview) -> Records:
+def _check_many(header: BatchHeader, data: memoryview, *, at_once: bool = False) -> Records:
     global _native
     _check_fit(header, data)
     loops = _native or import_module("holdfast.record.read_loops")
     address = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
-    found, index, at, keyless, delta_min, delta_max = loops.check(address, len(data), header.record_count)
-    _native = loops  # Only now: the first call is what takes its time.
+    if _native is None:
+        loops.check_at_once(0, 0, 0)  # The first call is what takes its time.
+        _native = loops
+    look = loops.check_at_once if at_once else loops.check
+    found, index, at, keyless, delta_min, delta_max = look(address, len(data), header.record_count)
     if found != loops.FINE:
         raise InvalidRecord(header.base_offset, index, at - address, FINDINGS[found])
     return _records(header, keyless, delta_min, delta_max)
