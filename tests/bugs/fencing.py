@@ -91,13 +91,13 @@ BUGS = [
         (
             Edit(
                 "log/owner.py",
-                "        save_kept(wal, replace(kept, lives=(*lives, Life(mine.incarnation, here.place))))\n",
+                "        save_kept(wal, replace(kept, lives=new_lives, deletes_from=deletes_from))\n",
                 "",
             ),
             Edit(
                 "log/owner.py",
                 "        if is_moved and here.place:\n",
-                "        save_kept(wal, replace(kept, lives=(*lives, Life(mine.incarnation, here.place))))\n"
+                "        save_kept(wal, replace(kept, lives=new_lives, deletes_from=deletes_from))\n"
                 "        if is_moved and here.place:\n",
             ),
         ),

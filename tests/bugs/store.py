@@ -62,7 +62,7 @@ BUGS = [
     ),
     Bug(
         "a broker that waits goes on waiting",
-        (Edit("cli/serve/start.py", "    switch.work, server.held = broker.broker, broker.broker.held\n", ""),),
+        (Edit("cli/serve/start.py", "        switch.work, server.held = broker.broker, broker.broker.held\n", ""),),
         (f"{START}::test_clients_wait_for_a_store_that_is_away_at_the_start",),
     ),
     Bug(
