@@ -129,6 +129,8 @@ async def test_a_lock_that_runs_out_counts_as_a_delivery() -> None:
             member = Member(house, "b")
     assert await member.fetch() == {}
     assert partition.rules.start == COUNT
+    counts = house.opened.parts.shares.counts
+    assert (counts.timed_out, counts.given_up) == (2 * COUNT, COUNT)  # Since the power cut.
 
 
 @in_loop

@@ -164,6 +164,10 @@ METRICS = (
     Metric("holdfast_group_members", "gauge", ("group",), "Members of the group."),
     Metric("holdfast_group_committed_offset", "gauge", CLAIM, "How far the group has read, as it committed."),
     Metric("holdfast_group_lag_records", "gauge", CLAIM, "Offsets from there to the high watermark."),
+    # Share groups
+    Metric("holdfast_share_groups", "gauge", (), "Share groups."),
+    Metric("holdfast_share_records_timed_out", "counter", (), "Records that a member of one has held for too long."),
+    Metric("holdfast_share_records_given_up", "counter", (), "Those that were delivered as often as is allowed."),
     # Transactions
     Metric("holdfast_transactional_ids", "gauge", ("state",), "Transactional ids in this state, such as Ongoing."),
     Metric("holdfast_transactions", "counter", ("outcome",), "Those that ended: CompleteCommit or CompleteAbort."),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from holdfast.coordinator.answers import CommittedOffset
 from holdfast.coordinator.groups import GroupCoordinator
+from holdfast.coordinator.share_groups import ShareCoordinator
 from holdfast.coordinator.transactions import TransactionCoordinator
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.timed_objects import StoreTimes
@@ -46,6 +47,7 @@ class Watched:
     version: str
     logs: Logs
     groups: GroupCoordinator
+    shares: ShareCoordinator
     transactions: TransactionCoordinator
     topics: Callable[[], Sequence[WatchedTopic]]
     port: Callable[[], PortCounts]
@@ -72,7 +74,7 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
             await asyncio.sleep(0)
     async for sample in _groups(watched.groups, ends):
         yield sample
-    for source in (_transactions(watched.transactions), _subscriptions(watched.subscriptions)):
+    for source in (_shares(watched.shares), _transactions(watched.transactions), _subscriptions(watched.subscriptions)):
         for sample in source:
             yield sample
 
@@ -206,6 +208,12 @@ async def _groups(groups: GroupCoordinator, ends: dict[tuple[str, int], int]) ->
             await asyncio.sleep(0)
     for state, count in sorted(states.items()):
         yield Sample("holdfast_groups", (state,), count)
+
+
+def _shares(shares: ShareCoordinator) -> Iterator[Sample]:
+    yield Sample("holdfast_share_groups", (), sum(1 for _ in shares))
+    yield Sample("holdfast_share_records_timed_out", (), shares.counts.timed_out)
+    yield Sample("holdfast_share_records_given_up", (), shares.counts.given_up)
 
 
 def _transactions(transactions: TransactionCoordinator) -> Iterator[Sample]:

@@ -34,7 +34,7 @@ from holdfast.coordinator.joining import check_text
 from holdfast.coordinator.placement import partition_of
 from holdfast.coordinator.share_errors import NotAShareGroup, TooManySharePartitions
 from holdfast.coordinator.share_group import ShareBeat, ShareBeaten
-from holdfast.coordinator.share_hosted import HostedShareGroup, HostedSharePartition
+from holdfast.coordinator.share_hosted import HostedShareGroup, HostedSharePartition, ShareCounts
 from holdfast.coordinator.share_loader import load
 from holdfast.coordinator.share_partition import Image
 from holdfast.coordinator.share_records import GroupValue
@@ -74,6 +74,7 @@ class ShareCoordinator:
         self._topics = topics
         self._clock = clock
         self._is_taken = is_taken
+        self.counts = ShareCounts()
         self._making = asyncio.Lock()
         self._count = 0  # Of internal partitions; their number never changes.
         self._writers: dict[int, Writer] = {}
@@ -136,7 +137,9 @@ class ShareCoordinator:
 
     def _host(self, group_id: str, value: GroupValue) -> HostedShareGroup:
         writer = self._writers[partition_of(group_id, self._count)]
-        hosted = HostedShareGroup(group_id, value, self._topics, writer, self.timers, self._clock, self.settings)
+        hosted = HostedShareGroup(
+            group_id, value, self._topics, writer, self.timers, self._clock, self.settings, self.counts
+        )
         self._groups[group_id] = hosted
         return hosted
 

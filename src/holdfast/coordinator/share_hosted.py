@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from holdfast.coordinator.kept import Kept
 from holdfast.coordinator.share_group import ShareGroup
@@ -24,6 +25,14 @@ from holdfast.io.clock import Clock
 from holdfast.segment.names import PartitionId
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class ShareCounts:
+    """Records of all groups, since the start."""
+
+    timed_out: int = 0  # A member has held them for too long.
+    given_up: int = 0  # They were delivered as often as is allowed.
 
 
 class HostedSharePartition:
@@ -88,7 +97,7 @@ class HostedSharePartition:
         """Free what was held for too long."""
         count = self.rules.tick(now, self.limits)
         if count:
-            self._group.timed_out += count
+            self._group.counts.timed_out += count
             where = f"{self.home.topic_id}-{self.home.partition}"
             log.info(
                 "group %s, %s: %d records were held for too long, and are free", self._group.rules.id, where, count
@@ -98,6 +107,12 @@ class HostedSharePartition:
     def _note(self, *, freed: bool) -> None:
         if self._is_deleted:
             return
+        given_up, self.rules.given_up = self.rules.given_up, 0
+        if given_up:
+            self._group.counts.given_up += given_up
+            where = f"{self.home.topic_id}-{self.home.partition}"
+            told = "share group %s, %s: %d records were delivered as often as is allowed, and are delivered no more"
+            log.warning(told, self._group.rules.id, where, given_up)
         if self.rules.revision != self._written:
             self._written = self.rules.revision
             self._kept.changed()
@@ -123,6 +138,7 @@ class HostedShareGroup:
         timers: Timers,
         clock: Clock,
         settings: ShareSettings,
+        counts: ShareCounts,
     ) -> None:
         self.rules = ShareGroup(group_id, topics, value.epoch)
         self.configs = ShareConfigs(value.configs)
@@ -130,7 +146,7 @@ class HostedShareGroup:
         self.writer = writer
         self.timers = timers
         self.clock = clock
-        self.timed_out = 0  # Records whose lock has run out, since the start.
+        self.counts = counts
         self._settings = settings
         self._is_deleted = False
         self._kept = Kept(encode_key(ShareGroupKey(group_id)), self._value, writer, clock)

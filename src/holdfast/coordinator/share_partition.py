@@ -105,6 +105,7 @@ class SharePartition:
         self._runs: list[Run] = list(image.runs)
         self._cut = 0  # Below this the log has let records go while members may have had them.
         self.revision = 0
+        self.given_up = 0  # Records that were delivered as often as is allowed, and nobody judged: archived.
         self._settle()
 
     @property
@@ -157,7 +158,10 @@ class SharePartition:
         """Take a member's verdicts: all of them, or none."""
         changes = sorted(change for batch in batches for change in _changes(batch, limits.records_max))
         self._check_held(member, changes)
-        self._change([(first, end, partial(_judge, said=said, limits=limits, now=now)) for first, end, said in changes])
+        judging = [
+            (first, end, partial(self._judge, said=said, limits=limits, now=now)) for first, end, said in changes
+        ]
+        self._change(judging)
         self.revision += any(said is not Verdict.RENEW for _, _, said in changes)
         self._settle()
 
@@ -173,7 +177,7 @@ class SharePartition:
 
     def _free(self, runs: Sequence[Run], limits: Limits, *, delivered: bool) -> None:
         if runs:
-            freeing = partial(_free, limits=limits, delivered=delivered)
+            freeing = partial(self._freed, limits=limits, delivered=delivered)
             self._change([(run.first, run.end, freeing) for run in runs])
             self.revision += 1
             self._settle()
@@ -198,6 +202,21 @@ class SharePartition:
         while runs and runs[-1].state is State.AVAILABLE and runs[-1].count == 0:
             runs.pop()  # As if they had never been given to anybody.
         return Image(self.start, tuple(_merged(runs)))
+
+    def _judge(self, run: Run, *, said: Verdict, limits: Limits, now: int) -> Run:
+        if said is Verdict.RENEW:
+            return replace(run, deadline=now + limits.lock_ms)
+        if said is Verdict.RELEASE:
+            return self._freed(run, limits=limits, delivered=True)
+        state = State.ACKNOWLEDGED if said is Verdict.ACCEPT else State.ARCHIVED
+        return Run(run.first, run.end, state, run.count)
+
+    def _freed(self, run: Run, *, limits: Limits, delivered: bool) -> Run:
+        if not delivered:
+            return Run(run.first, run.end, State.AVAILABLE, run.count - 1)
+        state = State.ARCHIVED if run.count >= limits.deliveries_max else State.AVAILABLE
+        self.given_up += run.end - run.first if state is State.ARCHIVED else 0
+        return Run(run.first, run.end, state, run.count)
 
     # Runs
 
@@ -283,22 +302,6 @@ def _changes(batch: Judged, records_max: int) -> list[Change]:
 
 def _take(run: Run, *, member: str, deadline: int) -> Run:
     return Run(run.first, run.end, State.ACQUIRED, run.count + 1, member, deadline)
-
-
-def _judge(run: Run, *, said: Verdict, limits: Limits, now: int) -> Run:
-    if said is Verdict.RENEW:
-        return replace(run, deadline=now + limits.lock_ms)
-    if said is Verdict.RELEASE:
-        return _free(run, limits, delivered=True)
-    state = State.ACKNOWLEDGED if said is Verdict.ACCEPT else State.ARCHIVED
-    return Run(run.first, run.end, state, run.count)
-
-
-def _free(run: Run, limits: Limits, *, delivered: bool) -> Run:
-    if not delivered:
-        return Run(run.first, run.end, State.AVAILABLE, run.count - 1)
-    state = State.ARCHIVED if run.count >= limits.deliveries_max else State.AVAILABLE
-    return Run(run.first, run.end, state, run.count)
 
 
 def _archive_if_free(run: Run) -> Run:

@@ -73,6 +73,7 @@ class Metrics:
             version=_version(),
             logs=parts.logs,
             groups=parts.groups,
+            shares=parts.shares,
             transactions=parts.transactions,
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in parts.topics.all()],
             port=server.counts,
