@@ -12,6 +12,7 @@ from tests.broker.wire import Wire, batch, create_topic, delete_topic, produce, 
 from holdfast.io.faulty_objects import Call, FailBefore, Fault, FaultyObjects
 from holdfast.io.memory_objects import MemoryObjects
 from holdfast.log.settings import LogSettings
+from holdfast.protocol.api import Key
 from holdfast.wal import WalSettings
 
 MIB = 1 << 20
@@ -68,6 +69,21 @@ def test_a_topic_deleted_while_the_store_is_away_pins_nothing(tmp_path: Path) ->
         wait_for(lambda: not store.of(gone))
         assert "gone" not in listed(inside)
         wait_for(lambda: inside.parts.logs.stat().deletions.count == 0)
+
+
+def test_many_topics_deleted_while_the_store_is_away_wait_for_it_together(tmp_path: Path) -> None:
+    """D4: the request takes as long as one of them, and all are deleted durably."""
+    store = Store()
+    names = [f"gone-{number}" for number in range(20)]
+    with InsideBroker(tmp_path, store.objects, SMALL, wal=CHUNKS) as inside, Wire(inside.port) as wire:
+        for name in names:
+            create_topic(wire, name)
+        store.fails = lambda call: call.name.startswith("meta/")
+        wire.socket.settimeout(25)  # One alone waits ten seconds for the list to be changed.
+        topics = [{"name": name, "topic_id": None} for name in names]
+        answer = wire.ask(Key.DELETE_TOPICS, 6, topics=topics, timeout_ms=5000)
+        assert [(each.name, each.error_code) for each in answer.responses] == [(name, 0) for name in names]
+        assert len(inside.parts.logs.deleted) == len(names)
 
 
 def test_a_store_that_denies_deletes_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

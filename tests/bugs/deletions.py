@@ -140,4 +140,15 @@ BUGS = (
         ),
         ("tests/io/test_reserved_objects.py::test_a_large_put_leaves_what_the_way_back_needs",),
     ),
+    Bug(
+        "topics of one request are deleted one after the other",
+        (
+            Edit(
+                "broker/api/topics.py",
+                "await asyncio.gather(*(_delete_one(parts, name, topic_id) for name, topic_id in some))",
+                "[await _delete_one(parts, name, topic_id) for name, topic_id in some]",
+            ),
+        ),
+        ("tests/broker/test_deletions.py::test_many_topics_deleted_while_the_store_is_away_wait_for_it_together",),
+    ),
 )
