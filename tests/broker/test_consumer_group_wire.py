@@ -257,10 +257,10 @@ def test_a_classic_member_in_a_consumer_group(beating: Beating, broker: Any, top
 
 
 def test_what_is_advertised(wire: Wire) -> None:
-    """K3: the new protocol is finalized at level 1; share groups are not there, and nobody is led to ask."""
+    """K3, K8: the new protocol and share groups are finalized at level 1."""
     found = wire.ask(Key.API_VERSIONS, 4, client_software_name="test", client_software_version="1")
     levels = {each.name: each.max_version_level for each in found.finalized_features}
-    assert levels["group.version"] == 1
+    assert (levels["group.version"], levels["share.version"]) == (1, 1)
     versions = {each.api_key: each.max_version for each in found.api_keys}
     assert (versions[68], versions[69]) == (1, 1)
-    assert not versions.keys() & {76, 77, 78, 79}
+    assert versions.keys() >= {76, 77, 78, 79}

@@ -95,7 +95,7 @@ def test_an_operator_ends_a_transaction(wire: Wire, topic: str) -> None:
     producer.write(topic, b"x")
     assert producer.end(commit=False) == 0
     producer.write(topic, b"y")
-    assert markers(wire, topic, producer, coordinator=0) == 48, "from an older coordinator"
+    assert markers(wire, topic, producer, coordinator=-1) == 48, "from an older coordinator"
     assert markers(wire, topic, producer, coordinator=1, lag=1) == 47, "for an older epoch"
     assert fetch(wire, topic, isolation_level=1).last_stable_offset == 2
     assert markers(wire, topic, producer, coordinator=1) == 0
@@ -144,7 +144,7 @@ def test_a_kill_leaves_an_open_transaction_open(own_broker: Callable[..., Broker
         alive.wire = dead.wire = wire
         wait_for(lambda: described(wire, "dead").transaction_state == "CompleteAbort")
         assert (committed(wire, "t", 1), uncommitted(wire, "t", 1)) == ([], [b"dead"])
-        assert dead.end(commit=True) == 90
+        assert dead.end(commit=True) == (48 if implicit else 90)  # The newer way may abort, and go on.
         assert fetched(wire, "g", "t") == (-1, 88)
         assert alive.send("t", b"b").error_code == 0
         assert alive.end(commit=True) == 0

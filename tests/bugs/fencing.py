@@ -167,4 +167,15 @@ BUGS = [
         (Edit("broker/topics.py", "missing.intersection(self._metadata.metadata.deleted)", "()"),),
         (f"{DELETED}::test_a_topic_that_the_next_broker_deleted_does_not_keep_the_first_from_starting",),
     ),
+    Bug(
+        "an epoch that was raised too late to count is raised again",
+        (
+            Edit(
+                "segment/manifest_log.py",
+                "        return isinstance(change, RaiseEpoch) and before < change.epoch == self._epoch\n",
+                "        return False\n",
+            ),
+        ),
+        ("tests/segment/test_manifest_model.py::TestManifests::runTest",),
+    ),
 ]

@@ -208,7 +208,8 @@ def test_the_cluster(java: Jvm, broker: Serving) -> None:
 
 def test_the_features(java: Jvm) -> None:
     """K1: those that tell clients how to use groups and transactions, and no others."""
-    assert java.do("cluster.features")["finalized"] == ["group.version", "transaction.version"]
+    features = ["group.version", "share.version", "transaction.version"]
+    assert sorted(java.do("cluster.features")["finalized"]) == features
 
 
 def test_log_dirs(java: Jvm, name: str) -> None:

@@ -76,6 +76,7 @@ class Manifests(RuleBasedStateMachine):
         self.logs = {name: self._open(name) for name in "abc"}
         self.prepared: dict[str, object] = {}
         self.model = Model()
+        self.raisers: dict[int, str] = {}
         self.late: list[object] = []  # Changes whose put may have taken effect, or may still.
 
     def teardown(self) -> None:
@@ -182,8 +183,10 @@ class Manifests(RuleBasedStateMachine):
         except Unavailable:
             self.late.append(change)
             return
-        assert isinstance(change, RaiseEpoch) or manifest.epoch == epoch_before, "A fenced writer wrote."
-        if isinstance(change, RaiseLogStart) and manifest.version <= self.model.version:
+        if not isinstance(change, RaiseEpoch) and manifest.epoch != epoch_before:
+            # It has raised the epoch before, and did not know, since the answer was lost.
+            assert self.raisers.get(manifest.epoch) == writer, "A fenced writer wrote."
+        if isinstance(change, RaiseLogStart | RaiseEpoch) and manifest.version <= self.model.version:
             return  # It is that high already.
         self._take_in([after for before in self._possible() if (after := before.apply(change))], manifest)
         self.late.clear()
@@ -195,6 +198,7 @@ class Manifests(RuleBasedStateMachine):
         fitting = [each for each in models if matches(each, real)]
         assert fitting, (self.model, models, real)
         self.model = fitting[0]
+        self.raisers.setdefault(real.epoch, real.stamp.writer)
 
     @invariant()
     def the_newest_manifest_is_the_model(self):

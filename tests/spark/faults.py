@@ -13,6 +13,7 @@ from tests.spark.stored import Stored
 from holdfast.io.envelope import seal, unseal
 from holdfast.record.batch import split
 from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE, INDEX_ENTRY, decode_footer, encode_footer
+from holdfast.segment.manifest_json import FORMAT
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.reader import decode_tail
@@ -102,11 +103,11 @@ def point_to(cluster: Stored, path: Path) -> None:
     home = home_of(cluster)
     manifest = load_manifest(cluster.objects, home)
     name = f"{home.manifests}{manifest.version:020}.json"
-    body = unseal(name, "manifest", 1, cluster.objects.get(name))
+    body = unseal(name, "manifest", FORMAT, cluster.objects.get(name))
     data = path.read_bytes()
     info = decode_tail(manifest.segments[1].name, data, len(data)).info()
     for kind, rows in body["steps"]:
         for number, row in enumerate(rows):
             if kind == "append" and row[0] == path.name:
                 rows[number] = info.to_row()
-    cluster.objects.put(name, [seal("manifest", 1, body)])
+    cluster.objects.put(name, [seal("manifest", FORMAT, body)])

@@ -42,7 +42,8 @@ class Damage:
                 return
             self._known_count += 1
         known[name] = _Met(self._now(), offset)
-        log.error("partition %s: %s", path, failure)
+        said = str(failure).encode(errors="backslashreplace").decode()  # A path may have bytes that are no text.
+        log.error("partition %s: %s", path, said)
 
     def note_mended(self, path: str, base: int) -> None:
         self.mended += 1

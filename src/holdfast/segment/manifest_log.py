@@ -127,12 +127,17 @@ class ManifestLog:
         HigherEpoch (stop), or Unavailable: then it may or may not have been stored; commit the same again, or refresh.
         """
         with self._lock:
+            before = self._epoch
             for _ in range(_CONFLICTS_MAX):
                 self._catch_up(changes)
-                todo = [each for each in changes if not each.is_in(self.manifest)]
+                todo = [each for each in changes if not each.is_in(self.manifest) and not self._is_raised(each, before)]
                 if not todo or self._take_next(todo):
                     return self.manifest
             raise Contended(self._versions.prefix, _CONFLICTS_MAX)
+
+    def _is_raised(self, change: Change, before: Epoch) -> bool:
+        """Whether this commit has raised the epoch already, by a put that is stored but came too late to count."""
+        return isinstance(change, RaiseEpoch) and before < change.epoch == self._epoch
 
     def _catch_up(self, changes: tuple[Change, ...]) -> None:
         """After a silence nothing is as it was: list again, and see that the segments are still there."""
