@@ -11,7 +11,7 @@ import gc
 import itertools
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -79,7 +79,7 @@ def _produce_and_fetch(port: int, topic: str, stop: Event, said: Connection) -> 
             if number == 100:
                 times.clear()
                 said.send("began")
-            if stop.is_set():
+            if stop.wait(0.002):
                 said.send(times)
                 return
 
@@ -146,25 +146,18 @@ def requests(key: Key, topic: str) -> Iterator[tuple[int, list[Buffer]]]:
         yield made.version, encode_request(key, made.version, made.message)
 
 
-@pytest.fixture(scope="module")
-def quiet_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    settings = ("auto.create.topics.enable=false", "group.initial.rebalance.delay.ms=0")
-    with BrokerProcess(tmp_path_factory.mktemp("largest"), settings=settings) as process:
-        yield process
-
-
 @pytest.mark.slow
-def test_the_largest_request_of_any_api_holds_nobody_up(quiet_broker: BrokerProcess) -> None:
-    """K9: p99 of a good client stays at 50 ms or less."""
-    port = quiet_broker.port
-    with Wire(port) as wire:
-        create_topic(wire, "target", partitions=PARTITIONS)
-        create_topic(wire, "good")
+def test_the_largest_request_of_any_api_holds_nobody_up(own_broker: Callable[..., BrokerProcess]) -> None:
+    """K9: p99 of a good client stays at 50 ms or less; on a machine that is too busy for that, near that of a client of
+    another broker, to which nobody sends anything large."""
+    attacked, left_alone = (own_broker("auto.create.topics.enable=false") for _ in range(2))
+    port = attacked.port
+    for each in (attacked, left_alone):
+        with Wire(each.port) as wire:
+            create_topic(wire, "target", partitions=PARTITIONS)
+            create_topic(wire, "good")
     windows: dict[Key, list[tuple[float, float]]] = {}
-    with Neighbour(port, "good") as neighbour:
-        began = time.monotonic()
-        time.sleep(2)  # For comparison: what the machine is like without us.
-        quiet = began, time.monotonic()
+    with Neighbour(port, "good") as neighbour, Neighbour(left_alone.port, "good") as other:
         for key in [Key.FETCH, Key.PRODUCE, *HANDLERS]:
             for version, body in requests(key, "target"):
                 began = time.monotonic()
@@ -175,12 +168,13 @@ def test_the_largest_request_of_any_api_holds_nobody_up(quiet_broker: BrokerProc
     }
     for key, times in sorted(found.items(), key=lambda each: -max(each[1], default=0))[:15]:
         print(f"{key.name:30} p95 {_at(times, 0.95):6.1f} ms  worst {_at(times, 1):6.1f} ms  of {len(times)}")
-    alone = neighbour.between(*quiet)
+    rows = [window for each in windows.values() for window in each]
+    apart = sorted(took for window in rows for took in other.between(*window))
     together = sorted(itertools.chain.from_iterable(found.values()))
-    for name, times in (("alone", alone), ("all", together)):
+    for name, times in (("the other broker", apart), ("all", together)):
         print(f"{name:30} p99 {_at(times, 0.99):6.1f} ms  worst {_at(times, 1):6.1f} ms  of {len(times)}")
     assert len(together) > 1000
-    assert _at(together, 0.99) <= max(P99_MS, 5 * _at(alone, 0.99))  # On a machine that is busy with other things.
+    assert _at(together, 0.99) <= max(P99_MS, 3 * _at(apart, 0.99))
 
 
 def test_no_step_of_any_api_takes_long(tmp_path: Path) -> None:
