@@ -179,7 +179,7 @@ BUGS = [
     ),
     Bug(
         "damage is said to nobody",
-        (Edit("log/damage.py", '        log.error("partition %s: %s", path, failure)\n', ""),),
+        (Edit("log/damage.py", '        log.error("partition %s: %s", path, said)\n', ""),),
         (f"{READ}::test_damage_is_said_once_in_a_while_and_counted",),
     ),
 ]

@@ -45,7 +45,8 @@ async def test_a_batch_that_changed_in_memory_is_stored_as_it_was_acknowledged(
     await fill(partition, 5, 50)
     change_memory(partition, 2, at)
     await partition.flush()
-    assert [(each.levelno, "offset 2" in each.getMessage()) for each in caplog.records] == [(logging.ERROR, True)]
+    said = [each for each in caplog.records if each.levelno >= logging.WARNING]
+    assert [(each.levelno, "offset 2" in each.getMessage()) for each in said] == [(logging.ERROR, True)]
     assert partition.ground.damage.mended == 1
     assert await read_all(partition) == numbered(0, 5, 50)
     await logs.close()
