@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with long tests first; what is in a file keeps its order."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (item.path not in slow, not LONG_PARTS.intersection(item.path.parts)))
+
+
+@pytest.fixture(autouse=True)
+def _levels_of_lines_are_put_back() -> Iterator[None]:
+    """What one test changes of the loggers is not the next one's: that one would see lines nobody meant for it."""
+    loggers = [logging.getLogger(), logging.getLogger("holdfast")]
+    before = [(logger, logger.level, logger.handlers[:]) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = [handler for handler in handlers if not _of_pytest(handler)] + [
+            handler for handler in logger.handlers if _of_pytest(handler)
+        ]
+
+
+def _of_pytest(handler: logging.Handler) -> bool:
+    return type(handler).__module__.startswith("_pytest.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A worker's report travels as UTF-8: what is no text in a captured line would end the worker, and the run."""
+    report = yield
+    report.sections = [
+        (name, text.encode("utf-8", "backslashreplace").decode("utf-8")) for name, text in report.sections
+    ]
+    return report
 
 
 @pytest.fixture(scope="session")
