@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 
 import pytest
-from tests.log.world import HOME, NOW, World, batch, fill, in_loop, numbered, read_all, turns
+from tests.log.world import HOME, NOW, World, batch, fill, in_loop, numbered, read_all, turns, value
 
+from holdfast.io.believed_time import KNOWN
 from holdfast.io.versions import GRACE_S
 from holdfast.log.logs import Logs
 from holdfast.log.partition import PartitionLog
@@ -225,3 +226,82 @@ async def test_nothing_is_collected_while_something_is_put() -> None:
         await logs._upkeep.collect_garbage()
     assert not [name for name in asked if name.startswith("segments/")]
     await logs._upkeep.collect_garbage()
+
+
+async def as_left_by_an_earlier_release(world: World, days: int = 9) -> None:
+    """A store with segments of every four hours, in which nobody has kept the time."""
+    logs = await world.open()
+    partition = await logs.partition(HOME, WEEK)
+    for number in range(days * 6):
+        world.clock.advance(4 * HOUR)
+        await partition.append(batch(value(number), timestamp=world.clock.now_ms()))
+        await partition.flush()
+    await logs.close()
+    world.objects.delete(KNOWN)
+
+
+@in_loop
+async def test_retention_goes_on_after_an_upgrade() -> None:
+    """K6: a store in which nobody has kept the time proves it itself, as far as no jump can hide in it."""
+    world = World()
+    await as_left_by_an_earlier_release(world)
+    world.clock.reboot(300)
+    logs = await world.open()
+    partition = await logs.partition(HOME, WEEK)
+    await rounds(logs)
+    assert partition.marks.log_start == 2 * 6 - 2, "Seven days and six hours are kept."
+    assert await read_all(partition) == numbered(10, 54)
+
+
+@pytest.mark.parametrize("seen", [0, 6, int(20 * HOUR)])
+@pytest.mark.parametrize("jump", [5 * HOUR, 30 * HOUR, 8 * DAY])
+def test_a_clock_that_is_ahead_at_an_upgrade_deletes_nothing(jump: float, seen: int) -> None:
+    """D12: neither what we write ourselves, start for start, nor what the release before wrote for some hours, makes a
+    wrong clock right."""
+
+    @in_loop
+    async def run() -> None:
+        world = World()
+        await as_left_by_an_earlier_release(world, days=6)
+        world.clock.jump(jump)
+        for number in range(6 if seen else 0):
+            world.clock.advance(seen / 6)
+            world.objects.put(f"segments/jumped/{number}.seg", [b"of the release before"])
+        for number in range(4):
+            logs = await world.reopen()
+            partition = await logs.partition(HOME, WEEK)
+            await fill(partition, 1, start=36 + number)
+            await partition.flush()
+            world.objects.delete(f"segments/jumped/{number}.seg")
+            world.clock.advance(60)
+            if number == 3:
+                await rounds(logs)
+        assert await read_all(partition) == numbered(0, 40)
+
+    run()
+
+
+@in_loop
+async def test_time_between_two_processes_has_passed() -> None:
+    """K6, D12: while the machine runs, nothing is late because a broker was off."""
+    world = World()
+    logs, _ = await stored(world)
+    await logs.close()
+    world.clock.advance(8 * DAY)
+    logs = await world.open()
+    partition = await logs.partition(HOME, WEEK)
+    await rounds(logs)
+    assert partition.marks.log_start == 3
+
+
+@in_loop
+async def test_time_in_which_the_machine_was_off_is_the_clocks_word_alone() -> None:
+    """D12: after a start of the machine its clock has to stand, as one that has jumped."""
+    world = World()
+    logs, _ = await stored(world)
+    await logs.close()
+    world.clock.reboot(8 * DAY)
+    logs = await world.open()
+    partition = await logs.partition(HOME, WEEK)
+    await rounds(logs)
+    assert partition.marks.log_start == 0

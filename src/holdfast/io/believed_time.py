@@ -5,8 +5,10 @@ either direction, it is believed only when it has stood like that for long (`tru
 the while. What is let go by age goes by the earliest of three: this, the clock, and the store's own time. What is
 stamped gets the later of this and the clock, so that nothing is old when it is new.
 
-Across a restart nothing counts the time. So what was believed last is kept in the store (`Known`), and a clock that is
-ahead of it at a start is treated as one that has jumped.
+Across a restart of the process boot time goes on; across one of the machine nothing counts the time. So what was
+believed last is kept in the store (`Known`), with the boot time of that moment, and a clock that is ahead of it at a
+start is treated as one that has jumped. It is there before the first process of a store writes anything else
+(`keep_first`), so that nothing a wrong clock has stamped is ever taken for what was known.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from typing import NamedTuple
 
 from holdfast.io.clock import Clock
 from holdfast.io.object_names import CLUSTER
-from holdfast.io.objects import NotFound, Objects
+from holdfast.io.objects import Exists, NotFound, ObjectInfo, Objects
+from holdfast.io.proven_time import proven_ms
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +36,17 @@ class Known(NamedTuple):
 
     believed_ms: int
     stood_s: float = 0.0
+    boot: str = ""  # That start of the machine, …
+    boottime_s: float = 0.0  # … and how long after it that was.
 
     def encode(self) -> bytes:
-        return json.dumps({"believed_ms": self.believed_ms, "stood_s": round(self.stood_s, 3)}).encode()
+        body = {"believed_ms": self.believed_ms, "stood_s": round(self.stood_s, 3)}
+        return json.dumps({**body, "boot": self.boot, "boottime_s": round(self.boottime_s, 3)}).encode()
+
+    def later(self, boot: str, boottime_s: float) -> int:
+        """What it is by then: time that has passed for sure is added."""
+        passed_s = boottime_s - self.boottime_s if boot and boot == self.boot else 0.0
+        return self.believed_ms + int(max(0.0, passed_s) * 1000)
 
 
 class BelievedTime:
@@ -69,15 +80,16 @@ class BelievedTime:
 
     def known(self) -> Known:
         """What the next process should know."""
-        return Known(self.now_ms(), self._stood_s())
+        return Known(self.now_ms(), self._stood_s(), self._clock.boot(), self._clock.boottime())
 
     def _stood_s(self) -> float:
         return 0.0 if self._since is None else self._clock.boottime() - self._since
 
     def learn(self, known: Known) -> None:
         """At a start: an earlier process has got no further than this."""
-        if known.believed_ms < self._base_ms:
-            self._base_ms = known.believed_ms
+        believed_ms = known.later(self._clock.boot(), self._base_at)
+        if believed_ms < self._base_ms:
+            self._base_ms = believed_ms
             self.look()
             if self._since is not None:
                 self._since -= known.stood_s
@@ -115,19 +127,42 @@ class BelievedTime:
 def read_known(objects: Objects) -> Known | None:
     """What an earlier process left in the store; without that, when the cluster was made. None: it is new. Blocks."""
     for name in (KNOWN, CLUSTER):
-        found = next((each for each in objects.list(name) if each.name == name), None)
+        found = _find(objects, name)
         if found is None:
             continue
-        stood_s, believed_ms = 0.0, found.modified_ms
+        known = Known(found.modified_ms)
         with contextlib.suppress(NotFound, ValueError, TypeError, KeyError):
             said = json.loads(objects.get(KNOWN))
-            believed_ms, stood_s = min(believed_ms, int(said["believed_ms"])), float(said["stood_s"])
-        return Known(believed_ms, stood_s)
+            known = Known(
+                min(found.modified_ms, int(said["believed_ms"])),
+                float(said["stood_s"]),
+                str(said.get("boot", "")),
+                float(said.get("boottime_s", 0.0)),
+            )
+        return known
     return None
 
 
 def save_known(objects: Objects, known: Known) -> int | None:
     """Keep it in the store; the store's own time, if it says so. Blocks."""
     objects.put(KNOWN, [known.encode()])
-    found = next((each for each in objects.list(KNOWN) if each.name == KNOWN), None)
+    found = _find(objects, KNOWN)
     return None if found is None else found.modified_ms
+
+
+def keep_first(objects: Objects, trust_s: float) -> None:
+    """Where nobody has kept the time yet, what the store proves itself is kept, before we write anything else there.
+
+    To be called at a start; blocks. What is there already stays.
+    """
+    if _find(objects, KNOWN) is not None:
+        return
+    first = read_known(objects)
+    if first is None:
+        return
+    with contextlib.suppress(Exists):
+        objects.put_if_absent(KNOWN, [Known(max(first.believed_ms, proven_ms(objects, trust_s))).encode()])
+
+
+def _find(objects: Objects, name: str) -> ObjectInfo | None:
+    return next((each for each in objects.list(name) if each.name == name), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from holdfast.io.believed_time import keep_first
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
@@ -97,6 +98,7 @@ async def begin(local: LocalLog, parts: Parts, settings: LogSettings, *, take_ov
     if local.space is not None:
         parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))
     identity = await calls.run(identify, wal, parts.objects, parts.chance, take_over=take_over)
+    await calls.run(keep_first, parts.objects, settings.clock_trust_ms / 1000)
     patience = Patience(parts.clock, parts.chance, calls.block)
     look_s = settings.owner_check_ms / 1000
     owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
