@@ -90,3 +90,65 @@ def test_a_block_that_could_not_be_taken() -> None:
         assert await stays == 20
 
     asyncio.run(run())
+
+
+async def turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_a_spare_block_is_taken_before_it_is_needed() -> None:
+    """K4, A3: at the start and at half of what is left, so that nobody waits; no id comes twice, none is skipped."""
+
+    async def run() -> None:
+        blocks = CountedBlocks()
+        ids = ProducerIds(blocks, 10, given_end=0)
+        keeping = asyncio.ensure_future(ids.keep_spare(asyncio.sleep))
+        await turns()
+        assert (blocks.taken, ids.left, ids.given_end) == (1, 10, 0)
+        found = [await ids.next() for _ in range(4)]
+        await turns()
+        assert blocks.taken == 1
+        found += [await ids.next() for _ in range(2)]
+        await turns()
+        assert (blocks.taken, ids.left, ids.given_end) == (2, 14, 6)
+        blocks.gate.clear()
+        found += [await ids.next() for _ in range(14)]
+        waits = asyncio.ensure_future(ids.next())
+        await turns()
+        assert not waits.done()
+        blocks.gate.set()
+        found += [await waits, *await asyncio.gather(*(ids.next() for _ in range(30)))]
+        assert sorted(found) == list(range(51))
+        keeping.cancel()
+
+    asyncio.run(run())
+
+
+def test_a_spare_block_that_could_not_be_taken_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    """K4, A3: at a pace that grows, said once, and what is left goes on being handed out."""
+
+    async def run() -> None:
+        blocks = CountedBlocks()
+        ids = ProducerIds(blocks, 10)
+        paused: list[float] = []
+
+        async def pause(seconds: float) -> None:
+            paused.append(seconds)
+            await asyncio.sleep(0)
+
+        assert await ids.next() == 0
+        blocks.failing = True
+        keeping = asyncio.ensure_future(ids.keep_spare(pause))
+        await turns()
+        assert await ids.next() == 1
+        for _ in range(5):
+            await turns()
+        assert paused[:6] == [1, 2, 4, 8, 16, 30]
+        blocks.failing = False
+        await turns()
+        assert ids.left == 18
+        keeping.cancel()
+
+    asyncio.run(run())
+    assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1

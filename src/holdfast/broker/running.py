@@ -175,10 +175,13 @@ async def opened(
                 around.chance,
                 heavy,
             )
+            keeping = producer_ids.keep_spare(around.calls.pause) if around.threaded else asyncio.sleep(0)
+            spares = asyncio.ensure_future(keeping)
             try:
                 yield Opened(parts, Broker(parts))
                 close_ms = None
             finally:
+                spares.cancel()
                 await transactions.close()
         finally:
             if shares is not None:
