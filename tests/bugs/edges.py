@@ -41,12 +41,12 @@ BUGS = [
         ("tests/io/test_believed_time.py",),
     ),
     Bug(
-        "a spare block of producer ids is taken over an older one",
+        "the next block of producer ids is taken when the last is used up",
         (
             Edit(
                 "coordinator/producer_ids.py",
-                "                    if self._spare is None:\n                        self._spare",
-                "                    if True:\n                        self._spare",
+                "        if self.left <= self._block_size // 2:\n",
+                "        if self.left == 0:\n",
             ),
         ),
         (PRODUCER_IDS,),
@@ -61,5 +61,10 @@ BUGS = [
             ),
         ),
         (PRODUCER_IDS,),
+    ),
+    Bug(
+        "the bytes in the place of a lost batch are not kept",
+        (Edit("log/mend.py", "    return [*frames.values(), *pieces]\n", "    return pieces\n"),),
+        ("tests/log/test_changed_bytes.py::test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other",),
     ),
 ]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from tests.log.world import HOME, OTHER, batch, fill, in_loop, numbered, read_all, records, turns
 from tests.operate.house import House
 from tests.operate.test_set_aside import saved_records
 
+from holdfast.io.envelope import unseal
 from holdfast.log.errors import SetAside, WrongEverywhere
 from holdfast.log.partition import PartitionLog
+from holdfast.log.quarantine import LOST_FORMAT, LOST_KIND, LOST_SUFFIX
 from holdfast.record.layout import ATTRIBUTES_AT, HEADER_SIZE
 from holdfast.wal.errors import Damaged
 
@@ -22,6 +25,18 @@ def change_memory(partition: PartitionLog, number: int, at: int, bits: int = 1) 
     wrong = bytearray(held.data)
     wrong[at] ^= bits
     held.data = memoryview(wrong)
+
+
+def lost_pieces(house: House) -> list[tuple[dict[str, Any], bytes]]:
+    """What was kept of batches of which no copy is sound."""
+    [name] = [name for name in house.saved() if name.endswith(LOST_SUFFIX)]
+    line, _, data = bytes(house.quarantine.content(name)).partition(b"\n")
+    pieces, at = [], 0
+    for each in unseal(name, LOST_KIND, LOST_FORMAT, line)["pieces"]:
+        pieces.append((each, data[at : at + each["size"]]))
+        at += each["size"]
+    assert at == len(data)
+    return pieces
 
 
 def frame_byte(house: House, value: bytes) -> tuple[str, int]:
@@ -104,10 +119,13 @@ async def test_a_partition_with_a_batch_that_is_wrong_everywhere_is_set_aside() 
     await fill(broken, 5, 100)
     house.disk.damage(*frame_byte(house, b"2......."))
     change_memory(broken, 2, -1)
+    changed = bytes(list(broken.tail)[2].data or b"")
     house.clock.advance(2)
     await turns(200)
     assert isinstance(broken.failure, WrongEverywhere)
     assert saved_records(house) == [each for each in numbered(0, 5, 100) if each[0] != 2]
+    assert [head["from"].partition(" ")[0] for head, _ in lost_pieces(house)][1:] == ["memory"]
+    assert lost_pieces(house)[1][1] == changed
     assert house.manifest().flushed == 0
     await logs.close()
 
@@ -155,7 +173,16 @@ async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplo
     assert saved_records(house) == [each for each in numbered(flushed, 5, 100) if each[0] != 2]
     said = [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
     assert any(name in line and "is damaged at byte" in line for line in said)
-    assert any("[2, 3)" in line for line in said)
+    [line] = [line for line in said if "[2, 3)" in line]
+    assert "all but [2, 3), of which no copy is sound" in line, "What is saved and what is not is said once."
+    assert all(name in line for name in house.saved())
+    raw = house.disk.content(name)
+    [(head, found)] = lost_pieces(house)
+    assert head["spans"] == [[2, 3]]
+    assert head["from"].startswith(f"{name} from byte ")
+    start = int(head["from"].rpartition(" ")[2])
+    assert start <= at < start + head["size"]
+    assert found == raw[start : start + head["size"]], "The bytes are kept as they are on disk."
     with pytest.raises(Damaged):
         await broken.append(batch(b"x"))
     for number in range(0, 1000, 10):  # Several times what the log may hold.

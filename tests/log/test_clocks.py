@@ -262,7 +262,7 @@ def test_a_clock_that_is_ahead_at_an_upgrade_deletes_nothing(jump: float, seen: 
     @in_loop
     async def run() -> None:
         world = World()
-        await as_left_by_an_earlier_release(world, days=6)
+        await as_left_by_an_earlier_release(world, days=7)
         world.clock.jump(jump)
         for number in range(6 if seen else 0):
             world.clock.advance(seen / 6)
@@ -270,13 +270,13 @@ def test_a_clock_that_is_ahead_at_an_upgrade_deletes_nothing(jump: float, seen: 
         for number in range(4):
             logs = await world.reopen()
             partition = await logs.partition(HOME, WEEK)
-            await fill(partition, 1, start=36 + number)
+            await fill(partition, 1, start=42 + number)
             await partition.flush()
             world.objects.delete(f"segments/jumped/{number}.seg")
             world.clock.advance(60)
             if number == 3:
                 await rounds(logs)
-        assert await read_all(partition) == numbered(0, 40)
+        assert await read_all(partition) == numbered(0, 46)
 
     run()
 

@@ -14,7 +14,7 @@ from holdfast.errors import Fenced
 from holdfast.log import entry
 from holdfast.log.errors import Diverged, SetAside, StoreBehind
 from holdfast.log.logs import Logs
-from holdfast.log.quarantine import UNFINISHED, read_tail_file
+from holdfast.log.quarantine import LOST_SUFFIX, UNFINISHED, read_tail_file
 from holdfast.record.batch import stamp
 from holdfast.segment.errors import Damaged
 from holdfast.segment.names import PartitionId
@@ -32,7 +32,7 @@ def saved_records(house: House) -> list[tuple[int, bytes]]:
     """What the files in quarantine hold."""
     found: list[tuple[int, bytes]] = []
     for name in house.saved():
-        if name.endswith(UNFINISHED):
+        if name.endswith((UNFINISHED, LOST_SUFFIX)):
             continue
         _, batches = read_tail_file(name, bytes(house.quarantine.content(name)))
         found += records([batches])

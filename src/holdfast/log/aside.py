@@ -6,10 +6,10 @@ import asyncio
 import logging
 
 from holdfast.errors import HoldfastError
-from holdfast.log.errors import SetAside
+from holdfast.log.errors import Lost, SetAside
 from holdfast.log.ground import Ground
 from holdfast.log.kept import Aside
-from holdfast.log.mend import gather_sound
+from holdfast.log.mend import gather_raw, gather_sound
 from holdfast.log.quarantine import Quarantine
 from holdfast.log.tail import Tail
 from holdfast.log.tail_batch import TailBatch
@@ -57,12 +57,12 @@ class Asides:
             return None
 
     async def _move(self, home: PartitionId, tails: list[Tail], why: Exception) -> SetAside:
-        aside = await self._write(home, [batch for tail in tails for batch in tail], why)
+        aside, lost = await self._write(home, [batch for tail in tails for batch in tail], why)
         self._busy.discard(home)
         for tail in tails:
             tail.clear()
         self._ground.on_change()
-        return SetAside(home.path, *aside, why=why)
+        return SetAside(home.path, *aside, why=why, lost=lost)
 
     async def _move_later(self, home: PartitionId, tails: list[Tail], why: Exception) -> None:
         """Try it until it works: what stays in the write-ahead log would stop the producers of all partitions."""
@@ -99,14 +99,17 @@ class Asides:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
-    async def _write(self, home: PartitionId, batches: list[TailBatch], why: Exception) -> Aside:
+    async def _write(self, home: PartitionId, batches: list[TailBatch], why: Exception) -> tuple[Aside, Lost | None]:
         assert self._quarantine is not None
         ground, journal = self._ground, self._ground.journal
         data, lost = await ground.calls.local(gather_sound, journal, batches)
-        for each in lost:
-            log.error("%s: offsets [%d, %d) cannot be saved: no copy is sound", home.path, each.base, each.end)
         span = min(each.base for each in batches), max(each.end for each in batches)
         file = await ground.calls.local(self._quarantine.save, home, span, str(why), data, journal.identity)
+        found: Lost | None = None
+        if lost:
+            pieces = await ground.calls.local(gather_raw, journal, lost)
+            raw = await ground.calls.local(self._quarantine.save_lost, file, home, str(why), pieces, journal.identity)
+            found = Lost([(each.base, each.end) for each in lost], raw)
         aside = Aside(*span, file)
         await ground.calls.local(journal.set_aside, home, aside)
-        return aside
+        return aside, found

@@ -33,7 +33,11 @@ Corrupt
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from holdfast.errors import Corrupt, Fenced, Rejected, Stopped, Unavailable
+
+_ROWS_MAX = 5  # Of ranges in one line.
 
 
 class OutOfRange(Rejected):
@@ -310,16 +314,34 @@ class WrongEverywhere(Corrupt):
         self.end = end
 
 
+class Lost(NamedTuple):
+    """Batches of which no copy is sound, and the file with what was found in their place."""
+
+    spans: list[tuple[int, int]]
+    file: str
+
+    def __str__(self) -> str:
+        rows: list[tuple[int, int]] = []
+        for start, end in sorted(self.spans):
+            if rows and rows[-1][1] == start:
+                rows[-1] = rows[-1][0], end
+            else:
+                rows.append((start, end))
+        more = f" and {len(rows) - _ROWS_MAX} more ranges" if len(rows) > _ROWS_MAX else ""
+        told = ", ".join(f"[{start}, {end})" for start, end in rows[:_ROWS_MAX]) + more
+        return f"{told}, of which no copy is sound; the bytes found in their place are in {self.file}"
+
+
 class SetAside(Corrupt):
     """Acknowledged records of the partition are in a quarantine file, and not in its log."""
 
-    def __init__(self, path: str, start: int, end: int, file: str, why: object = "") -> None:
+    def __init__(self, path: str, start: int, end: int, file: str, why: object = "", lost: Lost | None = None) -> None:
         reason = f"{why}; " if why else ""
-        super().__init__(
-            f"partition {path} is set aside: {reason}its offsets [{start}, {end}) of the write-ahead log are in "
-            f"{file}: run `holdfast repair`"
-        )
+        whole = f"what can be saved of its offsets [{start}, {end}) of the write-ahead log is in {file}"
+        but = f", all but {lost}" if lost is not None else ""
+        super().__init__(f"partition {path} is set aside: {reason}{whole}{but}: run `holdfast repair`")
         self.path = path
         self.start = start
         self.end = end
         self.file = file
+        self.lost = lost

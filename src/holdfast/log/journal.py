@@ -18,6 +18,7 @@ from holdfast.log.kept import Aside, Identity, Kept, check_aside, read_kept, sav
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
 from holdfast.wal import Entry, LogId, Stat, Wal
+from holdfast.wal.read import RawFrame
 
 _STEP_MAX = 4  # Entries this near to each other are read in one go, with those of other partitions in between.
 
@@ -155,6 +156,10 @@ class Journal:
     def read_back(self, places: list[tuple[int, int, int]]) -> list[memoryview]:
         """Pieces of entries' contents, each given as (index, start, size). Blocks."""
         return read_back(self._wal, places)
+
+    def read_raw(self, index: int) -> RawFrame:
+        """What is on disk where the frame of an entry should be, right or wrong. Blocks."""
+        return self._wal.read_raw(index)
 
     def frees_a_chunk(self, index: int) -> bool:
         """Whether a purge below this entry would give any room back."""

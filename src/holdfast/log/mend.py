@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import Corrupt, Rejected
 from holdfast.log.errors import WrongEverywhere
 from holdfast.log.journal import Journal
+from holdfast.log.quarantine import Piece
 from holdfast.log.tail_batch import TailBatch
 from holdfast.record.batch import BatchHeader, check_crc, read_header
 from holdfast.record.errors import InvalidBatch
@@ -68,6 +69,20 @@ async def mend(partition: PartitionLog, batches: Sequence[TailBatch], data: Sequ
             batch.data = found  # Readers get the right bytes, too.
         ground.damage.note_mended(partition.home.path, batch.base)
     return mended
+
+
+def gather_raw(journal: Journal, lost: Sequence[TailBatch]) -> list[Piece]:
+    """What is in the place of batches of which no copy is sound: each frame once, and what memory has. Blocks."""
+    frames: dict[tuple[str, int], Piece] = {}
+    pieces: list[Piece] = []
+    for batch in lost:
+        span = batch.base, batch.end
+        if batch.data is not None:
+            pieces.append(Piece([span], "memory", batch.data))
+        raw = journal.read_raw(batch.index)
+        place = raw.file, raw.offset
+        frames.setdefault(place, Piece([], f"{raw.file} from byte {raw.offset}", raw.data)).spans.append(span)
+    return [*frames.values(), *pieces]
 
 
 def gather_sound(journal: Journal, batches: Sequence[TailBatch]) -> tuple[list[memoryview], list[TailBatch]]:

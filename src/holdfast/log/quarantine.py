@@ -6,12 +6,18 @@ acknowledged. They would pin the log for ever, and must not be lost: they go int
     | JSON of one line, sealed like a manifest: kind "tail", format 1 | newline | the batches, as they were |
 
     {"cluster":…,"broker":…,"topic":…,"partition":…,"start":…,"end":…,"why":…,"size":…,"batches_crc32c":…}
+
+What was found in the place of batches of which no copy is sound is in a file beside it, for people to look at:
+
+    | JSON of one line, sealed like a manifest: kind "lost", format 1 | newline | the pieces, as they were found |
+
+    {"cluster":…,"broker":…,"topic":…,"partition":…,"why":…,"pieces":[{"spans":[[<start>,<end>],…],"from":…,"size":…},…]}
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from crc32c import crc32c
 
@@ -21,11 +27,23 @@ from holdfast.io.envelope import seal, unseal
 from holdfast.io.store_errors import Damaged
 from holdfast.log.kept import Identity
 from holdfast.segment.names import PartitionId, new_tag
+from holdfast.types import Buffer
 
 KIND = "tail"
 FORMAT = 1
 SUFFIX = ".tail"
+LOST_KIND = "lost"
+LOST_FORMAT = 1
+LOST_SUFFIX = ".lost"
 UNFINISHED = ".unfinished"
+
+
+class Piece(NamedTuple):
+    """Bytes that were found in the place of some batches."""
+
+    spans: list[tuple[int, int]]  # The offsets of these batches.
+    source: str  # Where: memory, or a file of the write-ahead log and the first byte.
+    data: Buffer
 
 
 class Quarantine:
@@ -39,17 +57,35 @@ class Quarantine:
         self, home: PartitionId, span: tuple[int, int], why: str, batches: Sequence[memoryview], identity: Identity
     ) -> str:
         """Write batches of a partition, and return the file's name. Durable on return."""
-        directory = self._place()
         name = f"{home.topic_id.hex}-{home.partition}-{span[0]}-{span[1]}-{new_tag(self._chance)}{SUFFIX}"
+        self._write(name, [encode_head(home, span, why, batches, identity), *batches])
+        return name
+
+    def save_lost(self, beside: str, home: PartitionId, why: str, pieces: Sequence[Piece], identity: Identity) -> str:
+        """The same for what was found in the place of batches that are lost; `beside` is the file with the others."""
+        name = beside.removesuffix(SUFFIX) + LOST_SUFFIX
+        told = [{"spans": each.spans, "from": each.source, "size": len(memoryview(each.data))} for each in pieces]
+        body = {
+            "cluster": identity.cluster,
+            "broker": identity.broker,
+            "topic": home.topic_id.hex,
+            "partition": home.partition,
+            "why": why,
+            "pieces": told,
+        }
+        self._write(name, [seal(LOST_KIND, LOST_FORMAT, body) + b"\n", *(each.data for each in pieces)])
+        return name
+
+    def _write(self, name: str, data: Sequence[Buffer]) -> None:
+        directory = self._place()
         file = directory.open(name + UNFINISHED, create=True)
         try:
-            file.write_at(0, [encode_head(home, span, why, batches, identity), *batches])
+            file.write_at(0, data)
             file.sync()
         finally:
             file.close()
         directory.rename(name + UNFINISHED, name)  # Only whole files have the name of one.
         directory.sync_names()
-        return name
 
 
 def encode_head(

@@ -9,7 +9,7 @@ from holdfast.io.disk import Directory
 from holdfast.wal.cache import PayloadCache
 from holdfast.wal.errors import ReadBelowPurged
 from holdfast.wal.index import EntryIndex
-from holdfast.wal.read import Cached, Entry, EntryReader, Stored
+from holdfast.wal.read import Cached, Entry, EntryReader, RawFrame, Stored
 from holdfast.wal.rounds import Rounds
 from holdfast.wal.state import Current, LogId
 
@@ -41,6 +41,21 @@ class Entries:
         with self._lock:
             self._check_readable(start)
         return EntryReader(self._directory, self._peek, start, end).entries()
+
+    def read_raw(self, index: int) -> RawFrame:
+        """What is where the frame of an entry should be, right or wrong; nothing, if its file is gone."""
+        with self._lock:
+            self._check_readable(index)
+            chunk, places, _ = self._index.places_from(index, index + 1, 1)
+        name, place = str(chunk.name), places[0]
+        try:
+            file = self._directory.open(name, write=False)
+        except FileNotFoundError:
+            return RawFrame(name, place.offset, b"")
+        try:
+            return RawFrame(name, place.offset, file.read_at(place.offset, place.size))
+        finally:
+            file.close()
 
     def log_id(self, index: int) -> LogId | None:
         """The log id of the entry at an index, or of the purge point; None when there is none."""

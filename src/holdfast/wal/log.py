@@ -25,7 +25,7 @@ from holdfast.wal.chunk import Chunk, ChunkName
 from holdfast.wal.entries import Entries
 from holdfast.wal.errors import EntryTooLarge, LogIdUnknown
 from holdfast.wal.frame import HEADER
-from holdfast.wal.read import Entry
+from holdfast.wal.read import Entry, RawFrame
 from holdfast.wal.replay import recover
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.rounds import Rounds
@@ -278,6 +278,10 @@ class Wal:
     def read(self, start: int, end: int) -> Iterator[Entry]:
         """The entries `[start, end)`, as far as there are any: from memory where cached, else from disk, in pieces."""
         return self._entries.read(start, end)
+
+    def read_raw(self, index: int) -> RawFrame:
+        """The bytes of the frame of an entry as they are on disk, unchecked: for whoever saves what is damaged."""
+        return self._entries.read_raw(index)
 
     def log_id(self, index: int) -> LogId | None:
         """The log id of the entry at an index, or of the purge point; None when there is none."""

@@ -24,6 +24,14 @@ class Entry(NamedTuple):
     payload: Buffer
 
 
+class RawFrame(NamedTuple):
+    """Bytes as the disk gives them, where a frame should be: they may be anything."""
+
+    file: str
+    offset: int
+    data: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Cached:
     """The next entries are in memory."""

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from holdfast.io.disk import RealDirectory
-from holdfast.log.quarantine import SUFFIX
+from holdfast.log.quarantine import LOST_SUFFIX, SUFFIX
 
 PLACE = "quarantine"
 
@@ -38,8 +38,8 @@ def prune_asides(gone: Collection[str], target: Path) -> None:
 
 
 def names_of_asides(data: Path) -> set[str]:
-    """The files with records that are set aside now."""
-    return {path.name for path in (data / PLACE).glob(f"*{SUFFIX}")}
+    """The files with records that are set aside now, and with what was found in the place of others."""
+    return {path.name for suffix in (SUFFIX, LOST_SUFFIX) for path in (data / PLACE).glob(f"*{suffix}")}
 
 
 def _copy(original: Path, target: Path) -> int:
