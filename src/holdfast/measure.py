@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import NamedTuple, TypeAlias
 
 # Seconds, from a write into memory to a store that does not answer. One list for all, so that they can be compared.
@@ -54,6 +55,20 @@ class HeldCounts:
     def __init__(self) -> None:
         self.count = 0
         self.seconds = 0.0
+
+
+class UnreadableCounts:
+    """Batches that nobody can read, and that somebody has stepped over. Threads count, too."""
+
+    __slots__ = ("_lock", "by")
+
+    def __init__(self) -> None:
+        self.by = {"subscription": 0, "compaction": 0}
+        self._lock = Lock()
+
+    def add(self, who: str) -> None:
+        with self._lock:
+            self.by[who] += 1
 
 
 class FlushCounts:

@@ -24,6 +24,7 @@ async def test_compaction_keeps_a_batch_that_nobody_can_read() -> None:
     found = [each for buffer in (await partition.read(0, None)).buffers for each in split(buffer)]
     assert [(header.base_offset, header.record_count) for header, _ in found] == [(0, 1), (2, 1), (3, 1)]
     assert bytes(found[1][1])[21:] == bytes(BAD)[21:]
+    assert partition.ground.unreadable.by["compaction"] == 1
 
 
 @in_loop

@@ -55,6 +55,7 @@ _COLUMNS = {
     "bytes_before": "bytes",
     "bytes_after": "now",
     "conflicts": "conflicts",
+    "unreadable": "unreadable",
 }
 
 
@@ -73,7 +74,8 @@ def compact(
     """Compact topics while their broker serves them.
 
     Small segments become large ones. Topics with cleanup.policy=compact keep the last record of each key, and
-    tombstones as long as delete.retention.ms says. Nothing waits for it: a commit that meets another one is made again.
+    tombstones as long as delete.retention.ms says; what is younger than min.compaction.lag.ms stays as it is, and so do
+    batches that nobody can read, which are counted. Nothing waits for it: a commit that meets another is made again.
 
     \b
     Examples:

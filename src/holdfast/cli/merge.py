@@ -20,6 +20,7 @@ from holdfast.cli.job.options import (
     settings_of,
     store_options,
 )
+from holdfast.cli.job.unreadable import count_unreadable, tell_unreadable
 from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def merge(
 
 
 def _show(done: Merged, progress: JobProgress, to: str, *, as_json: bool) -> None:
+    tell_unreadable(done.unreadable)
     if as_json:
         files = [each._asdict() | {"name": each.name.rpartition("/")[2]} for each in done.files]
         give_json(
@@ -88,6 +90,7 @@ def _show(done: Merged, progress: JobProgress, to: str, *, as_json: bool) -> Non
                 "target": to,
                 "rows": done.rows,
                 "sources": done.sources,
+                "unreadable": count_unreadable(done.unreadable),
                 "files": files,
                 "was_there": done.was_there,
                 "seconds": round(progress.seconds, 3),

@@ -121,6 +121,13 @@ METRICS = (
         (),
         "Batches that had changed in memory since they were acknowledged, and were stored from the write-ahead log.",
     ),
+    Metric(
+        "holdfast_unreadable_batches",
+        "counter",
+        ("by",),
+        "Batches that nobody can read, stored before records were looked at, which a subscription has stepped over or "
+        "a run of compaction has left as they are. Each time counts; the log names their offsets.",
+    ),
     # The store
     Metric("holdfast_owner", "gauge", (), "1 while this broker owns the store, else 0: another has taken over."),
     Metric("holdfast_owner_claim", "gauge", (), "The number of its claim."),

@@ -144,6 +144,8 @@ def _logs(watched: Watched) -> Iterator[Sample]:
     }
     for name, value in figures.items():
         yield Sample(name, (), value)
+    for who, count in stat.unreadable.by.items():
+        yield Sample("holdfast_unreadable_batches", (who,), count)
     for reason, seconds in stat.held_back_seconds.items():
         yield Sample("holdfast_producers_held_back_by", (reason,), int(stat.held_back == reason))
         yield Sample("holdfast_producers_held_back_seconds", (reason,), seconds)

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.log.errors import CommitOvertaken
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.changes import Replace
-from holdfast.segment.compact import KeyRules, clean_end_of, compact_keys, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.compact import (
+    KeyRules,
+    clean_end_of,
+    compact_keys,
+    compactable_end,
+    dirty_ratio,
+    has_ripe_tombstones,
+)
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.merge import merge, small_runs
 from holdfast.segment.rewrite import Workshop
@@ -43,27 +51,19 @@ async def compact(partition: PartitionLog, *, dirty_min: float | None = None) ->
 
 def _workshop(partition: PartitionLog) -> Workshop:
     ground = partition.ground
-    size_max = ground.settings.segment_size_max
-    return Workshop(ground.objects, partition.home, partition.manifests.epoch, ground.clock, ground.chance, size_max)
+    place = ground.objects, partition.home, partition.manifests.epoch
+    stepped = partial(ground.unreadable.add, "compaction")
+    return Workshop(*place, ground.clock, ground.chance, ground.settings.segment_size_max, stepped)
 
 
 def _key_changes(partition: PartitionLog, dirty_min: float | None) -> Iterator[Replace]:
     manifest, settings = partition.manifest, partition.settings
-    rules = KeyRules(tombstone_retention_ms=settings.tombstone_retention_ms)
+    rules = KeyRules(settings.tombstone_retention_ms, lag_ms_min=settings.compaction_lag_ms_min)
     time = partition.ground.time
     now_ms = time.now_ms()
-    end = compactable_end(manifest, settings, now_ms)
+    end = compactable_end(manifest, now_ms, rules)
     if is_worth_it(manifest, settings, now_ms, end, dirty_min) or has_ripe_tombstones(manifest, now_ms, rules):
         yield from compact_keys(_workshop(partition), manifest, end, now_ms, rules, since_ms=time.stamp_ms())
-
-
-def compactable_end(manifest: Manifest, settings: PartitionSettings, now_ms: int) -> Offset:
-    """Before this offset no record is younger than the topic lets compaction touch."""
-    if settings.compaction_lag_ms_min > 0:
-        for each in manifest.segments.between(Offset(clean_end_of(manifest)), manifest.flushed):
-            if each.max_timestamp > now_ms - settings.compaction_lag_ms_min:
-                return each.base
-    return manifest.flushed
 
 
 def is_worth_it(

@@ -17,7 +17,7 @@ from holdfast.log.damage import Damage
 from holdfast.log.journal import Journal
 from holdfast.log.pace import Pace
 from holdfast.log.settings import LogSettings
-from holdfast.measure import FlushCounts, Histogram
+from holdfast.measure import FlushCounts, Histogram, UnreadableCounts
 from holdfast.segment.blocks import BlockCache
 from holdfast.segment.manifest_log import ManifestLog
 from holdfast.segment.names import PartitionId
@@ -61,6 +61,7 @@ class Ground:
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
     flushed: FlushCounts = field(default_factory=FlushCounts)
+    unreadable: UnreadableCounts = field(default_factory=UnreadableCounts)
     producer_ids: ProducerIdsGiven = field(default_factory=ProducerIdsGiven)
     damage: Damage = field(kw_only=True)
 

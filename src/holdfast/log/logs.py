@@ -423,6 +423,7 @@ class Logs:
             ground.pace.segment_size_max,
             self._deletions.stat(),
             ground.damage,
+            ground.unreadable,
             ground.time.apart_ms,
             held.reason,
             held.seconds(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holdfast.log.damage import Damage
-from holdfast.measure import FlushCounts, Histogram
+from holdfast.measure import FlushCounts, Histogram, UnreadableCounts
 from holdfast.segment.shelf import ShelfCounters
 from holdfast.wal import Stat
 
@@ -32,6 +32,7 @@ class LogsStat:
     segment_size_max: int  # Bytes of a segment at most, as of now: less when the store is slow.
     deletions: DeletionsStat
     damage: Damage  # Still counting.
+    unreadable: UnreadableCounts  # Still counting.
     clock_apart_ms: int  # How far the clock is ahead of the time that is believed.
     held_back: str | None  # Why, while they are.
     held_back_seconds: Mapping[str, float]  # How long so far, by reason.

@@ -41,6 +41,7 @@ class Decoder:
     control: bool = False  # Decode control batches too, instead of leaving them out.
     wide: bool = False  # 64-bit ends even where 32 bits would do.
     expanded_size_max: int = EXPANDED_SIZE_MAX  # Of all compressed batches of one output together.
+    whole: bool = False  # Look at all of each record, as if all were decoded: then all agree on what cannot be read.
     skip: Skip | None = None  # Told of each batch with a right crc that cannot be read, and is left out; None: raised.
 
     def decode(self, buffers: Iterable[Buffer]) -> Columns:
@@ -91,7 +92,7 @@ class Decoder:
     def _leave_out(self, spans: Spans) -> bool:
         """Find the batches that cannot be read, and go on without them; False if there are none."""
         found: dict[int, InvalidBatch] = {}
-        alone = Decoder(self.columns)
+        alone = Decoder(self.columns, whole=self.whole)
         for number in range(len(spans.headers)):
             try:
                 alone._decode(spans.alone(number))
@@ -106,7 +107,7 @@ class Decoder:
     def _decode(self, spans: Spans) -> Columns:
         from holdfast.record import read_loops as loops  # Here, because numba takes half a second to import.
 
-        depth = self.columns.value.bit_length()  # How far to look into each record.
+        depth = (Column.ALL if self.whole else self.columns).value.bit_length()  # How far to look into each record.
         count = spans.record_count
         ends_type = np.int64 if self.wide or spans.size > _INT32_MAX else np.int32
         offset, timestamp = np.empty(count, np.int64), np.empty(count, np.int64)

@@ -40,6 +40,7 @@ class KeyRules:
 
     tombstone_retention_ms: int = 24 * 60 * 60 * 1000
     key_memory_size_max: int = 128 * 1024 * 1024  # 24 bytes a slot: room for about four million keys.
+    lag_ms_min: int = 0  # A record is not compacted before it is so old.
 
 
 def dirty_ratio(manifest: Manifest, end: Offset) -> float:
@@ -48,6 +49,15 @@ def dirty_ratio(manifest: Manifest, end: Offset) -> float:
     total = sum(each.size for each in segments)
     dirty = sum(each.size for each in segments if each.end > clean_end_of(manifest))
     return dirty / total if total else 0.0
+
+
+def compactable_end(manifest: Manifest, now_ms: int, rules: KeyRules) -> Offset:
+    """Before this offset no record is younger than the topic lets compaction touch."""
+    if rules.lag_ms_min > 0:
+        for each in manifest.segments.between(Offset(clean_end_of(manifest)), manifest.flushed):
+            if each.max_timestamp > now_ms - rules.lag_ms_min:
+                return each.base
+    return manifest.flushed
 
 
 def has_ripe_tombstones(manifest: Manifest, now_ms: int, rules: KeyRules) -> bool:
@@ -72,7 +82,7 @@ def compact_keys(
     key_map, learned = _learn(shop, manifest, aborted, start, limit, rules)
     clean_end = max(start, learned)
     run = manifest.segments.between(manifest.log_start, max(learned, tombstone_end))
-    sieve = Sieve(key_map, aborted, manifest.log_start, clean_end, tombstone_end)
+    sieve = Sieve(key_map, aborted, manifest.log_start, clean_end, tombstone_end, shop.on_unreadable)
     since_ms = now_ms if since_ms is None else since_ms
     cleaned = _cleaned(manifest.cleaned, clean_end if learned > start else 0, now_ms, since_ms, rules)
     if run:

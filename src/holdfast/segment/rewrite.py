@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.io.chance import Chance
@@ -29,6 +29,7 @@ class Workshop:
     clock: Clock
     chance: Chance
     segment_size_max: int
+    on_unreadable: Callable[[], None] = lambda: None  # Told of each batch that stays because nobody can read it.
 
 
 @dataclass

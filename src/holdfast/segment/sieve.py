@@ -8,7 +8,7 @@ whose records cannot be decoded was stored as a client sent it, and stays as it 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -68,6 +68,7 @@ class Sieve:
     log_start: int
     clean_end: int  # Below, a record stays only if it is the last of its key.
     tombstone_end: int  # Below, tombstones and transaction markers have been there for long enough.
+    on_unreadable: Callable[[], None]  # A batch stays as it is, because nobody can read it.
 
     def sift(self, piece: memoryview) -> Iterator[tuple[Buffer, int]]:
         """What is left of the batches of a piece, each with its base offset, in order; a view if it lost nothing."""
@@ -86,6 +87,7 @@ class Sieve:
     def _sift_records(self, batches: list[Batch]) -> Iterator[tuple[Buffer, int]]:
         for group, columns in _decoded(batches, Column.KEY | Column.VALUE):
             if columns is None:
+                self.on_unreadable()
                 yield from ((view, header.base_offset) for header, view in group)
                 continue
             keep = self._keep(columns)

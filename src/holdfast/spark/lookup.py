@@ -12,6 +12,7 @@ from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.record.columns import Column
 from holdfast.record.decode import Decoder
+from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.blocks import BlockCache
 from holdfast.segment.manifest import Manifest
 from holdfast.segment.manifest_load import load_manifest
@@ -58,7 +59,11 @@ def _in_segments(reader: SegmentReader, manifest: Manifest, time_ms: int, end: i
             batch = reader.find_timestamp(segment, time_ms, at)
             if batch is None:
                 break
-            columns = Decoder(Column.NONE, place=segment.name, control=True).decode([batch[1]])
+            unreadable: list[Unreadable] = []
+            skip = telling(unreadable.append, at, segment.end)
+            columns = Decoder(Column.NONE, place=segment.name, control=True, skip=skip).decode([batch[1]])
+            for each in unreadable:  # As the broker says it: nobody knows more than the header.
+                return each.start if each.start < end else None
             there = np.flatnonzero((columns.timestamp >= time_ms) & (columns.offset >= at))
             if len(there):
                 offset = int(columns.offset[there[0]])

@@ -14,9 +14,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from holdfast.io.objects import NotFound, Objects
-from holdfast.record.batch import BatchHeader
 from holdfast.record.decode import Decoder, Skip
-from holdfast.record.errors import InvalidBatch
+from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest_load import load_manifest
 from holdfast.segment.read import Replaced, after_not_found
@@ -59,12 +58,10 @@ def read(
 def skipping(where: str, offsets: Range, on_loss: OnLoss) -> Skip:
     """What to do with a batch that nobody can read: of those in the range, as with what is lost."""
 
-    def skip(header: BatchHeader, violation: InvalidBatch) -> None:
-        start, end = max(header.base_offset, offsets.start), min(header.end_offset, offsets.end)
-        if start < end:
-            on_loss(DataLost(where, start, end, f"nobody can read this batch: {violation}"))
+    def lose(one: Unreadable) -> None:
+        on_loss(DataLost(where, one.start, one.end, f"nobody can read this batch: {one.why}"))
 
-    return skip
+    return telling(lose, offsets.start, offsets.end)
 
 
 def fail(lost: DataLost) -> None:

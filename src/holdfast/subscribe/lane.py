@@ -124,7 +124,8 @@ class Reading:
         else:
             piece = await self.calls.run(decode_piece, read.buffers, wanted)
         for each in piece.unreadable:
-            log.warning("%s: offsets %d to %d cannot be read, and are skipped: %s", lane.name, *each)
+            log.warning("%s: %s", lane.name, each)
+            lane.found.log.ground.unreadable.add("subscription")
             await self.on_skipped(lane, each.start, each.end)
         growth = max(held_size(piece) / max(sum(map(len, read.buffers)), 1), 1.0)
         lane.read_size = max(min(8 * lane.read_size, int(self.read_size / growth)), READ_SIZE_LEAST)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from holdfast.record.batch import BatchHeader
 from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
-from holdfast.record.errors import InvalidBatch
+from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.info import Aborted
 from holdfast.subscribe.filter import Filter
 from holdfast.types import Buffer
@@ -36,14 +36,6 @@ class Position(NamedTuple):
     offset: int  # The next one.
     epoch: int = NO_EPOCH  # Of the record before it.
     order_time: int = NO_TIME  # Of the record before it.
-
-
-class Unreadable(NamedTuple):
-    """Offsets of a batch that no consumer can read: a broker that did not look into it has taken it."""
-
-    start: int
-    end: int
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +79,7 @@ class Range:
 def decode_piece(buffers: Iterable[Buffer], wanted: Range) -> Piece:
     """Decode batches, whose crcs are held against their bytes, to a piece. For threads: the loops let others run."""
     unreadable: list[Unreadable] = []
-
-    def skip(header: BatchHeader, violation: InvalidBatch) -> None:
-        if wanted.start < header.end_offset and header.base_offset < wanted.end:
-            unreadable.append(Unreadable(header.base_offset, header.end_offset, str(violation)))
-
+    skip = telling(unreadable.append, wanted.start, wanted.end)
     columns = Decoder(place=wanted.place, control=True, skip=skip).decode(buffers)
     times, order_time = _order_times(columns, wanted)
     rows = np.flatnonzero(_mask(columns, wanted))

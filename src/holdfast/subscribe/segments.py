@@ -68,7 +68,7 @@ class SegmentSource:
                 decode_piece(part.buffers, part.wanted)  # So that the error names the one that is damaged.
             raise
         for each in piece.unreadable:
-            log.warning("%s: offsets %d to %d cannot be read, and are skipped: %s", self.wanted.place, *each)
+            log.warning("%s: %s", self.wanted.place, each)
             self.on_skipped(self.wanted.lane, each.start, each.end)
         return piece
 

@@ -15,6 +15,7 @@ from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
 from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
+from holdfast.record.unreadable import Unreadable, telling
 from holdfast.sync.checkpoint import Point
 from holdfast.sync.committed import committed, end_of
 from holdfast.sync.errors import SourceChanged, SourceWentBack
@@ -123,12 +124,18 @@ class Lane:
             self._check_source(*bounds(source, self.where))
             return
         self.end = max(self.end, fetched.last_stable_offset)
-        decoder = Decoder(place=f"{self.where} of cluster {self.home.cluster_id}")
+        skip = telling(self._step_over, self.point.position, fetched.last_stable_offset)
+        decoder = Decoder(place=f"{self.where} of cluster {self.home.cluster_id}", skip=skip)
         for columns in decoder.groups(committed(fetched), _GROUP_COUNT, _GROUP_SIZE):
             self.moving.acquire()
             yield from self._group(columns)
             self.moving.release()
         self._reached(end_of(fetched, self.point.position), self.point.echoed)
+
+    def _step_over(self, one: Unreadable) -> None:
+        """What nobody can read cannot be marked either: it is not copied."""
+        self.counts.unreadable += one.end - one.start
+        log.warning("%s of cluster %s: %s", self.where, self.home.cluster_id, one)
 
     def again(self, target: Client) -> Generator[Piece, None, None]:
         """Where the last writer wins: what must be written behind others once more."""

@@ -20,6 +20,7 @@ class Counts:
     lost: int = 0  # Not applied, since a later write of the same key was there: last writer wins.
     again: int = 0  # Records of the target written once more, since they were later than what lay behind them.
     expired: int = 0  # Gone at the source before they could be copied.
+    unreadable: int = 0  # Offsets of batches that nobody can read: they stay where they are.
 
     @classmethod
     def of_all(cls, some: Iterable[Counts]) -> Counts:

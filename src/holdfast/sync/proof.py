@@ -13,8 +13,10 @@ import numpy as np
 from holdfast.client import Client, TopicPartition
 from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
+from holdfast.record.batch import BatchHeader
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
+from holdfast.record.errors import InvalidBatch
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks
 
@@ -74,6 +76,10 @@ def same(source: Client, target: Client, where: TopicPartition, copy: Copy) -> b
     return found is None or is_still(source, where, Seen(copy.of, seen(*found).digest))
 
 
+def _beside(header: BatchHeader, violation: InvalidBatch) -> None:
+    """A batch that nobody can read, beside the record that is looked for or in its place: nothing to compare with."""
+
+
 def _record_at(client: Client, where: TopicPartition, offset: int, columns: Column) -> tuple[Columns, int] | None:
     if offset == NONE:
         return None
@@ -82,6 +88,6 @@ def _record_at(client: Client, where: TopicPartition, offset: int, columns: Colu
         if isinstance(fetched.error, Refused) and fetched.error.code == Code.OFFSET_OUT_OF_RANGE:
             return None
         raise fetched.error
-    found = Decoder(columns, place=str(where)).decode([fetched.records])
+    found = Decoder(columns, place=str(where), skip=_beside).decode([fetched.records])
     rows = np.flatnonzero(found.offset == offset)
     return (found, int(rows[0])) if len(rows) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from holdfast.client import EARLIEST, LATEST, Client, TopicPartition
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
+from holdfast.record.unreadable import telling
 from holdfast.sync.committed import end_of
 from holdfast.sync.errors import EndWentBack
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks
 from holdfast.sync.proof import NO_COPY, Copy
+
+log = logging.getLogger(__name__)
 
 _FETCH_SIZE = 16 << 20
 
@@ -35,9 +39,11 @@ def read_range(
 ) -> Iterator[tuple[int, Columns]]:
     """All records of a range, as far as compaction and retention have left them; with each the offset behind it.
 
-    Also those of open and aborted transactions: marks are never written in one.
+    Also those of open and aborted transactions: marks are never written in one. Batches that nobody can read are
+    stepped over: no sync has written them, and nobody sees their keys.
     """
-    decoder = Decoder(columns, place=f"{where}")
+    skip = telling(lambda one: log.warning("%s: %s", where, one), start, end)
+    decoder = Decoder(columns, place=f"{where}", skip=skip)
     at = start
     while at < end:
         fetched = client.fetch({where: at}, committed=False, partition_max_bytes=size)[where]

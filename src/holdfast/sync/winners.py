@@ -9,6 +9,7 @@ offset. A compacted topic keeps the last record of a key, so the latest write mu
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,9 +21,12 @@ from holdfast.errors import Rejected
 from holdfast.io.chance import Chance
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
+from holdfast.record.unreadable import telling
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import Marks, Numbers, Truths
 from holdfast.sync.scan import bounds, read_range
+
+log = logging.getLogger(__name__)
 
 _KEYS_FIRST = 1 << 10
 _KEYS_MAX = 1 << 24  # Keys of one partition: 800 MiB of table.
@@ -129,7 +133,8 @@ class Winners:
     def _again(self, target: Client, place: int) -> Iterator[Again]:
         """One record of the target, to be written behind its end."""
         fetched = target.fetch({self._where: place}, committed=False)[self._where]
-        columns = Decoder(_EVERYTHING, place=str(self._where)).decode([fetched.records])
+        beside = telling(lambda one: log.warning("%s: %s", self._where, one), place, place + 1)
+        columns = Decoder(_EVERYTHING, place=str(self._where), skip=beside).decode([fetched.records])
         rows = np.flatnonzero(columns.offset == place)
         if fetched.error is not None or not len(rows):
             return  # Compaction was quicker: a later record of the key is there.

@@ -23,6 +23,7 @@ from holdfast.cli.job.options import (
     settings_of,
     store_options,
 )
+from holdfast.cli.job.unreadable import tell_unreadable
 from holdfast.cli.talk import give_json, tell
 from holdfast.errors import Rejected
 
@@ -87,7 +88,8 @@ def archive(
     """Add what is new in the topics to an archive, exactly once.
 
     A run that is killed leaves nothing half-visible, and the next one goes on. Rows are partitioned by topic and date.
-    Values that cannot be decoded go to a table of dead letters, with their offsets and the reason.
+    Values that cannot be decoded go to a table of dead letters, with their offsets and the reason. Batches that nobody
+    can read, from before records were looked at, are left out, named and counted.
 
     \b
     Examples:
@@ -141,6 +143,7 @@ def _facts(done: Archived) -> list[dict[str, Any]]:
             "from": each.start,
             "to": each.end,
             "expired": done.skipped.get(where, 0),
+            "unreadable": done.unreadable[where].offsets if where in done.unreadable else 0,
         }
         for where, each in done.ranges.items()
     ]
@@ -148,6 +151,7 @@ def _facts(done: Archived) -> list[dict[str, Any]]:
 
 def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -> None:
     facts = _facts(done)
+    tell_unreadable({str(where): each for where, each in done.unreadable.items()})
     if as_json:
         give_json(
             {
@@ -162,7 +166,8 @@ def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -
         )
         return
     if facts:
-        give_table(facts, {"partition": "partition", "from": "from", "to": "to", "expired": "expired"}, as_json=False)
+        names = ["partition", "from", "to", "expired", *(["unreadable"] if done.unreadable else [])]
+        give_table(facts, {name: name for name in names}, as_json=False)
     letters = f", {done.dead_letters} dead letters" if done.dead_letters else ""
     print(
         f"{place}: {done.rows()} rows added{letters}, {len(done.files)} files, {done.size} bytes "

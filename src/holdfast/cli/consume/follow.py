@@ -77,12 +77,10 @@ class Follower:
             offset = self._next[number]
             aborted = [Aborted(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
             records, self._next[number], unreadable = find_records(part.records or b"", offset, aborted)
-            for start, after, why in unreadable:
-                tell(
-                    f"holdfast: {self._topic}-{number}: offsets {start} to {after - 1} cannot be read, going on: {why}"
-                )
+            for each in unreadable:
+                tell(f"holdfast: {self._topic}-{number}: {each}")
             end = self._ends.get(number)
-            self._give(number, [each for each in records if end is None or (each.offset or 0) < end], as_json=as_json)
+            self._give(number, [one for one in records if end is None or (one.offset or 0) < end], as_json=as_json)
         sys.stdout.flush()
 
     def _give(self, partition: int, records: list[Record], *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from holdfast.record.errors import UNREADABLE
 from holdfast.record.layout import HEADER_SIZE
 from holdfast.record.marker import MarkerKind, read_marker
 from holdfast.record.records import Record, read_records
+from holdfast.record.unreadable import Unreadable
 
 
 class Aborted(NamedTuple):
@@ -24,14 +25,14 @@ class Found(NamedTuple):
 
     records: list[Record]
     next_offset: int  # Where to read on.
-    unreadable: list[tuple[int, int, str]]  # Offsets `[start, end)` of batches that nobody can read, and why.
+    unreadable: list[Unreadable]
 
 
 def find_records(data: bytes, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
     """The records from `offset` on; an answer begins with the whole batch that has it."""
     dropped = _Dropped(aborted)
     records: list[Record] = []
-    unreadable: list[tuple[int, int, str]] = []
+    unreadable: list[Unreadable] = []
     next_offset = offset
     for header, batch in _whole_batches(memoryview(data)):
         check_crc(header, batch)
@@ -39,7 +40,7 @@ def find_records(data: bytes, offset: int, aborted: Iterable[Aborted] = ()) -> F
             try:
                 found = list(read_records(batch))
             except UNREADABLE as violation:
-                unreadable.append((header.base_offset, header.end_offset, str(violation)))
+                unreadable.append(Unreadable(max(header.base_offset, offset), header.end_offset, str(violation)))
                 found = []
             records += [each for each in found if each.offset is not None and each.offset >= offset]
         next_offset = max(next_offset, header.end_offset)

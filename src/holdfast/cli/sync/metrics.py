@@ -23,6 +23,7 @@ _COUNTERS = {
     "lost": "records not applied, since a later write of their key was there",
     "again": "records of the target written once more behind earlier writes of their keys",
     "expired": "offsets gone at the source before they were copied",
+    "unreadable": "offsets of the source that nobody can read, and that were left out",
 }
 
 

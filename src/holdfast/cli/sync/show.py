@@ -102,7 +102,9 @@ class Show:
 
 def _sentence(look: Look) -> str:
     counts = look.counts
-    return f"{look.direction}: {counts.records:,} records copied, {look.lag_records:,} to go, {look.errors} errors"
+    unreadable = f", {counts.unreadable:,} left out that nobody can read" if counts.unreadable else ""
+    copied = f"{counts.records:,} records copied{unreadable}"
+    return f"{look.direction}: {copied}, {look.lag_records:,} to go, {look.errors} errors"
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.io.chance import Chance, SystemChance
+from holdfast.record.unreadable import SteppedOver
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import Catalog, Range, TopicPartition
 from holdfast.spark.jobs.archive_errors import ArchiveAhead, ExpiredFirst
@@ -35,6 +36,9 @@ class Archived:
     ranges: dict[TopicPartition, Range]  # The offsets that were looked at.
     files: list[NewFile] = field(default_factory=list)
     skipped: dict[TopicPartition, int] = field(default_factory=dict)  # Offsets that expired before they were archived.
+    unreadable: dict[TopicPartition, SteppedOver] = field(
+        default_factory=dict
+    )  # What nobody can read, and is left out.
 
     def rows(self, table: str = RECORDS) -> int:
         return sum(each.rows for each in self.files if each.table == table)
@@ -96,6 +100,9 @@ def archive(
         result.files.extend(made.files)
         for where, count in made.skipped.items():  # They expired while we were at work.
             skipped[names[where]] = skipped.get(names[where], 0) + count
+        for where, stepped in made.unreadable.items():
+            if stepped.batches:
+                result.unreadable[names[where]] = result.unreadable.get(names[where], SteppedOver()) + stepped
     check_staged(placement.store, {each.name: each.size for each in result.files})
     after = {homes[where]: each.end for where, each in ranges.items()}
     target.commit(run, result.files, before, after, schemas)

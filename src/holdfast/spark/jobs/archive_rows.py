@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from holdfast.record.arrow import HEADER, to_arrow
 from holdfast.record.decode import Decoder
+from holdfast.record.unreadable import SteppedOver, telling
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import Range
 from holdfast.spark.jobs.archive_state import Placement
@@ -53,11 +54,17 @@ def _place_fields(placement: Placement) -> list[Any]:
     ]
 
 
-def rows_of(task: Task, store: Store, placement: Placement, on_loss: OnLoss) -> Iterator[tuple[str, PartitionId, Any]]:
-    """The task's records, with their topic and partition, as Arrow batches of all columns."""
+def rows_of(
+    task: Task, store: Store, placement: Placement, on_loss: OnLoss, unreadable: dict[str, SteppedOver]
+) -> Iterator[tuple[str, PartitionId, Any]]:
+    """The task's records, with their topic and partition, as Arrow batches of all columns.
+
+    Batches that nobody can read are stepped over: by partition, `unreadable` says which.
+    """
     for chunk in chunks_of(store.open(), task, on_loss=on_loss):
         piece = chunk.piece
-        decoder = Decoder(place=piece.segment.name)
+        stepped = unreadable.setdefault(f"{piece.topic}-{piece.home.partition}", SteppedOver())
+        decoder = Decoder(place=piece.segment.name, skip=telling(stepped.add, piece.start, piece.end))
         for group in decoder.groups(sift(chunk.data, task.times, piece.aborted), ROW_COUNT):
             rows = _with_place(to_arrow(group), piece.topic, piece.home.partition, placement)
             rows = cut(rows, group, Range(piece.start, piece.end), task.times)

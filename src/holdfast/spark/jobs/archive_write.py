@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from holdfast.io.chance import SystemChance
+from holdfast.record.unreadable import SteppedOver
 from holdfast.spark.errors import DataLost
 from holdfast.spark.jobs.archive_errors import ExpiredFirst
 from holdfast.spark.jobs.archive_rows import dead_letter_schema, record_schema, rows_of
@@ -39,10 +40,11 @@ class ArchiveTask:
 
 
 class Made(NamedTuple):
-    """What a task has written, and how many offsets of each partition were gone before it could."""
+    """What a task has written; how many offsets of each partition were gone before it could, or cannot be read."""
 
     files: list[NewFile]
     skipped: dict[str, int]
+    unreadable: dict[str, SteppedOver]
 
 
 def archive_task(todo: ArchiveTask) -> Made:
@@ -51,19 +53,20 @@ def archive_task(todo: ArchiveTask) -> Made:
     records = _Files(todo, RECORDS, record_schema(todo.placement, todo.decoding), attempt)
     letters = _Files(todo, DEAD_LETTERS, dead_letter_schema(todo.placement), attempt)
     skipped: dict[str, int] = {}
+    unreadable: dict[str, SteppedOver] = {}
 
     def on_loss(lost: DataLost) -> None:
         if not todo.skip_expired:
             raise ExpiredFirst(lost.where, lost.start, lost.end, lost.reason)
         skipped[lost.where] = skipped.get(lost.where, 0) + lost.end - lost.start
 
-    for topic, home, rows in rows_of(todo.task, todo.store, todo.placement, on_loss):
+    for topic, home, rows in rows_of(todo.task, todo.store, todo.placement, on_loss, unreadable):
         good, bad = (rows, None) if todo.decoding is None else todo.decoding.decode(rows)
         records.add(topic, good)
         if bad is not None and bad.num_rows:
             fresh = bad.column("offset").to_numpy() >= todo.dead_letters_from.get(home, 0)
             letters.add(topic, bad.filter(pa.array(fresh)))
-    return Made([*records.finish(), *letters.finish()], skipped)
+    return Made([*records.finish(), *letters.finish()], skipped, unreadable)
 
 
 class _Files:

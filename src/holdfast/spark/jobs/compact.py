@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 from typing import Any, Literal
 
@@ -21,8 +22,9 @@ from holdfast.errors import Fenced, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import Patience
+from holdfast.measure import UnreadableCounts
 from holdfast.segment.changes import Replace
-from holdfast.segment.compact import KeyRules, compact_keys, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.compact import KeyRules, compact_keys, compactable_end, dirty_ratio, has_ripe_tombstones
 from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.info import SegmentInfo
 from holdfast.segment.manifest import Manifest
@@ -64,6 +66,7 @@ class Compacted:
     records_before: int = 0
     records_after: int = 0
     conflicts: int = 0
+    unreadable: int = 0  # Batches that stay as they are, because nobody can read them.
 
     def __add__(self, other: Compacted) -> Compacted:
         mine, theirs = vars(self), vars(other)
@@ -102,9 +105,11 @@ def _units(catalog: Catalog, cleanup: Cleanup | None, segment_size: int, count_m
 
 
 def is_worth_it(manifest: Manifest, rules: KeyRules) -> bool:
-    """Whether there is anything that compaction by key would let go."""
+    """Whether there is anything that compaction by key would let go. However little: so max.compaction.lag.ms holds."""
     now_ms = SystemClock().now_ms()
-    return dirty_ratio(manifest, manifest.flushed) > 0 or has_ripe_tombstones(manifest, now_ms, rules)
+    return dirty_ratio(manifest, compactable_end(manifest, now_ms, rules)) > 0 or has_ripe_tombstones(
+        manifest, now_ms, rules
+    )
 
 
 def rules_of(topic: Topic, cleanup: Cleanup | None) -> KeyRules | None:
@@ -112,8 +117,8 @@ def rules_of(topic: Topic, cleanup: Cleanup | None) -> KeyRules | None:
     policy = cleanup or topic.configs.get("cleanup.policy") or "delete"
     if "compact" not in [each.strip() for each in policy.split(",")]:
         return None
-    retention = topic.configs.get("delete.retention.ms")
-    return KeyRules() if retention is None else KeyRules(tombstone_retention_ms=int(retention))
+    fields = {"delete.retention.ms": "tombstone_retention_ms", "min.compaction.lag.ms": "lag_ms_min"}
+    return KeyRules(**{field: int(topic.configs[name]) for name, field in fields.items() if name in topic.configs})
 
 
 def compact_task(task: CompactTask) -> Compacted:
@@ -122,11 +127,12 @@ def compact_task(task: CompactTask) -> Compacted:
     for _ in range(TRIES):
         log = _open(task)
         try:
-            for change in _changes(task, log.manifest):
+            unreadable = UnreadableCounts()
+            for change in _changes(task, log.manifest, unreadable):
                 old = _infos(log.manifest, change)
                 log.commit(change)
                 done += _gain(task.where, old, change)
-            return done
+            return done + Compacted(task.where, unreadable=unreadable.by["compaction"])
         except (DoesNotFit, Contended, Fenced):
             done += Compacted(task.where, conflicts=1)
             if task.rules is None:
@@ -142,11 +148,13 @@ def _open(task: CompactTask) -> ManifestLog:
     return ManifestLog.open(objects, task.home, cluster_id=cluster_of(task.store), writer=writer, patience=patience)
 
 
-def _changes(task: CompactTask, manifest: Manifest) -> Iterator[Replace]:
+def _changes(task: CompactTask, manifest: Manifest, unreadable: UnreadableCounts) -> Iterator[Replace]:
     clock, chance = SystemClock(), SystemChance()
-    shop = Workshop(task.store.open(), task.home, manifest.epoch, clock, chance, task.segment_size)
+    stepped = partial(unreadable.add, "compaction")
+    shop = Workshop(task.store.open(), task.home, manifest.epoch, clock, chance, task.segment_size, stepped)
     if task.rules is not None:
-        yield from compact_keys(shop, manifest, manifest.flushed, clock.now_ms(), task.rules)
+        now_ms = clock.now_ms()
+        yield from compact_keys(shop, manifest, compactable_end(manifest, now_ms, task.rules), now_ms, task.rules)
         return
     by_name: Mapping[str, SegmentInfo] = {each.name: each for each in manifest.segments}
     if all(name in by_name for name in task.run):

@@ -13,7 +13,7 @@ do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,11 +22,12 @@ import numpy as np
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import SystemClock
+from holdfast.record.unreadable import SteppedOver
 from holdfast.spark.jobs.archive_state import Placement
 from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, check_staged, clear_staging, publish
 from holdfast.spark.jobs.merge_ranges import KEY, KeyRange, cut_ranges
 from holdfast.spark.jobs.merge_source import Source
-from holdfast.spark.jobs.merge_survey import Slice, SurveyTask, survey_task
+from holdfast.spark.jobs.merge_survey import Slice, Survey, SurveyTask, survey_task
 from holdfast.spark.jobs.merge_write import MergedFile, MergeTask, Part, merge_task
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.plan import Task, pack, weigh
@@ -42,6 +43,7 @@ class Merged:
 
     files: list[MergedFile] = field(default_factory=list)
     sources: dict[str, int] = field(default_factory=dict)  # Rows by source.
+    unreadable: dict[str, SteppedOver] = field(default_factory=dict)  # What nobody can read, by partition: left out.
     was_there: bool = False  # A killed run had committed it already; now it is published.
 
     @property
@@ -72,7 +74,7 @@ def merge(
     if finished := _recover(session, log):
         return finished
     run = f"{(chance or SystemChance()).bits(64):016x}"
-    slices, ranges = _survey(session, sources, range_size, on_done)
+    slices, ranges, unreadable = _survey(session, sources, range_size, on_done)
     placement = Placement(target, f"{STAGING}{run}/", compression=compression)
     units = list(_units(sources, slices, ranges, placement))
     files = [each for each in run_units(session, units, merge_task, on_done) if each is not None]
@@ -83,7 +85,7 @@ def merge(
     names = [each.name for each in sources]
     check_staged(target, {each.name: each.size for each in files})
     _publish(session, log, log.commit(0, moves, {"run": run, "sources": names}))
-    return Merged(files, rows)
+    return Merged(files, rows, unreadable)
 
 
 def _recover(session: Any, log: CommitLog) -> Merged | None:
@@ -114,7 +116,7 @@ def _publish_one(todo: tuple[Store, Move]) -> None:
 
 def _survey(
     session: Any, sources: Sequence[Source], range_size: int, on_done: OnDone | None
-) -> tuple[list[Slice], list[KeyRange]]:
+) -> tuple[list[Slice], list[KeyRange], dict[str, SteppedOver]]:
     units = [
         Unit(
             SurveyTask(source.number, source.store, Task(tuple(pieces))), len(pieces), sum(each.size for each in pieces)
@@ -128,7 +130,20 @@ def _survey(
     weights = np.concatenate([np.empty(0), *(survey.weights for survey in found)])
     size, rows = sum(each.piece.size for each in slices), sum(each.rows for each in slices)
     count = max(math.ceil(size / range_size), math.ceil(rows / RANGE_ROWS))
-    return slices, cut_ranges(sample, weights, count)
+    return slices, cut_ranges(sample, weights, count), _unreadable(sources, zip(units, found, strict=True))
+
+
+def _unreadable(
+    sources: Sequence[Source], surveys: Iterable[tuple[Unit[SurveyTask], Survey]]
+) -> dict[str, SteppedOver]:
+    paths = {each.number: "".join(each.name.rpartition("::")[:2]) for each in sources}
+    total: dict[str, SteppedOver] = {}
+    for unit, survey in surveys:
+        for where, stepped in survey.unreadable.items():
+            if stepped.batches:
+                name = paths[unit.task.source] + where
+                total[name] = total.get(name, SteppedOver()) + stepped
+    return total
 
 
 def _units(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
+from holdfast.record.unreadable import SteppedOver, telling
 from holdfast.spark.jobs.merge_ranges import KEY, keys
 from holdfast.spark.jobs.merge_source import moved
 from holdfast.spark.plan import Piece, Task
@@ -51,20 +52,24 @@ class Survey(NamedTuple):
     slices: list[Slice]
     sample: NDArray[Any]  # Of dtype KEY.
     weights: NDArray[np.float64]  # How many rows each key of the sample stands for.
+    unreadable: dict[str, SteppedOver]  # What nobody can read, by partition.
 
 
 def survey_task(todo: SurveyTask) -> Survey:
     slices, samples, weights = [], [np.empty(0, KEY)], [np.empty(0)]
-    for piece, offset, timestamp in _columns(todo):
+    unreadable: dict[str, SteppedOver] = {}
+    for piece, offset, timestamp in _columns(todo, unreadable):
         slices.append(Slice(todo.source, piece, int(timestamp.min()), int(timestamp.max()), len(offset)))
         order = np.argsort(timestamp, kind="stable")
         chosen = order[np.linspace(0, len(order) - 1, min(SAMPLES, len(order))).astype(np.int64)]
         samples.append(keys(timestamp[chosen], todo.source, piece.home.partition, offset[chosen]))
         weights.append(np.full(len(chosen), len(order) / len(chosen)))
-    return Survey(slices, np.concatenate(samples), np.concatenate(weights))
+    return Survey(slices, np.concatenate(samples), np.concatenate(weights), unreadable)
 
 
-def _columns(todo: SurveyTask) -> Iterator[tuple[Piece, NDArray[np.int64], NDArray[np.int64]]]:
+def _columns(
+    todo: SurveyTask, unreadable: dict[str, SteppedOver]
+) -> Iterator[tuple[Piece, NDArray[np.int64], NDArray[np.int64]]]:
     """Each chunk that holds records, as a piece of its own, with their offsets and times."""
     last: Piece | None = None
     start = 0
@@ -74,7 +79,9 @@ def _columns(todo: SurveyTask) -> Iterator[tuple[Piece, NDArray[np.int64], NDArr
             start = piece.start
         last = piece
         end = min(chunk.next_offset, piece.end)
-        decoder = Decoder(Column.NONE, piece.segment.name)
+        stepped = unreadable.setdefault(f"{piece.topic}-{piece.home.partition}", SteppedOver())
+        # As the second pass will see it: a batch whose times alone can be read must not be counted here.
+        decoder = Decoder(Column.NONE, piece.segment.name, whole=True, skip=telling(stepped.add, start, end))
         groups = list(decoder.groups(sift(chunk.data, todo.task.times, piece.aborted)))
         offset, timestamp = _joined(groups)
         inside = (offset >= start) & (offset < end)

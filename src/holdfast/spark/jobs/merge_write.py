@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from holdfast.io.chance import SystemChance
 from holdfast.record.arrow import HEADER, TIMESTAMP
+from holdfast.record.unreadable import SteppedOver
 from holdfast.spark.jobs.archive_rows import rows_of
 from holdfast.spark.jobs.archive_state import Placement
 from holdfast.spark.jobs.merge_ranges import KeyRange, is_inside
@@ -85,7 +86,8 @@ def merge_task(task: MergeTask) -> MergedFile | None:
 def _rows(part: Part, task: MergeTask) -> list[Any]:
     source, piece = part.slice.source, part.slice.piece
     found = []
-    for topic, home, rows in rows_of(Task((piece,)), part.store, task.placement, moved):
+    told: dict[str, SteppedOver] = {}  # The survey has told of what nobody can read.
+    for topic, home, rows in rows_of(Task((piece,)), part.store, task.placement, moved, told):
         offset = rows.column("offset").to_numpy()
         timestamp = rows.column("timestamp").view(pa.int64()).to_numpy()
         inside = is_inside(timestamp, source, home.partition, offset, task.wanted)
