@@ -40,6 +40,22 @@ def _emit_copy(_typing: Any, target: Any, source: Any, size: Any) -> Any:
     return types.void(target, source, size), emit
 
 
+def _copying(unit: Any) -> Any:
+    """Copy one value of that many bits, wherever it lies: it is read whole before it is written."""
+
+    def typed(_typing: Any, target: Any, source: Any) -> Any:
+        def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            target, source = (builder.inttoptr(each, unit.as_pointer()) for each in arguments)
+            builder.store(builder.load(source, align=1), target, align=1)
+            return context.get_dummy_value()
+
+        return types.void(target, source), emit
+
+    return typed
+
+
 byte_at: Any = intrinsic(_emit_byte_at)  # (address) -> the byte there
 put_byte: Any = intrinsic(_emit_put_byte)  # (address, byte)
 copy: Any = intrinsic(_emit_copy)  # (target address, source address, size)
+copy_8: Any = intrinsic(_copying(ir.IntType(64)))  # (target address, source address): eight bytes
+copy_16: Any = intrinsic(_copying(ir.VectorType(ir.IntType(64), 2)))  # The same, sixteen bytes.

@@ -83,6 +83,10 @@ def _skip_headers(position: int, limit: int) -> tuple[Any, int]:
 @compiled
 def _read_int(position: int, limit: int) -> tuple[Any, int]:
     """A number that clients read as one of 32 bits: in at most five bytes, and OUTSIDE if it takes more."""
+    if position < limit:
+        first = np.int64(byte_at(position))
+        if first < 0x80:
+            return (first >> 1) ^ -(first & 1), position + 1
     number, after = _read_number(position, limit)
     if after > position + 5:
         return 0, OUTSIDE
@@ -140,7 +144,11 @@ def check(address: int, size: int, count: int) -> tuple[int, int, int, int, Any,
         if size < 0 and keyless < 0:
             keyless = index
         size, position = _read_size_as_int(position + max(size, 0), limit)
-        position = _skip_headers_strictly(position + max(size, 0), limit)
+        position += max(size, 0)
+        if position + 1 == limit and byte_at(position) == 0:  # Most records have none.
+            position = limit
+        else:
+            position = _skip_headers_strictly(position, limit)
         if position > limit:
             return BAD_FIELDS, index, start, 0, 0, 0
         if position < limit:

@@ -10,9 +10,10 @@ everything else is for `validate`, in a thread.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from ctypes import addressof, c_char
 from importlib import import_module
-from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,7 +30,9 @@ _FEW: Final = 8  # Records: in Python about 2 µs each.
 _QUICK_SIZE: Final = 1 << 20  # Bytes of records that machine code looks at without a thread.
 _QUICK_PACKED_SIZE: Final = 128 << 10  # Compressed ones,
 _SCRATCH_SIZE: Final = 256 << 10  # and what they may expand to: less than a millisecond for every codec.
+_FINE: Final = 0  # As `read_loops` says it.
 _INT_SIZE_MAX: Final = 5  # Bytes of a number that clients read as one of 32 bits.
+_BYTE: Final = c_char  # Its `from_buffer` is the cheapest way to an address.
 _LONG: Final = range(-(2**63), 2**63)
 
 
@@ -46,29 +49,62 @@ class Validator:
 
     def __init__(self) -> None:
         self._scratch: memoryview | None = None
+        self._scratch_at = 0  # Its address.
 
     def quick(self, header: BatchHeader, batch: memoryview) -> Records | None:
-        """The same as `validate`, or None: it would take too long here."""
-        is_few = header.record_count <= _FEW and not is_native()
-        if not (is_few or is_native()) or len(batch) > (_QUICK_PACKED_SIZE if header.codec else _QUICK_SIZE):
+        """The same as `validate`, or None: it would take too long here. The batch can be written to."""
+        codec = header.codec
+        if len(batch) > (_QUICK_PACKED_SIZE if codec else _QUICK_SIZE):
             return None
-        data: memoryview | None = batch[HEADER_SIZE:]
-        if header.codec != Codec.NONE:
-            data = self._expand(header.codec, batch[HEADER_SIZE:])
-        if data is None:
-            return None
-        return _check_few(header, data) if is_few else _check_many(header, data, at_once=True)
+        loops = _native
+        if loops is None:
+            return self._quick_few(header, batch) if header.record_count <= _FEW else None
+        address, size = addressof(_BYTE.from_buffer(batch)) + HEADER_SIZE, len(batch) - HEADER_SIZE
+        if codec:
+            address, size = self._expand_natively(loops, codec, batch, address)
+        return None if size < 0 else _check_natively(header, loops.check_at_once, address, size)
+
+    def _quick_few(self, header: BatchHeader, batch: memoryview) -> Records | None:
+        packed = batch[HEADER_SIZE:]
+        data = self._expand(header.codec, packed) if header.codec else packed
+        return None if data is None else _check_few(header, data)
+
+    def _expand_natively(self, loops: _Native, codec: int, batch: memoryview, address: int) -> tuple[int, int]:
+        """Where the records are then, and how large; a size of -1 if that takes too long."""
+        scratch = self._scratch or self._make_scratch()
+        size = -1
+        if codec == Codec.LZ4:
+            size = loops.expand_lz4(address, len(batch) - HEADER_SIZE, self._scratch_at, len(scratch))
+        if size < 0:  # Of another codec, of another form, or broken.
+            data = self._expand(codec, batch[HEADER_SIZE:])
+            size = -1 if data is None else len(data)
+        return self._scratch_at, size
 
     def _expand(self, codec: int, packed: memoryview) -> memoryview | None:
-        if self._scratch is None:
-            self._scratch = memoryview(bytearray(_SCRATCH_SIZE))  # Made once: clearing memory costs more than using it.
+        scratch = self._scratch or self._make_scratch()
         try:
-            return self._scratch[: decompress_into(codec, packed, self._scratch)]
+            return scratch[: decompress_into(codec, packed, scratch)]
         except TargetFull:
             return None
 
+    def _make_scratch(self) -> memoryview:
+        self._scratch = memoryview(bytearray(_SCRATCH_SIZE))  # Made once: clearing memory costs more than using it.
+        self._scratch_at = addressof(_BYTE.from_buffer(self._scratch))
+        return self._scratch
 
-_native: ModuleType | None = None  # `read_loops`, once its loop has run.
+
+_Check: TypeAlias = "Callable[[int, int, int], tuple[int, int, int, int, int, int]]"
+
+
+class _Native(NamedTuple):
+    """The loops of machine code."""
+
+    check: _Check
+    check_at_once: _Check
+    expand_lz4: Callable[[int, int, int, int], int]
+
+
+_native: _Native | None = None  # Once they have run.
 
 
 def is_native() -> bool:
@@ -92,28 +128,34 @@ def validate(header: BatchHeader, batch: memoryview, expanded_size_max: int = EX
         data = decompress(header.codec, data, expanded_size_max)
     elif len(data) > expanded_size_max:
         raise ExpandsTooFar(header.codec, len(data), expanded_size_max)
-    return _check_many(header, data)
+    address = np.frombuffer(data, np.uint8).__array_interface__["data"][0]  # The batch may be read only.
+    return _check_natively(header, (_native or _load()).check, address, len(data))
 
 
-def _check_many(header: BatchHeader, data: memoryview, *, at_once: bool = False) -> Records:
-    global _native
-    _check_fit(header, data)
-    loops = _native or import_module("holdfast.record.read_loops")
-    address = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
-    if _native is None:
-        loops.check_at_once(0, 0, 0)  # The first call is what takes its time.
-        _native = loops
-    look = loops.check_at_once if at_once else loops.check
-    found, index, at, keyless, delta_min, delta_max = look(address, len(data), header.record_count)
-    if found != loops.FINE:
+def _check_natively(header: BatchHeader, check: _Check, address: int, size: int) -> Records:
+    """Look at the records that lie at an address. Whoever calls keeps them there."""
+    _check_fit(header, size)
+    found, index, at, keyless, delta_min, delta_max = check(address, size, header.record_count)
+    if found != _FINE:
         raise InvalidRecord(header.base_offset, index, at - address, FINDINGS[found])
     return _records(header, keyless, delta_min, delta_max)
 
 
-def _check_fit(header: BatchHeader, data: memoryview) -> None:
-    if header.record_count * RECORD_SIZE_MIN > len(data):
-        reason = f"{header.record_count} records do not fit into {len(data)} bytes"
-        raise InvalidRecord(header.base_offset, header.record_count, len(data), reason)
+def _load() -> _Native:
+    global _native
+    reading, lz4 = (import_module(f"holdfast.record.{name}") for name in ("read_loops", "lz4_loops"))
+    assert reading.FINE == _FINE
+    loops = _Native(reading.check, reading.check_at_once, lz4.expand_frame)
+    loops.check_at_once(0, 0, 0)  # The first call is what takes its time.
+    loops.expand_lz4(0, 0, 0, 0)
+    _native = loops
+    return loops
+
+
+def _check_fit(header: BatchHeader, size: int) -> None:
+    if header.record_count * RECORD_SIZE_MIN > size:
+        reason = f"{header.record_count} records do not fit into {size} bytes"
+        raise InvalidRecord(header.base_offset, header.record_count, size, reason)
 
 
 def _records(header: BatchHeader, keyless: int, delta_min: int, delta_max: int) -> Records:
@@ -124,7 +166,7 @@ def _records(header: BatchHeader, keyless: int, delta_min: int, delta_max: int) 
 
 
 def _check_few(header: BatchHeader, data: memoryview) -> Records:
-    _check_fit(header, data)
+    _check_fit(header, len(data))
     position, keyless, deltas = 0, -1, []
     for index in range(header.record_count):
         start = position

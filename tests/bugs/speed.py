@@ -1,0 +1,44 @@
+"""Known bugs of what is made to be fast: the look at records on the loop, and many connections that close at once."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+LZ4 = "tests/record/test_lz4_loops.py"
+RECORDS = "tests/record/test_validate.py"
+
+
+def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
+    return Bug(name, (Edit(file, old, new),), tests)
+
+
+BUGS = [
+    bug(
+        "lz4 is decompressed without the lock of the interpreter",
+        "record/validate.py",
+        "        if codec == Codec.LZ4:\n",
+        "        if codec == Codec.GZIP:\n",
+        RECORDS + "::test_on_the_loop_the_lock_of_the_interpreter_is_kept",
+    ),
+    bug(
+        "an lz4 block may refer to what lies before it",
+        "record/lz4_loops.py",
+        "        if distance == 0 or distance > target - start:\n",
+        "        if distance == 0:\n",
+        LZ4 + "::test_what_is_not_beyond_doubt_is_left_to_the_library",
+    ),
+    bug(
+        "an lz4 block may end as no reader expects",
+        "record/lz4_loops.py",
+        "            return target - start if is_whole else UNSURE\n",
+        "            return target - start\n",
+        LZ4 + "::test_what_is_not_beyond_doubt_is_left_to_the_library",
+    ),
+    bug(
+        "what repeats itself within eight bytes is copied as if it did not",
+        "record/lz4_loops.py",
+        " or distance < _NARROW:\n",
+        ":\n",
+        LZ4 + "::test_it_reads_what_clients_write",
+    ),
+]
