@@ -10,7 +10,7 @@ from benchmarks.log.batches import batch_of, record_count
 from benchmarks.log.partition import drain, opened, warm_up
 from benchmarks.workload import Arguments, Report
 
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 
 
 def append(arguments: Arguments) -> Report:

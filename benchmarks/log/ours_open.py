@@ -10,16 +10,16 @@ from benchmarks.workload import Arguments, Report
 
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.counting_objects import CountingObjects
 from holdfast.io.disk import RealDirectory
-from holdfast.io.local_objects import LocalObjects
 from holdfast.io.objects import Objects
+from holdfast.io.objects.counting import CountingObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.versions import Patience
 from holdfast.log.journal import Identity
 from holdfast.log.logs import Logs
-from holdfast.segment.changes import Append
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.manifest.changes import Append
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import new_tag, segment_name
 from holdfast.types import Epoch, Offset
 

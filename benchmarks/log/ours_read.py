@@ -13,7 +13,7 @@ from benchmarks.log.page_cache import drop, load, resident_percent
 from benchmarks.log.partition import MIB, opened
 from benchmarks.workload import Arguments, Report
 
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 
 READ_SIZE = MIB  # What a consumer fetches from a partition by default.
 SECONDS_MIN = 0.2

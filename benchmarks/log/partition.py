@@ -10,10 +10,10 @@ from uuid import UUID
 from benchmarks.log.batches import batch_of
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.local_objects import LocalObjects
 from holdfast.io.objects import Objects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.segment.names import PartitionId
 

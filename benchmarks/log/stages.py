@@ -9,8 +9,8 @@ from typing import Any
 
 from holdfast.log.journal import Journal
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
-from holdfast.log.tail import Tail
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.tail import Tail
 from holdfast.wal import Wal
 from holdfast.wal.writer import Writer
 

@@ -23,7 +23,7 @@ from benchmarks.workload import Arguments
 from rich.console import Console
 
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 
 APPENDERS = {"append_one": 1, "append_many": 64}
 BYTES = {"append_one": 96 << 20, "append_many": 192 << 20}

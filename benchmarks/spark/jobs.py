@@ -66,8 +66,8 @@ def archive(reader: Reader) -> int:
             reader.frame("archive").write.parquet(target)
         else:
             from holdfast.spark.catalog import open_catalog
-            from holdfast.spark.jobs.archive import archive as run
-            from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
+            from holdfast.spark.jobs.archive.archive import archive as run
+            from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 
             catalog = open_catalog(reader.given["path"], topics=[reader.given["topic"]])
             run(reader.spark, catalog, ParquetTarget(reader.spark, parquet_store(target)))
@@ -78,7 +78,7 @@ def archive(reader: Reader) -> int:
 
 def audit(reader: Reader) -> int:
     if reader.kind.startswith("holdfast"):
-        from holdfast.spark.jobs.audit import audit as run
+        from holdfast.spark.jobs.audit.audit import audit as run
         from holdfast.spark.store import find_store
 
         reports = run(reader.spark, find_store(reader.given["path"]), [reader.given["topic"]])
@@ -115,8 +115,8 @@ def checked(job: Callable[[Reader], int], reader: Reader) -> int:
 
 
 def session(folder: str) -> Any:
-    from holdfast.spark.session import SessionSettings, _start
-    from holdfast.spark.source import HoldfastSource
+    from holdfast.spark.session.session import SessionSettings, _start
+    from holdfast.spark.source.source import HoldfastSource
 
     conf = {
         "spark.jars": ",".join(map(str, sorted(JARS.glob("*.jar")))),

@@ -93,9 +93,9 @@ def _to_parquet(data: Path, topic: str, target: Path) -> None:
     import pyarrow.parquet as pq
 
     from holdfast.spark.catalog import open_catalog
-    from holdfast.spark.plan import plan
-    from holdfast.spark.read import read
-    from holdfast.spark.rows import TYPES
+    from holdfast.spark.source.plan import plan
+    from holdfast.spark.source.read import read
+    from holdfast.spark.source.rows import TYPES
 
     catalog = open_catalog(str(data), topics=[topic])
     columns = [name for name in TYPES if name != "headers"]

@@ -11,17 +11,17 @@ from benchmarks.subscribe.data import SOURCES, Check
 from benchmarks.subscribe.place import a_broker, client, fill
 from benchmarks.subscribe.sends import SEND_S, charge
 
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import ObjectInfo, Objects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.segment.names import PartitionId
-from holdfast.subscribe.gather import gather
-from holdfast.subscribe.merge import Merge, State
-from holdfast.subscribe.packing import one_by_one
-from holdfast.subscribe.piece import Range
-from holdfast.subscribe.schema import subscribe_pb2 as wire
-from holdfast.subscribe.segments import SegmentSource
-from holdfast.subscribe.site import Site
-from holdfast.subscribe.standing import Lane, Lanes
+from holdfast.subscribe.client.progress import Lane, Lanes
+from holdfast.subscribe.client.segment_pieces import SegmentSource
+from holdfast.subscribe.merge.gather import gather
+from holdfast.subscribe.merge.merge import Merge, State
+from holdfast.subscribe.merge.piece import Range
+from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.packing import one_by_one
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 FILES, EVENTS_PER_FILE, READ_S = 7, 300, 0.002
 EVENTS = len(SOURCES) * FILES * EVENTS_PER_FILE

@@ -17,15 +17,13 @@ from holdfast.io.chance import SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.log.settings import LogSettings
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.schema import subscribe_pb2 as wire
-from holdfast.subscribe.session import Means
+from holdfast.subscribe.client.session import Means
+from holdfast.subscribe.client.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
+from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.stream import ServerStream
 from holdfast.subscribe.settings import SubscribeSettings
-from holdfast.subscribe.site import Site
-from holdfast.subscribe.stream import ServerStream
-from holdfast.subscribe.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
+from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 from holdfast.wal import WalSettings
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.subscribe.data import SOURCES, Check
 
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 from holdfast.subscribe import NOW, subscribe
 from holdfast.subscribe.warm import warm
 

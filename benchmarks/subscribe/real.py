@@ -16,7 +16,7 @@ from benchmarks.machine import CHECKOUT, around
 from benchmarks.subscribe.data import SOURCES
 from benchmarks.subscribe.place import a_broker, fill
 
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 from holdfast.testing import RunningBroker, free_port
 
 sys.path.insert(0, str(CHECKOUT))

@@ -10,16 +10,14 @@ import numpy as np
 from benchmarks.subscribe.data import SOURCES, Check
 from benchmarks.subscribe.place import a_broker, fill
 
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.schema import subscribe_pb2 as wire
-from holdfast.subscribe.site import Site
-from holdfast.subscribe.stream import ServerStream
-from holdfast.subscribe.unpacking import batch_piece
+from holdfast.subscribe.client.unpacking import batch_piece
+from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.stream import ServerStream
+from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 EVENTS = 2_100
 SEND_S = 50e-6

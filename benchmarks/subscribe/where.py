@@ -16,8 +16,8 @@ from benchmarks.subscribe.data import SOURCES, Check
 from benchmarks.subscribe.place import a_broker, client, fill
 
 from holdfast.io.objects import Objects
-from holdfast.io.open_objects import open_objects
-from holdfast.subscribe.site import Site
+from holdfast.io.objects.open import open_objects
+from holdfast.subscribe.server.context import Site
 
 SAMPLE_S = 0.002
 SHOWN = 15

@@ -10,9 +10,9 @@ from kafka_differences import DIFFERENCES, OF_KAFKA_ONLY
 from publish import publish
 
 from holdfast.broker.api.features import FEATURES
-from holdfast.broker.broker_configs import MEANINGS
-from holdfast.broker.configs import TOPIC_CONFIGS
-from holdfast.broker.dynamic_configs import BROKER_CONFIGS, group_configs
+from holdfast.broker.configs.broker import MEANINGS
+from holdfast.broker.configs.dynamic import BROKER_CONFIGS, group_configs
+from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import APIS, Key

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from publish import publish
 
-from holdfast.console.catalog import METRICS, Metric, exposed
+from holdfast.metrics.catalog import METRICS, Metric, exposed
 
 PAGE = Path(__file__).parents[1] / "reference" / "metrics.md"
 NOTICE = "<!-- Written by docs/tools/metrics.py from the code. Do not edit: change the code, then `make docs`. -->"

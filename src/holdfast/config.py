@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.broker.settings import BrokerSettings, kafka_name
 from holdfast.errors import Rejected
-from holdfast.io.store_settings import StoreSettings
+from holdfast.io.objects.settings import StoreSettings
 from holdfast.log.settings import LogSettings
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.wal.settings import WalSettings

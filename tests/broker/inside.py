@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 
 from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.net.server import Server
 from holdfast.broker.running import AllSettings, Surroundings, listening, opened
-from holdfast.broker.server import Server
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects

@@ -13,7 +13,7 @@ from tests.broker.wire import Wire, batch, create_topic, delete_topic, fetch_fie
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.settings import BrokerSettings
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 # What Apache Kafka 4.0 lists, by which tools guess whom they talk to: the number of an API, and its newest version.

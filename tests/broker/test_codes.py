@@ -10,8 +10,8 @@ import pytest
 
 from holdfast import errors
 from holdfast.broker.codes import code_of, group_code_of
-from holdfast.coordinator import consumer_group_errors
-from holdfast.coordinator import errors as group_errors
+from holdfast.coordinator.group import errors as group_errors
+from holdfast.coordinator.group.consumer import errors as consumer_group_errors
 from holdfast.protocol.codes import Code
 
 ROOT = Path(__file__).parents[2]

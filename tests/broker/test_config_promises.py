@@ -7,7 +7,7 @@ import time
 import pytest
 from tests.broker.wire import Wire, create_topic, end_offset, fetch, keyed, produce, read
 
-from holdfast.broker.configs import TOPIC_CONFIGS
+from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.protocol.api import Key
 
 

@@ -13,11 +13,11 @@ from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, produce
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.broker.broker_configs import MEANINGS
-from holdfast.broker.configs import TOPIC_CONFIGS
-from holdfast.broker.dynamic_configs import BROKER_CONFIGS
+from holdfast.broker.configs.broker import MEANINGS
+from holdfast.broker.configs.dynamic import BROKER_CONFIGS
+from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings, kafka_name
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 TOPIC, BROKER, GROUP = 2, 4, 32

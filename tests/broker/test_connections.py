@@ -10,7 +10,7 @@ from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, fetch, produce, produce_fields, values
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import frame_request
 

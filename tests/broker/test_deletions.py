@@ -9,8 +9,8 @@ import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, delete_topic, produce, wait_for
 
-from holdfast.io.faulty_objects import Call, FailBefore, Fault, FaultyObjects
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.faulty import Call, FailBefore, Fault, FaultyObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 from holdfast.wal import WalSettings

@@ -12,7 +12,7 @@ from tests.broker.test_configs import BROKER, DELETE, GROUP, SET, TOPIC, change,
 from tests.broker.wire import Wire, batch, create_topic, produce
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 LARGE = batch(b"x" * 5000)

@@ -11,7 +11,7 @@ from tests.broker.test_fetch import Session
 from tests.broker.wire import Wire, batch, create_topic, delete_topic, end_offset, fetch_fields, produce, values
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.broker.fetch_watch import FetchWatch
+from holdfast.broker.fetch.watch import FetchWatch
 from holdfast.protocol.api import Key
 
 OwnBroker = Callable[..., BrokerProcess]

@@ -22,11 +22,11 @@ from tests.broker.inside import InsideBroker
 from tests.broker.wire import Closed, Wire, batch, create_topic, fetch, produce
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.broker.held import HeldLoop
+from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import HANDLERS
 from holdfast.io.clock import SystemClock
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.classes import load_request
 from holdfast.protocol.header import frame_request

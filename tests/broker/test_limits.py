@@ -20,8 +20,8 @@ from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
-from holdfast.io.faulty_objects import FaultyObjects
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.faulty import FaultyObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 from holdfast.wal import WalSettings

@@ -11,7 +11,7 @@ from tests.broker.wire import Wire, create_topic
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.settings import BrokerSettings
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, produce
 
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 # Access control

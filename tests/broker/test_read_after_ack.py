@@ -11,8 +11,8 @@ from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, create_topic, end_offset, fetch, produce, values
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.io.faulty_objects import Call, Delay, FailAfter, FailBefore, Fault, FaultyObjects
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.faulty import Call, Delay, FailAfter, FailBefore, Fault, FaultyObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 

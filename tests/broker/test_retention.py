@@ -20,7 +20,7 @@ from tests.broker.wire import (
     wait_for,
 )
 
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 

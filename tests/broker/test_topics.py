@@ -22,8 +22,8 @@ from tests.broker.wire import (
     wait_for,
 )
 
-from holdfast.io.faulty_objects import Call, FailBefore, Fault, FaultyObjects
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.faulty import Call, FailBefore, Fault, FaultyObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 

@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.broker.table import advertised
-from holdfast.broker.waiting import NotYet, Told, Waiting
+from holdfast.broker.waiting.waiting import NotYet, Told, Waiting
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.protocol.api import APIS, Api, Key
 from holdfast.protocol.codes import Code

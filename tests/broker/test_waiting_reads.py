@@ -9,10 +9,10 @@ import pytest
 from tests.log.test_tails import local
 from tests.log.world import HOME, World, fill, in_loop, numbered, records
 
-from holdfast.broker.waiting_reads import WaitingReads
+from holdfast.broker.waiting.reads import WaitingReads
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.io.calls import InlineCalls
-from holdfast.log.tails import Tails
+from holdfast.log.recovery.tails import Tails
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -20,14 +20,14 @@ BUGS = [
     ),
     Bug(
         "watermark moved before the fsync",
-        (Edit("log/partition.py", 'visible=self.settings.durability == "memory")', "visible=True)"),),
+        (Edit("log/partition/partition.py", 'visible=self.settings.durability == "memory")', "visible=True)"),),
         SEARCH,
     ),
     Bug(
         "flush releases the tail before the manifest is committed",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        partition.tail.release(Offset(taken[-1].end))\n"
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
@@ -37,17 +37,21 @@ BUGS = [
     ),
     Bug(
         "producers are forgotten in a restart",
-        (Edit("log/opening.py", "        await partition.note_replayed()\n", ""),),
+        (Edit("log/recovery/opening.py", "        await partition.note_replayed()\n", ""),),
         SEARCH,
     ),
     Bug(
         "an unclean stop does not raise the epoch",
-        (Edit("log/identify.py", "if kept is not None and not wal.opened.clean:", "if False:"),),
+        (Edit("log/recovery/identify.py", "if kept is not None and not wal.opened.clean:", "if False:"),),
         SEARCH,
     ),
     Bug(
         "a committed offset is answered before it is durable",
-        (Edit("coordinator/writer.py", "log.durable.reached(places[-1].end_offset)", "log.durable.reached(0)"),),
+        (
+            Edit(
+                "coordinator/runtime/writer.py", "log.durable.reached(places[-1].end_offset)", "log.durable.reached(0)"
+            ),
+        ),
         SEARCH,
     ),
     Bug(

@@ -15,17 +15,17 @@ BUGS = [
         "the event loop itself asks the store",
         (
             Edit(
-                "log/read.py",
+                "log/partition/read.py",
                 "            found = ground.kept.read(info, offset, budget.bytes_left, **limits)\n",
                 "            found = ground.reader.read(info, offset, budget.bytes_left, **limits)\n",
             ),
-            Edit("io/off_loop.py", "        if is_on_loop():\n", "        if False:\n"),
+            Edit("io/objects/off_loop.py", "        if is_on_loop():\n", "        if False:\n"),
         ),
         (f"{HANG}::test_a_fetch_of_cold_data_does_not_stop_the_loop",),
     ),
     Bug(
         "a store may be asked by the event loop",
-        (Edit("io/off_loop.py", "        if is_on_loop():\n", "        if False:\n"),),
+        (Edit("io/objects/off_loop.py", "        if is_on_loop():\n", "        if False:\n"),),
         (f"{HANG}::test_a_store_cannot_be_asked_by_the_loop_itself",),
     ),
     Bug(
@@ -43,7 +43,7 @@ BUGS = [
         "damage hides the segments in front of it",
         (
             Edit(
-                "log/read.py",
+                "log/partition/read.py",
                 "at)\n                if not buffers:\n                    raise\n",
                 "at)\n                if True:\n                    raise\n",
             ),
@@ -54,7 +54,7 @@ BUGS = [
         "damage hides the intervals in front of it",
         (
             Edit(
-                "segment/read.py",
+                "segment/cached/read.py",
                 "        return found if found.batch_count else found.whole()\n",
                 "        return found.whole()\n",
             ),
@@ -65,7 +65,7 @@ BUGS = [
         "a block that was read wrong is damage at once",
         (
             Edit(
-                "segment/read.py",
+                "segment/cached/read.py",
                 "        if found.damage is not None:\n            found = self._try(segment, info, limits)\n",
                 "",
             ),
@@ -76,7 +76,7 @@ BUGS = [
         "a block that turned out wrong stays in the cache",
         (
             Edit(
-                "segment/blocks.py",
+                "segment/cached/blocks.py",
                 "            self._shelf.drop((name, number))\n",
                 "            pass\n",
             ),
@@ -87,14 +87,14 @@ BUGS = [
         "a flush trusts memory",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "        header = check_same(batch, buffer)\n",
                 "        header = read_header(buffer)\n",
             ),
             Edit(
-                "log/flush.py",
-                "from holdfast.segment.changes import",
-                "from holdfast.record.batch import read_header\nfrom holdfast.segment.changes import",
+                "log/partition/flush.py",
+                "from holdfast.segment.manifest.changes import",
+                "from holdfast.record.batch import read_header\nfrom holdfast.segment.manifest.changes import",
             ),
             Edit("segment/writer.py", "            if computed != crc:", "            if False:"),
         ),
@@ -104,18 +104,20 @@ BUGS = [
         "a batch that is wrong everywhere is stored",
         (
             Edit(
-                "log/mend.py",
+                "log/partition/mend.py",
                 "        if found is None:\n            raise WrongEverywhere",
                 "        if found is None:\n            continue\n            raise WrongEverywhere",
             ),
             Edit("segment/writer.py", "            if computed != crc:", "            if False:"),
             Edit(
-                "log/flush.py", "        header = check_same(batch, buffer)\n", "        header = read_header(buffer)\n"
+                "log/partition/flush.py",
+                "        header = check_same(batch, buffer)\n",
+                "        header = read_header(buffer)\n",
             ),
             Edit(
-                "log/flush.py",
-                "from holdfast.segment.changes import",
-                "from holdfast.record.batch import read_header\nfrom holdfast.segment.changes import",
+                "log/partition/flush.py",
+                "from holdfast.segment.manifest.changes import",
+                "from holdfast.record.batch import read_header\nfrom holdfast.segment.manifest.changes import",
             ),
         ),
         (f"{CHANGED}::test_both_copies_wrong_is_an_error_of_the_flush",),
@@ -137,7 +139,7 @@ BUGS = [
         "a damaged frame is tried again for ever",
         (
             Edit(
-                "log/flusher.py",
+                "log/background/flusher.py",
                 "        if isinstance(failure, FrameDamaged | WrongEverywhere) or tried_for_long:\n",
                 "        if tried_for_long:\n",
             ),
@@ -148,7 +150,7 @@ BUGS = [
         "one damaged batch keeps a whole tail out of quarantine",
         (
             Edit(
-                "log/mend.py",
+                "log/partition/mend.py",
                 "    except Corrupt:\n        return None\n",
                 "    except ZeroDivisionError:\n        return None\n",
             ),

@@ -13,7 +13,7 @@ DELETE = "tests/log/test_delete_topic.py"
 BUGS = (
     Bug(
         "a deletion that has failed is not tried again",
-        (Edit("log/deletions.py", "        self._ready.extend(late)\n", ""),),
+        (Edit("log/background/deletions.py", "        self._ready.extend(late)\n", ""),),
         (f"{DELETE}::test_objects_stay_until_their_topic_is_struck_off_the_list",),
     ),
     Bug(
@@ -45,7 +45,7 @@ BUGS = (
     ),
     Bug(
         "any number of deletions is taken",
-        (Edit("log/deletions.py", "        check_deleted(self._under_way)\n", ""),),
+        (Edit("log/background/deletions.py", "        check_deleted(self._under_way)\n", ""),),
         (f"{KEPT}::test_more_deletions_than_can_be_remembered_are_refused",),
     ),
     Bug(
@@ -74,7 +74,7 @@ BUGS = (
         "a start puts the cluster's id although it is there",
         (
             Edit(
-                "log/identify.py",
+                "log/recovery/identify.py",
                 "if kept is None else _known_cluster(objects)\n",
                 "if kept is None else _cluster_of(objects, kept.identity.cluster)\n",
             ),
@@ -85,7 +85,7 @@ BUGS = (
         "the reserve serves the log only",
         (
             Edit(
-                "log/begin.py",
+                "log/recovery/begin.py",
                 "        parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))\n",
                 "        ReservedObjects(parts.objects, local.space)\n",
             ),
@@ -94,12 +94,22 @@ BUGS = (
     ),
     Bug(
         "empty folders of deleted topics stay",
-        (Edit("io/local_objects.py", "            self._folders.drop(root, prune(name, root.descriptor))\n", ""),),
+        (
+            Edit(
+                "io/objects/local/objects.py",
+                "            self._folders.drop(root, prune(name, root.descriptor))\n",
+                "",
+            ),
+        ),
         (f"{PRUNE}::test_a_deleted_topic_leaves_no_folder",),
     ),
     Bug(
         "the empty folder of a living partition goes",
-        (Edit("io/local_prune.py", "    if not removed and _is_there(living, root):\n        return []\n", ""),),
+        (
+            Edit(
+                "io/objects/local/prune.py", "    if not removed and _is_there(living, root):\n        return []\n", ""
+            ),
+        ),
         (f"{PRUNE}::test_a_living_partition_keeps_its_folders",),
     ),
     Bug(
@@ -117,7 +127,7 @@ BUGS = (
         "records that could not be set aside are not tried again",
         (
             Edit(
-                "log/aside.py",
+                "log/recovery/quarantined.py",
                 "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n",
                 "",
             ),
@@ -126,14 +136,14 @@ BUGS = (
     ),
     Bug(
         "the tail of a partition that was opened again is set aside",
-        (Edit("log/opening.py", "        await self._asides.leave(home)\n", ""),),
+        (Edit("log/recovery/opening.py", "        await self._asides.leave(home)\n", ""),),
         (f"{ASIDE}::test_a_partition_that_opens_after_all_keeps_its_tail",),
     ),
     Bug(
         "a segment takes what the way back was given",
         (
             Edit(
-                "io/reserved_objects.py",
+                "io/objects/reserved.py",
                 "        if size > SMALL and not self._space.may_take(size)",
                 "        if size < 0 and not self._space.may_take(size)",
             ),

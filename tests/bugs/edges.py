@@ -28,7 +28,7 @@ BUGS = [
         "what a store proves of the time is not asked for",
         (
             Edit(
-                "log/begin.py",
+                "log/recovery/begin.py",
                 "    await calls.run(keep_first, parts.objects, settings.clock_trust_ms / 1000)\n",
                 "",
             ),
@@ -44,7 +44,7 @@ BUGS = [
         "the next block of producer ids is taken when the last is used up",
         (
             Edit(
-                "coordinator/producer_ids.py",
+                "coordinator/transaction/producer_ids.py",
                 "        if self.left <= self._block_size // 2:\n",
                 "        if self.left == 0:\n",
             ),
@@ -55,7 +55,7 @@ BUGS = [
         "a block of producer ids is handed out twice",
         (
             Edit(
-                "coordinator/producer_ids.py",
+                "coordinator/transaction/producer_ids.py",
                 "self._next, self._end, self._spare = start, start + self._block_size, None",
                 "self._next, self._end = start, start + self._block_size",
             ),
@@ -64,7 +64,7 @@ BUGS = [
     ),
     Bug(
         "the bytes in the place of a lost batch are not kept",
-        (Edit("log/mend.py", "    return [*frames.values(), *pieces]\n", "    return pieces\n"),),
+        (Edit("log/partition/mend.py", "    return [*frames.values(), *pieces]\n", "    return pieces\n"),),
         ("tests/log/test_changed_bytes.py::test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other",),
     ),
 ]

@@ -15,7 +15,7 @@ BUGS = [
         "an append of another process in our epoch is taken for compaction's",
         (
             Edit(
-                "segment/manifest_log.py",
+                "segment/manifest/log.py",
                 "        if self._appends is None or found.appended == self.manifest.appended:\n",
                 "        if True:\n",
             ),
@@ -26,7 +26,7 @@ BUGS = [
         "compaction forgets who has last appended",
         (
             Edit(
-                "segment/manifest_log.py",
+                "segment/manifest/log.py",
                 "        if manifest.flushed > self.manifest.flushed:\n",
                 "        if True:\n",
             ),
@@ -35,7 +35,11 @@ BUGS = [
     ),
     Bug(
         "a late append of the process before fences the next one",
-        (Edit("log/partition.py", "manifests.lead(ground.journal.heir_of, Offset(end))", "manifests.lead()"),),
+        (
+            Edit(
+                "log/partition/partition.py", "manifests.lead(ground.journal.heir_of, Offset(end))", "manifests.lead()"
+            ),
+        ),
         (f"{CLONES}::test_an_append_of_the_process_before_that_arrives_late_is_ours",),
     ),
     Bug(
@@ -69,7 +73,7 @@ BUGS = [
         "a log that was set back goes on in its old epoch",
         (
             Edit(
-                "log/opening.py",
+                "log/recovery/opening.py",
                 "        is_set_back = not taken_over and manifest.flushed > known\n",
                 "        is_set_back = False\n",
             ),
@@ -78,24 +82,24 @@ BUGS = [
     ),
     Bug(
         "only the partition that shows it gets a new epoch after a set-back",
-        (Edit("log/opening.py", "            self._on_set_back()\n", ""),),
+        (Edit("log/recovery/opening.py", "            self._on_set_back()\n", ""),),
         (f"{SET_BACK}::test_offsets_that_are_given_again_have_another_epoch",),
     ),
     Bug(
         "a log that is not the owner's opens",
-        (Edit("log/owner.py", "if owner is not None and not lives and not take_over:", "if False:"),),
+        (Edit("log/ownership/owner.py", "if owner is not None and not lives and not take_over:", "if False:"),),
         (f"{SET_BACK}::test_a_log_that_was_set_back_is_refused",),
     ),
     Bug(
         "a claim is taken before the log knows of it",
         (
             Edit(
-                "log/owner.py",
+                "log/ownership/owner.py",
                 "        save_kept(wal, replace(kept, lives=new_lives, deletes_from=deletes_from))\n",
                 "",
             ),
             Edit(
-                "log/owner.py",
+                "log/ownership/owner.py",
                 "        if is_moved and here.place:\n",
                 "        save_kept(wal, replace(kept, lives=new_lives, deletes_from=deletes_from))\n"
                 "        if is_moved and here.place:\n",
@@ -107,7 +111,7 @@ BUGS = [
         "a process that was stopped acknowledges before it looks",
         (
             Edit(
-                "log/owner_watch.py",
+                "log/ownership/owner_watch.py",
                 "        if self._task is None or not (self._waiting or self._is_late()):\n",
                 "        if True:\n",
             ),
@@ -118,7 +122,7 @@ BUGS = [
         "a look does not see that its own claim is deleted",
         (
             Edit(
-                "log/owner.py",
+                "log/ownership/owner.py",
                 "        if not _below(self._versions, self.claim).is_there(self._versions.objects):\n",
                 "        if False:\n",
             ),
@@ -129,7 +133,7 @@ BUGS = [
         "an owner answers no question",
         (
             Edit(
-                "log/owner.py",
+                "log/ownership/owner.py",
                 "        if number > self.claim.number + 1 or is_late:\n",
                 "        if is_late:\n",
             ),
@@ -140,7 +144,7 @@ BUGS = [
         "a look gives up behind many questions",
         (
             Edit(
-                "log/owner.py",
+                "log/ownership/owner.py",
                 "            number += 1\n",
                 "            number += 1\n            if number > 16:\n                return\n",
             ),
@@ -149,12 +153,16 @@ BUGS = [
     ),
     Bug(
         "a damaged claim stops every start for good",
-        (Edit("log/owner.py", "found = _get_or_nobodys(versions, number)", "found = _get(versions, number)"),),
+        (
+            Edit(
+                "log/ownership/owner.py", "found = _get_or_nobodys(versions, number)", "found = _get(versions, number)"
+            ),
+        ),
         (f"{OWNER}::test_a_damaged_claim_is_anybodys_and_the_operator_may_go_on",),
     ),
     Bug(
         "who takes over goes on in an epoch that the owner may have had",
-        (Edit("log/owner.py", "max(own, owner.generation) + 1", "own"),),
+        (Edit("log/ownership/owner.py", "max(own, owner.generation) + 1", "own"),),
         (f"{SET_BACK}::test_who_takes_over_has_an_epoch_that_the_owner_never_had",),
     ),
     Bug(
@@ -171,7 +179,7 @@ BUGS = [
         "an epoch that was raised too late to count is raised again",
         (
             Edit(
-                "segment/manifest_log.py",
+                "segment/manifest/log.py",
                 "        return isinstance(change, RaiseEpoch) and before < change.epoch == self._epoch\n",
                 "        return False\n",
             ),

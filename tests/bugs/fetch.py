@@ -42,14 +42,14 @@ BUGS = [
     ),
     Bug(
         "a partition is heard of only once",
-        (Edit("broker/fetch_watch.py", "        partition.listeners.add(followed[1])\n", ""),),
+        (Edit("broker/fetch/watch.py", "        partition.listeners.add(followed[1])\n", ""),),
         (f"{SESSIONS}::test_a_session_wakes_by_the_partition_that_moves",),
     ),
     Bug(
         "a session in use makes room for another",
         (
             Edit(
-                "broker/fetch_sessions.py",
+                "broker/fetch/sessions.py",
                 "            if oldest is None or oldest.used_at > before:\n",
                 "            if oldest is None:\n",
             ),
@@ -58,7 +58,7 @@ BUGS = [
     ),
     Bug(
         "partitions that a session adds are not counted",
-        (Edit("broker/fetch_sessions.py", "        self._partition_count += len(session) - before\n", ""),),
+        (Edit("broker/fetch/sessions.py", "        self._partition_count += len(session) - before\n", ""),),
         (f"{SESSIONS}::test_sessions_are_counted_by_what_they_remember",),
     ),
 ]

@@ -10,19 +10,25 @@ CLOCKS = "tests/log/test_clocks.py"
 BUGS = [
     Bug(
         "the next flush waits for the next look",
-        (Edit("log/flusher.py", "        self.wake()  # The next one starts now, not at some later look.\n", ""),),
+        (
+            Edit(
+                "log/background/flusher.py",
+                "        self.wake()  # The next one starts now, not at some later look.\n",
+                "",
+            ),
+        ),
         (f"{MANY}::test_quiet_partitions_follow_one_another",),
     ),
     Bug(
         "under pressure any partition is flushed, not the one that pins the log",
-        (Edit("log/flusher.py", "        if self._presses_log(first):\n", "        if False:\n"),),
+        (Edit("log/background/flusher.py", "        if self._presses_log(first):\n", "        if False:\n"),),
         (f"{MANY}::test_under_pressure_the_oldest_are_flushed_as_many_as_allowed",),
     ),
     Bug(
         "producers are held back by whole chunks",
         (
             Edit(
-                "log/room.py",
+                "log/pressure/backpressure.py",
                 "(size < limit and journal.size_from(self._logs.needed()) < needed_max)",
                 "size < limit",
             ),
@@ -31,22 +37,26 @@ BUGS = [
     ),
     Bug(
         "a tail that has moved on pins the log at its old place",
-        (Edit("log/backlog.py", "            elif number > noted:\n", "            elif False:\n"),),
+        (Edit("log/background/backlog.py", "            elif number > noted:\n", "            elif False:\n"),),
         ("tests/log/test_backlog.py",),
     ),
     Bug(
         "a flush that failed is tried again at once",
-        (Edit("log/flusher.py", "failed.until > self._ground.clock.monotonic()", "failed.until < 0"),),
+        (Edit("log/background/flusher.py", "failed.until > self._ground.clock.monotonic()", "failed.until < 0"),),
         (f"{MANY}::test_a_store_that_is_away_is_not_asked_by_all_at_once",),
     ),
     Bug(
         "many small segments are merged with what was merged before, again and again",
-        (Edit("segment/merge.py", "count >= count_min and total >= growth * largest", "count >= count_min"),),
+        (
+            Edit(
+                "segment/compaction/merge.py", "count >= count_min and total >= growth * largest", "count >= count_min"
+            ),
+        ),
         ("tests/segment/test_merge_tiers.py",),
     ),
     Bug(
         "producers are held back without a word",
-        (Edit("log/held_back.py", "            self._say(reason, now)\n\n", "            pass\n\n"),),
+        (Edit("log/pressure/held_back.py", "            self._say(reason, now)\n\n", "            pass\n\n"),),
         ("tests/log/test_held_back.py",),
     ),
     Bug(
@@ -62,14 +72,18 @@ BUGS = [
     ),
     Bug(
         "a start believes whatever the clock says",
-        (Edit("log/upkeep.py", "                ground.time.learn(known)\n", "                pass\n"),),
+        (
+            Edit(
+                "log/background/maintenance.py", "                ground.time.learn(known)\n", "                pass\n"
+            ),
+        ),
         (f"{CLOCKS}::test_a_clock_that_is_ahead_at_the_start_deletes_nothing",),
     ),
     Bug(
         "the age of a tail is by the time of day",
         (
             Edit(
-                "log/flusher.py",
+                "log/background/flusher.py",
                 "flush_age_ms_max / 1000 - self._ground.clock.monotonic()",
                 "flush_age_ms_max / 1000 - self._ground.clock.now_ms() / 1000",
             ),
@@ -78,12 +92,16 @@ BUGS = [
     ),
     Bug(
         "what is put and not yet listed is collected after a jump of the store's clock",
-        (Edit("log/strays.py", "        return now - since >= self._grace_s\n", "        return True\n"),),
+        (Edit("log/background/strays.py", "        return now - since >= self._grace_s\n", "        return True\n"),),
         (f"{CLOCKS}::test_a_jump_between_put_and_commit_deletes_no_segment",),
     ),
     Bug(
         "a segment of the future stays for ever, with all behind it",
-        (Edit("log/flush.py", "            stored_ms |= self._stored_ms\n", "            return log_start\n"),),
+        (
+            Edit(
+                "log/partition/flush.py", "            stored_ms |= self._stored_ms\n", "            return log_start\n"
+            ),
+        ),
         (f"{CLOCKS}::test_records_of_the_future_do_not_stay_for_ever",),
     ),
 ]

@@ -11,14 +11,18 @@ TABLES = "tests/hostile/test_tables.py"
 BUGS = [
     Bug(
         "announced bytes take room",
-        (Edit("broker/frames.py", "return self._filled or len(self._head)", "return self._size or len(self._head)"),),
+        (
+            Edit(
+                "broker/net/frames.py", "return self._filled or len(self._head)", "return self._size or len(self._head)"
+            ),
+        ),
         (f"{BUDGETS}::test_what_is_only_announced_takes_no_room",),
     ),
     Bug(
         "requests that stop half-way keep their room",
         (
             Edit(
-                "broker/server.py",
+                "broker/net/server.py",
                 "[each for each in self._granted if each.is_stalled(now, _PRESSED_S)]",
                 "list[Connection]()",
             ),
@@ -28,8 +32,8 @@ BUGS = [
     Bug(
         "a byte now and then keeps a request alive",
         (
-            Edit("broker/connection.py", "now - self._began_at > whole_s or ", ""),
-            Edit("broker/connection.py", ">= PROGRESS_SIZE:", "> 0:"),
+            Edit("broker/net/connection.py", "now - self._began_at > whole_s or ", ""),
+            Edit("broker/net/connection.py", ">= PROGRESS_SIZE:", "> 0:"),
         ),
         (f"{BUDGETS}::test_a_request_has_to_arrive_as_a_whole",),
     ),
@@ -45,7 +49,7 @@ BUGS = [
         "unread answers are not given up when others wait",
         (
             Edit(
-                "broker/server.py",
+                "broker/net/server.py",
                 "[each for each in self.sending if each.takes_nothing(now, _PRESSED_S)]",
                 "list[Connection]()",
             ),
@@ -56,7 +60,9 @@ BUGS = [
         "an idle connection waits for its answers to be read",
         (
             Edit(
-                "broker/connection.py", "        if self.untaken:\n            self.abort()\n        elif", "        if"
+                "broker/net/connection.py",
+                "        if self.untaken:\n            self.abort()\n        elif",
+                "        if",
             ),
         ),
         (f"{BUDGETS}::test_the_idle_limit_takes_back_answers_that_nobody_reads",),
@@ -65,7 +71,7 @@ BUGS = [
         "answers have no deadline",
         (
             Edit(
-                "broker/server.py",
+                "broker/net/server.py",
                 "[each for each in self.sending if each.takes_nothing(now, take_s)]",
                 "list[Connection]()",
             ),
@@ -100,27 +106,33 @@ BUGS = [
     ),
     Bug(
         "slow scrapes are scrapes",
-        (Edit("console/endpoint.py", "if self._scrapes >= _SCRAPES_MAX:", "if len(self._tasks) > _SCRAPES_MAX:"),),
+        (Edit("metrics/endpoint.py", "if self._scrapes >= _SCRAPES_MAX:", "if len(self._tasks) > _SCRAPES_MAX:"),),
         (f"{DOORS}::test_slow_scrapes_lock_nobody_out",),
     ),
     Bug(
         "a full table of groups stays full",
-        (Edit("coordinator/shards.py", "            await self._make_room()\n", ""),),
+        (Edit("coordinator/group/shards.py", "            await self._make_room()\n", ""),),
         (f"{TABLES}::test_a_flood_of_groups_gives_way",),
     ),
     Bug(
         "groups with offsets make room",
-        (Edit("coordinator/shard.py", " and not hosted.offsets.known() and hosted", " and hosted"),),
+        (Edit("coordinator/group/shard.py", " and not hosted.offsets.known() and hosted", " and hosted"),),
         (f"{TABLES}::test_a_flood_of_groups_gives_way",),
     ),
     Bug(
         "a full table of transactional ids stays full",
-        (Edit("coordinator/transactions.py", "            self._make_room()\n", "            pass\n"),),
+        (Edit("coordinator/transaction/coordinator.py", "            self._make_room()\n", "            pass\n"),),
         (f"{TABLES}::test_a_flood_of_transactional_ids_gives_way",),
     ),
     Bug(
         "transactional ids that were used make room",
-        (Edit("coordinator/transactions.py", "state is TransactionState.EMPTY and 0 <", "state.is_idle and 0 <"),),
+        (
+            Edit(
+                "coordinator/transaction/coordinator.py",
+                "state is TransactionState.EMPTY and 0 <",
+                "state.is_idle and 0 <",
+            ),
+        ),
         (f"{TABLES}::test_a_flood_of_transactional_ids_gives_way",),
     ),
     Bug(
@@ -140,17 +152,17 @@ BUGS = [
     ),
     Bug(
         "configs are as long as a request",
-        (Edit("broker/configs.py", "    if size > SIZE_MAX:", "    if False:"),),
+        (Edit("broker/configs/topic.py", "    if size > SIZE_MAX:", "    if False:"),),
         (f"{TABLES}::test_the_configs_of_a_topic_have_a_limit",),
     ),
     Bug(
         "each subscription has a memory of its own",
-        (Edit("subscribe/stream.py", "self._share = Share(site.memory)", "self._share = Share()"),),
+        (Edit("subscribe/server/stream.py", "self._share = Share(site.memory)", "self._share = Share()"),),
         ("tests/hostile/test_subscriptions.py",),
     ),
     Bug(
         "subscriptions read ahead although nothing is left",
-        (Edit("subscribe/memory.py", "return size <= self._memory.left // _PART", "return True"),),
+        (Edit("subscribe/merge/memory.py", "return size <= self._memory.left // _PART", "return True"),),
         ("tests/hostile/test_subscriptions.py",),
     ),
 ]

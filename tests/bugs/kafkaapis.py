@@ -15,7 +15,7 @@ BUGS = [
     ),
     Bug(
         "the first leader epoch is 1",
-        (Edit("log/identify.py", "FIRST_GENERATION = 0", "FIRST_GENERATION = 1"),),
+        (Edit("log/recovery/identify.py", "FIRST_GENERATION = 0", "FIRST_GENERATION = 1"),),
         (f"{AS_KAFKA}::test_the_first_leader_epoch_is_0",),
     ),
     Bug(

@@ -19,7 +19,7 @@ BUGS = [
         "the tail lets go before the manifest is committed",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        partition.tail.release(info.end)\n"
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
@@ -31,7 +31,7 @@ BUGS = [
         "a flush takes what is not durable",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "            if batch.end > partition.marks.durable or",
                 "            if batch.end > partition.marks.log_end or",
             ),
@@ -42,7 +42,7 @@ BUGS = [
         "the watermark moves before the fsync",
         (
             Edit(
-                "log/partition.py",
+                "log/partition/partition.py",
                 'visible=self.settings.durability == "memory")',
                 "visible=True)",
             ),
@@ -53,7 +53,7 @@ BUGS = [
         "an ack does not wait for the fsync",
         (
             Edit(
-                "log/partition.py",
+                "log/partition/partition.py",
                 '        if self.settings.durability == "fsync":\n            await self.durable.reached(end)\n',
                 '        if self.settings.durability == "fsync":\n            await self.durable.reached(0)\n',
             ),
@@ -64,7 +64,7 @@ BUGS = [
         "off by one in the wait",
         (
             Edit(
-                "log/partition.py",
+                "log/partition/partition.py",
                 "        reached = self.high_watermark.reached(offset + 1)\n",
                 "        reached = self.high_watermark.reached(offset)\n",
             ),
@@ -75,7 +75,7 @@ BUGS = [
         "a flush drops the batch that made it roll over",
         (
             Edit(
-                "log/partition.py",
+                "log/partition/partition.py",
                 "        self.tail.release(manifest.flushed)\n",
                 "        self.tail.release(min(manifest.flushed + 1, self.marks.durable))\n",
             ),
@@ -97,7 +97,7 @@ BUGS = [
         "a repeat is acknowledged before its original",
         (
             Edit(
-                "log/partition.py",
+                "log/partition/partition.py",
                 "        await self.acknowledged(end)\n",
                 "        await self.acknowledged(0 if places[0].repeated else end)\n",
             ),
@@ -108,7 +108,7 @@ BUGS = [
         "a commit without a clear answer is forgotten",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "        self._unsure = True  # Until",
                 "        self._unsure = False  # Until",
             ),
@@ -117,14 +117,18 @@ BUGS = [
     ),
     Bug(
         "a read fails when its batches are flushed and purged meanwhile",
-        (Edit("log/read.py", "            except ReadBelowPurged:", "            except ZeroDivisionError:"),),
+        (
+            Edit(
+                "log/partition/read.py", "            except ReadBelowPurged:", "            except ZeroDivisionError:"
+            ),
+        ),
         (f"{FLUSH}::test_a_read_that_is_under_way_while_the_flush_commits", MODEL),
     ),
     Bug(
         "a read goes on below log start",
         (
             Edit(
-                "log/read.py",
+                "log/partition/read.py",
                 "        self._check_range(offset)\n        began =",
                 "        began =",
             ),
@@ -135,7 +139,7 @@ BUGS = [
         "aborted transactions are not in their segment",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "            aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),\n",
                 "            aborted=(),\n",
             ),
@@ -146,7 +150,7 @@ BUGS = [
         "the last stable offset counts markers that are not readable",
         (
             Edit(
-                "log/producers.py",
+                "log/partition/producers.py",
                 "        return min(self._first_open(high_watermark), undecided, high_watermark)\n",
                 "        return min(self._first_open(high_watermark), high_watermark)\n",
             ),
@@ -157,7 +161,7 @@ BUGS = [
         "the manifest knows of batches that are not in its segments",
         (
             Edit(
-                "log/flush.py",
+                "log/partition/flush.py",
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        ahead = partition.producers\n"
                 "        undecided = min(ahead.open_transactions().values(), default=None)\n"
@@ -171,7 +175,7 @@ BUGS = [
         "an unclean open does not raise the epoch",
         (
             Edit(
-                "log/identify.py",
+                "log/recovery/identify.py",
                 "kept.of_generation(kept.identity.generation + 1)",
                 "kept",
             ),
@@ -181,9 +185,9 @@ BUGS = [
     Bug(
         "an open that fails hides an unclean stop",
         (
-            Edit("log/begin.py", "        begin_generation(wal)\n", "        pass\n"),
+            Edit("log/recovery/begin.py", "        begin_generation(wal)\n", "        pass\n"),
             Edit(
-                "log/identify.py",
+                "log/recovery/identify.py",
                 "    return kept.identity\n",
                 "    begin_generation(wal)\n    return (read_kept(wal) or kept).identity\n",
             ),
@@ -193,21 +197,25 @@ BUGS = [
     Bug(
         "a start that is cut off hides an unclean stop",
         (
-            Edit("log/begin.py", "        begin_generation(wal)\n", "        pass\n"),
-            Edit("log/begin.py", "    journal = ", "    await calls.local(begin_generation, wal)\n    journal = "),
+            Edit("log/recovery/begin.py", "        begin_generation(wal)\n", "        pass\n"),
+            Edit(
+                "log/recovery/begin.py",
+                "    journal = ",
+                "    await calls.local(begin_generation, wal)\n    journal = ",
+            ),
         ),
         (f"{RECOVERY}::test_a_start_that_is_cut_off_does_not_pass_for_a_clean_stop",),
     ),
     Bug(
         "replayed batches below flushed come twice",
-        (Edit("log/replay.py", "    tail.release(flushed)\n", ""),),
+        (Edit("log/recovery/replay.py", "    tail.release(flushed)\n", ""),),
         (f"{RECOVERY}::test_all_that_was_acknowledged_is_there", MODEL),
     ),
     Bug(
         "another broker's partition is not taken over",
         (
             Edit(
-                "log/opening.py",
+                "log/recovery/opening.py",
                 "        taken_over = manifest.stamp.writer != journal.identity.broker\n",
                 "        taken_over = False\n",
             ),
@@ -216,14 +224,14 @@ BUGS = [
     ),
     Bug(
         "objects of a deleted topic go before its flush has ended",
-        (Edit("log/deletions.py", "            await self._left(topic_id, deletion)\n", ""),),
+        (Edit("log/background/deletions.py", "            await self._left(topic_id, deletion)\n", ""),),
         (f"{DELETE}::test_topic_deleted_while_its_flush_is_in_flight",),
     ),
     Bug(
         "a deleted topic comes back from the write-ahead log",
         (
             Edit(
-                "log/replay.py",
+                "log/recovery/replay.py",
                 "            replayed.deleted.add(content.home.topic_id)\n",
                 "            pass\n",
             ),
@@ -234,7 +242,7 @@ BUGS = [
         "bytes that are not durable leave memory",
         (
             Edit(
-                "log/tail.py",
+                "log/partition/tail.py",
                 "            if freed >= wanted or batch.end > durable:\n",
                 "            if freed >= wanted:\n",
             ),
@@ -245,7 +253,7 @@ BUGS = [
         "a store that fails is an empty answer",
         (
             Edit(
-                "log/read.py",
+                "log/partition/read.py",
                 "        except Unavailable as failure:\n"
                 "            raise ColdReadFailed(partition.home.path, offset, failure) from failure\n"
                 "        if found",
@@ -260,7 +268,7 @@ BUGS = [
         "a repeat behind a new batch acknowledges it",
         (
             Edit(
-                "log/partition.py",
+                "log/partition/partition.py",
                 "        end = max(place.end_offset for place in places)",
                 "        end = places[-1].end_offset",
             ),
@@ -274,14 +282,14 @@ BUGS = [
     ),
     Bug(
         "a fenced broker's records are dropped when it comes back",
-        (Edit("log/replay.py", "        _check_ours(each, manifest)\n", "        pass\n"),),
+        (Edit("log/recovery/replay.py", "        _check_ours(each, manifest)\n", "        pass\n"),),
         (f"{TAKEOVER}::test_what_a_fenced_broker_acknowledged_is_not_dropped_without_a_word",),
     ),
     Bug(
         "retention by size keeps less than it promises",
         (
             Edit(
-                "log/retention.py",
+                "log/background/retention.py",
                 "        too_much = 0 <= settings.retention_size <= size\n",
                 "        too_much = 0 <= settings.retention_size < size + segment.size\n",
             ),

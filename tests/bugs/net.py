@@ -87,7 +87,7 @@ BUGS = [
         "a broker that was stopped acknowledges while it looks whether it is the owner",
         (
             Edit(
-                "log/owner_watch.py",
+                "log/ownership/owner_watch.py",
                 "        if self._waiting or self._is_late():  # It was stopped.",
                 "        late = self._waiting or self._is_late()\n"
                 "        self._alive_at = self._clock.boottime()\n"
@@ -98,7 +98,7 @@ BUGS = [
     ),
     Bug(
         "a subscription takes a bare mount point for its store",
-        (Edit("subscribe/incoming.py", "not os.path.exists(os.path.join(path, CLUSTER))", "False"),),
+        (Edit("subscribe/client/server_feed.py", "not os.path.exists(os.path.join(path, CLUSTER))", "False"),),
         ("tests/subscribe/test_store_unmounted.py",),
     ),
 ]

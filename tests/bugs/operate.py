@@ -19,19 +19,23 @@ BUGS = [
     ),
     Bug(
         "a partition without its manifest is made anew",
-        (Edit("log/opening.py", "create=mark == start == 0", "create=True"),),
+        (Edit("log/recovery/opening.py", "create=mark == start == 0", "create=True"),),
         (f"{ASIDE}::test_a_store_without_the_manifest_is_not_taken_for_a_new_one",),
     ),
     Bug(
         "the log forgets what it has set aside",
-        (Edit("log/aside.py", "        await ground.calls.local(journal.set_aside, home, aside)\n", ""),),
+        (
+            Edit(
+                "log/recovery/quarantined.py", "        await ground.calls.local(journal.set_aside, home, aside)\n", ""
+            ),
+        ),
         (f"{ASIDE}::test_what_is_set_aside_stays_so_until_it_is_repaired",),
     ),
     Bug(
         "a tail is let go although its file was not written",
         (
             Edit(
-                "log/aside.py",
+                "log/recovery/quarantined.py",
                 "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n"
                 "            return None\n",
                 "            for tail in tails:\n                tail.clear()\n"
@@ -79,7 +83,7 @@ BUGS = [
     ),
     Bug(
         "a new log takes a store that is in use",
-        (Edit("log/identify.py", "    if not take_over:\n        raise found\n", ""),),
+        (Edit("log/recovery/identify.py", "    if not take_over:\n        raise found\n", ""),),
         (f"{START}::test_a_first_start_that_was_cut_off_is_no_reason_to_refuse",),
     ),
     Bug(

@@ -9,76 +9,76 @@ GROUPS = "tests/coordinator/test_share_groups.py"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
-    return Bug(name, (Edit(f"coordinator/{file}", old, new),), tests)
+    return Bug(name, (Edit(file, old, new),), tests)
 
 
 BUGS = [
     bug(
         "a share group's record is judged by somebody who does not have it",
-        "share_partition.py",
+        "coordinator/share/partition.py",
         "run.state is State.ACQUIRED and run.member == member)\n        run = next",
         "run.state is State.ACQUIRED)\n        run = next",
         f"{RULES}::test_only_who_has_a_record_judges_it",
     ),
     bug(
         "a share group takes two verdicts on one record in one request",
-        "share_partition.py",
+        "coordinator/share/partition.py",
         "            if first < checked:\n",
         "            if False:\n",
         f"{RULES}::test_one_bad_batch_refuses_all",
     ),
     bug(
         "a share group delivers a record for ever",
-        "share_partition.py",
+        "coordinator/share/partition.py",
         "State.ARCHIVED if run.count >= limits.deliveries_max else State.AVAILABLE",
         "State.AVAILABLE",
         f"{RULES}::test_a_release_is_delivered_again_until_the_limit",
     ),
     bug(
         "a share group has more records under way than it may",
-        "share_partition.py",
+        "coordinator/share/partition.py",
         "self._extend(first, min(end, self.start + limits.records_max))",
         "self._extend(first, end)",
         f"{RULES}::test_locks_are_bounded",
     ),
     bug(
         "a share group's start jumps over a record that is under way",
-        "share_partition.py",
+        "coordinator/share/partition.py",
         "runs[done].state in (State.ACKNOWLEDGED, State.ARCHIVED)",
         "runs[done].state is not State.AVAILABLE",
         f"{RULES}::test_one_bad_batch_refuses_all",
     ),
     bug(
         "a verdict is answered before it is durable",
-        "kept.py",
+        "coordinator/runtime/durable_key.py",
         "        self._waiting.append((self._changes, wait))\n        await wait\n",
         "        self._waiting.append((self._changes, wait))\n",
         f"{GROUPS}::test_a_power_cut_at_every_call",
     ),
     bug(
         "a verdict is not written",
-        "share_hosted.py",
+        "coordinator/share/durable_share.py",
         "        if self.rules.revision != self._written:\n",
         "        if False:\n",
         f"{GROUPS}::test_a_power_cut_at_every_call",
     ),
     bug(
         "where a share group begins is not kept",
-        "share_groups.py",
+        "coordinator/share/coordinator.py",
         "            found.begin()\n",
         "",
         f"{GROUPS}::test_where_a_group_begins_is_kept",
     ),
     bug(
         "a lock of a share group never runs out",
-        "share_hosted.py",
+        "coordinator/share/durable_share.py",
         "        self._group.timers.call_at(self.rules.deadline, self.tick)\n",
         "",
         f"{GROUPS}::test_a_lock_that_runs_out_counts_as_a_delivery",
     ),
     bug(
         "a silent member of a share group keeps its records",
-        "share_hosted.py",
+        "coordinator/share/durable_share.py",
         "        self.release(late, delivered=True)\n",
         "",
         f"{GROUPS}::test_a_silent_member_gives_back_what_it_had",

@@ -16,14 +16,14 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 BUGS = [
     bug(
         "an archive stops at what nobody can read",
-        "spark/jobs/archive_rows.py",
+        "spark/jobs/archive/rows.py",
         "Decoder(place=piece.segment.name, skip=telling(stepped.add, piece.start, piece.end))\n",
         "Decoder(place=piece.segment.name)\n",
         SPARK + "::test_an_archive_steps_over_what_nobody_can_read",
     ),
     bug(
         "the survey of a merge counts records that its second pass steps over",
-        "spark/jobs/merge_survey.py",
+        "spark/jobs/merge/survey.py",
         "piece.segment.name, whole=True, skip=",
         "piece.segment.name, skip=",
         SPARK + "::test_a_merge_steps_over_what_nobody_can_read",
@@ -44,7 +44,7 @@ BUGS = [
     ),
     bug(
         "what compaction has left as it was is not counted",
-        "segment/sieve.py",
+        "segment/compaction/record_filter.py",
         "                self.on_unreadable()\n",
         "",
         LOG + "::test_compaction_keeps_a_batch_that_nobody_can_read",

@@ -14,69 +14,73 @@ MEMORY = "tests/subscribe/test_memory.py::"
 BUGS = [
     Bug(
         "subscribe: records behind the border raise the order time",
-        (Edit("subscribe/piece.py", "begun & (columns.offset < wanted.end)", "begun"),),
+        (Edit("subscribe/merge/piece.py", "begun & (columns.offset < wanted.end)", "begun"),),
         PIECE,
     ),
     Bug(
         "subscribe: batches before the start raise the order time",
-        (Edit("subscribe/piece.py", "(each.end_offset > wanted.start, ", "(True, "),),
+        (Edit("subscribe/merge/piece.py", "(each.end_offset > wanted.start, ", "(True, "),),
         PIECE,
     ),
     Bug(
         "subscribe: the epoch before a hole is taken for the one behind it",
-        (Edit("subscribe/piece.py", "if each.end_offset >= wanted.end else NO_EPOCH", ""),),
+        (Edit("subscribe/merge/piece.py", "if each.end_offset >= wanted.end else NO_EPOCH", ""),),
         PIECE,
     ),
     Bug(
         "subscribe: the pause grows until it is no number",
-        (Edit("subscribe/subscription.py", "min(self._failures, DOUBLINGS_MAX)", "self._failures"),),
+        (Edit("subscribe/client/subscription.py", "min(self._failures, DOUBLINGS_MAX)", "self._failures"),),
         (RESUME + "test_a_server_may_be_away_for_hours",),
     ),
     Bug(
         "subscribe: tries of a server that is away count against damage",
-        (Edit("subscribe/defects.py", "not isinstance(failure, Corrupt | ServerFailed)", "False"),),
+        (Edit("subscribe/client/retry.py", "not isinstance(failure, Corrupt | ServerFailed)", "False"),),
         (RESUME + "test_damage_is_tried_again_also_after_other_failures",),
     ),
     Bug(
         "subscribe: damage that stays is forgotten whenever another partition moves",
-        (Edit("subscribe/defects.py", "or (seen.tries >= TRIES_MAX and lasting)", ""),),
+        (Edit("subscribe/client/retry.py", "or (seen.tries >= TRIES_MAX and lasting)", ""),),
         (GONE + "test_damage_that_stays_is_raised_though_others_move",),
     ),
     Bug(
         "subscribe: what is wrong with a long request is more than the end of a call can carry",
-        (Edit("subscribe/faults.py", "if len(data) <= _TEXT_SIZE_MAX:", "if data:"),),
+        (Edit("subscribe/wire/errors.py", "if len(data) <= _TEXT_SIZE_MAX:", "if data:"),),
         (UNEXPECTED + "test_long_words_reach_the_client_cut",),
     ),
     Bug(
         "subscribe: skipped offsets keep the epoch before them",
-        (Edit("subscribe/standing.py", " or position.offset > self._offsets[number]", ""),),
+        (Edit("subscribe/client/progress.py", " or position.offset > self._offsets[number]", ""),),
         (RESUME + "test_what_is_skipped_leaves_the_epoch_open",),
     ),
     Bug(
         "subscribe: what stands in the place of two segments is joined, and comes twice",
-        (Edit("subscribe/segments.py", "each._replace(alone=True)", "each"),),
+        (Edit("subscribe/client/segment_pieces.py", "each._replace(alone=True)", "each"),),
         (GONE + "test_what_compaction_replaced_is_read_from_the_replacement",),
     ),
     Bug(
         "subscribe: what was read before a failure is thrown away",
-        (Edit("subscribe/segment_lane.py", "if parts and (task.exception() is not None or ", "if parts and ("),),
+        (
+            Edit(
+                "subscribe/client/segment_reader.py", "if parts and (task.exception() is not None or ", "if parts and ("
+            ),
+        ),
         (GONE + "test_what_lies_before_damage_is_handed_out",),
     ),
     Bug(
         "subscribe: the times of history shorten the wait for an idle source",
-        (Edit("subscribe/pump.py", "0 < age_ms < OLD_MS", "0 < age_ms"),),
+        (Edit("subscribe/merge/pump.py", "0 < age_ms < OLD_MS", "0 < age_ms"),),
         ("tests/subscribe/test_few.py",),
     ),
     Bug(
         "subscribe: one partition that has passed the bound ends them all",
-        (Edit("subscribe/stream.py", "until_ms is not None and all(", "until_ms is not None and any("),),
+        (Edit("subscribe/server/stream.py", "until_ms is not None and all(", "until_ms is not None and any("),),
         (UNTIL + "test_it_ends_when_all_partitions_have_passed_the_bound",),
     ),
     Bug(
         "subscribe: a partition that is being read counts as idle",
         (
             Edit(
-                "subscribe/lane.py",
+                "subscribe/server/partition_reader.py",
                 "reached(seen + 1)\n        self.pump.set_state(lane.merging, State.BUSY)",
                 "reached(seen + 1)",
             ),
@@ -85,32 +89,32 @@ BUGS = [
     ),
     Bug(
         "subscribe: what a server did not expect is tried for ever",
-        (Edit("subscribe/faults.py", "if kind == UNEXPECTED:", "if False:"),),
+        (Edit("subscribe/wire/errors.py", "if kind == UNEXPECTED:", "if False:"),),
         (UNEXPECTED + "test_what_the_server_did_not_expect_surfaces_with_its_cause",),
     ),
     Bug(
         "subscribe: one cluster under two names shares its lanes",
-        (Edit("subscribe/standing.py", "if source != lane.source:", "if False:"),),
+        (Edit("subscribe/client/progress.py", "if source != lane.source:", "if False:"),),
         (UNEXPECTED + "test_one_cluster_under_two_names_is_refused",),
     ),
     Bug(
         "subscribe: what is gone is counted by every try",
-        (Edit("subscribe/incoming.py", "stats.skip(number, start, end)", "stats.skipped += end - start"),),
+        (Edit("subscribe/client/server_feed.py", "stats.skip(number, start, end)", "stats.skipped += end - start"),),
         ("tests/subscribe/test_segments_gone.py::test_what_is_gone_counts_once",),
     ),
     Bug(
         "subscribe: partitions are looked up one after another",
-        (Edit("subscribe/opening.py", "LOOKUPS_MAX = 16", "LOOKUPS_MAX = 1"),),
+        (Edit("subscribe/server/start.py", "LOOKUPS_MAX = 16", "LOOKUPS_MAX = 1"),),
         ("tests/subscribe/test_opening.py",),
     ),
     Bug(
         "subscribe: what waits is counted in pieces only",
-        (Edit("subscribe/pump.py", " or not self._has_room(size)", ""),),
+        (Edit("subscribe/merge/pump.py", " or not self._has_room(size)", ""),),
         (MEMORY + "test_a_slow_reader_of_a_stream",),
     ),
     Bug(
         "subscribe: compressed bytes are taken for what becomes of them",
-        (Edit("subscribe/sizes.py", "return not any(header.codec ", "return not any(False "),),
+        (Edit("subscribe/merge/sizes.py", "return not any(header.codec ", "return not any(False "),),
         (MEMORY + "test_large_work_is_done_in_threads",),
     ),
 ]

@@ -12,25 +12,27 @@ FLAPS = "tests/operate/test_start_flaps.py"
 BUGS = [
     Bug(
         "deleted records come back while the store is away",
-        (Edit("log/flush.py", "            await self._tell_deleted(before)\n", ""),),
+        (Edit("log/partition/flush.py", "            await self._tell_deleted(before)\n", ""),),
         (f"{TAILS}::test_deleted_records_do_not_come_back",),
     ),
     Bug(
         "a deletion in the log is passed over",
-        (Edit("log/tails.py", "        start = max(told, deleted)\n", "        start = told\n"),),
+        (Edit("log/recovery/tails.py", "        start = max(told, deleted)\n", "        start = told\n"),),
         (f"{TAILS}::test_deleted_records_do_not_come_back", f"{TAILS}::test_all_deleted_is_nothing_to_read"),
     ),
     Bug(
         "a log of an earlier release is trusted",
         (
-            Edit("log/tails.py", "    if kept.deletes_from is None:", "    if False:"),
-            Edit("log/tails.py", "each.index >= kept.deletes_from)", "each.index >= (kept.deletes_from or 0))"),
+            Edit("log/recovery/tails.py", "    if kept.deletes_from is None:", "    if False:"),
+            Edit(
+                "log/recovery/tails.py", "each.index >= kept.deletes_from)", "each.index >= (kept.deletes_from or 0))"
+            ),
         ),
         (f"{TAILS}::test_a_log_of_an_earlier_release_does_not_say_what_was_deleted",),
     ),
     Bug(
         "batches of an earlier release are trusted once the log is a newer one's",
-        (Edit("log/tails.py", "each.index >= kept.deletes_from)", "each.index >= 0)"),),
+        (Edit("log/recovery/tails.py", "each.index >= kept.deletes_from)", "each.index >= 0)"),),
         (f"{TAILS}::test_a_log_of_an_earlier_release_does_not_say_what_was_deleted",),
     ),
     Bug(
@@ -40,14 +42,20 @@ BUGS = [
     ),
     Bug(
         "a transaction in the log is overlooked",
-        (Edit("log/tails.py", "    return header.is_transactional or header.is_control\n", "    return False\n"),),
+        (
+            Edit(
+                "log/recovery/tails.py",
+                "    return header.is_transactional or header.is_control\n",
+                "    return False\n",
+            ),
+        ),
         (f"{TAILS}::test_the_last_stable_offset_is_told_where_no_transaction_can_be_open",),
     ),
     Bug(
         "the log is read by others after the broker has it",
         (
             Edit(
-                "log/tails.py",
+                "log/recovery/tails.py",
                 "        return None if self._local.is_taken else self._known.get(home)\n",
                 "        return self._known.get(home)\n",
             ),
@@ -58,7 +66,7 @@ BUGS = [
         "a reader behind the log's end is reset",
         (
             Edit(
-                "broker/waiting_reads.py",
+                "broker/waiting/reads.py",
                 "            return Fetched(number, code)\n",
                 "            return Fetched(number, code if known is None else Code.OFFSET_OUT_OF_RANGE)\n",
             ),
@@ -67,12 +75,12 @@ BUGS = [
     ),
     Bug(
         "a reader of a later leader is served",
-        (Edit("broker/waiting_reads.py", "        if epoch > self._tails.generation:\n", "        if False:\n"),),
+        (Edit("broker/waiting/reads.py", "        if epoch > self._tails.generation:\n", "        if False:\n"),),
         (f"{READS}::test_a_reader_that_has_seen_a_later_leader_is_told_so",),
     ),
     Bug(
         "a log begins where its part begins",
-        (Edit("log/tails.py", "start if is_whole else -1", "start"),),
+        (Edit("log/recovery/tails.py", "start if is_whole else -1", "start"),),
         (
             f"{READS}::test_the_ends_are_told_where_they_are_known",
             f"{TAILS}::test_what_is_only_in_the_store_is_not_known",
@@ -80,7 +88,7 @@ BUGS = [
     ),
     Bug(
         "who waits at the end is forgotten when the store is back",
-        (Edit("broker/waiting_reads.py", "        self._over.set()\n", "        pass\n"),),
+        (Edit("broker/waiting/reads.py", "        self._over.set()\n", "        pass\n"),),
         (f"{READS}::test_who_waits_at_the_end_is_answered_when_the_broker_is_whole",),
     ),
     Bug(

@@ -17,7 +17,7 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 BUGS = [
     bug(
         "markers come before the decision",
-        "coordinator/transaction_hosted.py",
+        "coordinator/transaction/durable_transaction.py",
         "        self.move(prepared)\n        self.complete()\n",
         "        before, self.value = self.value, prepared\n        self.complete()\n        self.value = before\n"
         "        self.move(prepared)\n",
@@ -25,14 +25,14 @@ BUGS = [
     ),
     bug(
         "a prepared transaction is not carried out after a crash",
-        "coordinator/transactions.py",
+        "coordinator/transaction/coordinator.py",
         "        for hosted in prepared:\n            hosted.complete()\n",
         "",
         END,
     ),
     bug(
         "an end is answered before it is durable",
-        "coordinator/transactions.py",
+        "coordinator/transaction/coordinator.py",
         "        after = hosted.value.producer\n        await hosted.durable()\n",
         "        after = hosted.value.producer\n",
         END,
@@ -46,35 +46,35 @@ BUGS = [
     ),
     bug(
         "an open transaction in another epoch is as good as one's own",
-        "log/producers.py",
+        "log/partition/producers.py",
         "        return state is not None and state.epoch == epoch and state.transaction_start is not None\n",
         "        return state is not None and state.transaction_start is not None\n",
         "tests/log/test_transactions.py",
     ),
     bug(
         "each transaction has the same epoch",
-        "coordinator/transaction_rules.py",
+        "coordinator/transaction/rules.py",
         "    if before.epoch < EPOCH_LAST:\n        return prepared._replace(epoch=before.epoch + 1)\n",
         "    if before.epoch < EPOCH_LAST:\n        return prepared\n",
         FENCING,
     ),
     bug(
         "a timeout looks like the producer's own end",
-        "coordinator/transaction.py",
+        "coordinator/transaction/transaction.py",
         "FENCE_STEP = 2",
         "FENCE_STEP = 1",
         FENCING,
     ),
     bug(
         "an end of the last transaction ends this one",
-        "coordinator/transaction_rules.py",
+        "coordinator/transaction/rules.py",
         "    if not (before.state.is_prepared or before.state.is_complete):\n        return False\n",
         "",
         FENCING,
     ),
     bug(
         "any sequence begins an epoch",
-        "log/producers.py",
+        "log/partition/producers.py",
         "            if header.base_sequence != 0:\n"
         "                raise SequenceGap(header.producer_id, 0, header.base_sequence)\n"
         "            return\n        expected",
@@ -90,21 +90,21 @@ BUGS = [
     ),
     bug(
         "undecided offsets are lost in a restart",
-        "coordinator/shard.py",
+        "coordinator/group/shard.py",
         "        table = OffsetTable() if offsets is None else offsets",
         "        table = offsets or OffsetTable()",
         "tests/broker/test_transaction_operators.py::test_a_kill_leaves_an_open_transaction_open",
     ),
     bug(
         "offsets of an aborted transaction count",
-        "coordinator/transaction_offsets.py",
+        "coordinator/group/transaction_offsets.py",
         "        commit = marker.kind == MarkerKind.COMMIT\n",
         "        commit = True\n",
         OFFSETS,
     ),
     bug(
         "offsets count before their transaction's end is durable",
-        "coordinator/transaction_offsets.py",
+        "coordinator/group/transaction_offsets.py",
         "    durable.add_done_callback(decide)\n",
         "    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()\n    done.set_result(None)\n"
         "    decide(done)\n",
@@ -112,14 +112,14 @@ BUGS = [
     ),
     bug(
         "what was open is not timed out after a restart",
-        "coordinator/transactions.py",
+        "coordinator/transaction/coordinator.py",
         "            if hosted.value.state is TransactionState.ONGOING:\n                hosted.set_timer()\n",
         "            pass\n",
         "tests/broker/test_transaction_operators.py::test_a_kill_leaves_an_open_transaction_open",
     ),
     bug(
         "a committed offset is undecided again once its marker is compacted away",
-        "coordinator/loader.py",
+        "coordinator/group/loader.py",
         "        if value is not None and self._decided.is_open(header):\n",
         "        if value is not None and header.is_transactional:\n",
         f"{END}::test_committed_offsets_outlive_their_marker",

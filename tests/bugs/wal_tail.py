@@ -29,7 +29,7 @@ BUGS = [
         "only the file LOCK is locked",
         (
             Edit(
-                "io/lock.py",
+                "io/disk/lock.py",
                 "            if not _take_folder(self._folder, directory):\n",
                 "            if not self._folder:\n",
             ),
@@ -43,7 +43,7 @@ BUGS = [
         "only the directory is locked",
         (
             Edit(
-                "io/lock.py",
+                "io/disk/lock.py",
                 "            if not _take(self._file):\n",
                 "            if not self._file:\n",
             ),
@@ -54,7 +54,7 @@ BUGS = [
         "what lists spilled batches is not counted",
         (
             Edit(
-                "log/tail.py",
+                "log/partition/tail.py",
                 "        self._hold(0, sign * run.memory_size)\n",
                 "        self._hold(0, 0)\n",
             ),
@@ -63,12 +63,12 @@ BUGS = [
     ),
     Bug(
         "lists of spilled batches have no limit",
-        (Edit("log/room.py", "        return listed * 2 < limit or", "        return True or"),),
+        (Edit("log/pressure/backpressure.py", "        return listed * 2 < limit or", "        return True or"),),
         ("tests/log/test_tiny_batches.py::test_producers_wait_when_the_lists_of_what_was_spilled_fill_the_memory",),
     ),
     Bug(
         "a start keeps everything in memory",
-        (Edit("log/replay.py", "        _spill(replayed, memory_max // 4)\n", "        pass\n"),),
+        (Edit("log/recovery/replay.py", "        _spill(replayed, memory_max // 4)\n", "        pass\n"),),
         (
             "tests/log/test_recovery.py::test_recovering_a_wal_four_times_the_memory_limit",
             "tests/log/test_tiny_batches.py::test_what_is_counted_is_what_is_taken",
@@ -83,7 +83,7 @@ BUGS = [
         "a run forgets where its batches are",
         (
             Edit(
-                "log/run.py",
+                "log/partition/run.py",
                 "list(accumulate(steps, initial=self.index))[1:]",
                 "list(accumulate(steps, initial=self.index))",
             ),

@@ -17,10 +17,10 @@ from holdfast.cli.doctor.finding import Finding, State
 from holdfast.cli.main import app
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock
-from holdfast.io.faulty_objects import FailBefore, FaultyObjects
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.memory_objects import MemoryObjects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.faulty import FailBefore, FaultyObjects
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.memory import MemoryObjects
+from holdfast.io.objects.open import open_objects
 from holdfast.types import Buffer
 
 

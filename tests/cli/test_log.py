@@ -20,7 +20,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import Patience
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings

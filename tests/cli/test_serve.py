@@ -146,8 +146,8 @@ def test_a_second_signal_ends_it_at_once(first: signal.Signals, second: signal.S
 _HANGING = """
 import sys, threading
 from pathlib import Path
-from holdfast.io import open_objects as door
-from holdfast.io.faulty_objects import Delay, FaultyObjects
+from holdfast.io.objects import open as door
+from holdfast.io.objects.faulty import Delay, FaultyObjects
 
 sign, open_objects = Path(sys.argv.pop()), door.open_objects
 hang = Delay(threading.Event().wait)

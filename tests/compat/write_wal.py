@@ -17,7 +17,7 @@ from tests.compat.wal_listing import listing
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk import RealDirectory
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalSettings
 from holdfast.wal.record import FORMAT_VERSION
 

@@ -7,7 +7,7 @@ from typing import Any
 from tests.coordinator.house import House
 from tests.coordinator.topics import SomeTopics
 
-from holdfast.coordinator.consumer_group_requests import Beaten, HeartbeatRequest
+from holdfast.coordinator.group.consumer.requests import Beaten, HeartbeatRequest
 from holdfast.segment.names import PartitionId
 
 SESSION_S = 45.0

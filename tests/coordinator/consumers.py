@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 
 from tests.coordinator.topics import SomeTopics
 
-from holdfast.coordinator.answers import Joined
-from holdfast.coordinator.consumer_group_embedded import (
+from holdfast.coordinator.group.answers import Joined
+from holdfast.coordinator.group.consumer.embedded import (
     by_id,
     by_name,
     read_assignment,
     read_subscription,
     write_assignment,
 )
-from holdfast.coordinator.consumer_group_errors import FencedMemberEpoch
-from holdfast.coordinator.consumer_group_member import LEAVES
-from holdfast.coordinator.consumer_group_requests import HeartbeatRequest
-from holdfast.coordinator.errors import InstanceFenced, RebalanceInProgress, UnknownMember, WrongGeneration
-from holdfast.coordinator.groups import GroupCoordinator
-from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
+from holdfast.coordinator.group.consumer.errors import FencedMemberEpoch
+from holdfast.coordinator.group.consumer.member import LEAVES
+from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.group.errors import InstanceFenced, RebalanceInProgress, UnknownMember, WrongGeneration
+from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.segment.names import PartitionId
 

@@ -10,13 +10,13 @@ from uuid import UUID
 from tests.coordinator.party import request
 from tests.log.world import World, turns
 
-from holdfast.coordinator.groups import GroupCoordinator
-from holdfast.coordinator.requests import Caller, OffsetToCommit, SyncRequest, TopicPartition
-from holdfast.coordinator.settings import GroupSettings
-from holdfast.coordinator.topic_view import TopicView
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.group.settings import GroupSettings
+from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.io.chance import SeededChance
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.names import PartitionId
 

@@ -6,12 +6,12 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.coordinator.answers import Joined, Synced
-from holdfast.coordinator.group import ClassicGroup
-from holdfast.coordinator.image import GroupImage
-from holdfast.coordinator.member import Answer
-from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
-from holdfast.coordinator.settings import GroupSettings
+from holdfast.coordinator.group.answers import Joined, Synced
+from holdfast.coordinator.group.classic.group import ClassicGroup
+from holdfast.coordinator.group.classic.image import GroupImage
+from holdfast.coordinator.group.classic.member import Answer
+from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
+from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.errors import HoldfastError
 from holdfast.io.chance import SeededChance
 

@@ -6,8 +6,8 @@ import pytest
 from tests.coordinator.beating import REBALANCE_MS, SESSION_S, Group, numbers
 from tests.log.world import in_loop
 
-from holdfast.coordinator.answers import GroupState, GroupType
-from holdfast.coordinator.consumer_group_errors import (
+from holdfast.coordinator.group.answers import GroupState, GroupType
+from holdfast.coordinator.group.consumer.errors import (
     FencedMemberEpoch,
     InvalidHeartbeat,
     InvalidPattern,
@@ -15,8 +15,8 @@ from holdfast.coordinator.consumer_group_errors import (
     UnreleasedInstance,
     UnsupportedAssignor,
 )
-from holdfast.coordinator.errors import GroupFull, GroupNotEmpty, InstanceFenced, TopicSubscribed, UnknownMember
-from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.errors import GroupFull, GroupNotEmpty, InstanceFenced, TopicSubscribed, UnknownMember
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
 
 AT = TopicPartition("t", 0)
 

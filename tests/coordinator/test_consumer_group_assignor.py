@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.coordinator.assignor import ASSIGNORS, Wish, assign, most_wanted
+from holdfast.coordinator.group.assignor import ASSIGNORS, Wish, assign, most_wanted
 from holdfast.segment.names import PartitionId
 
 TOPICS = [UUID(int=number) for number in range(1, 5)]

@@ -24,8 +24,8 @@ from tests.coordinator.topics import SomeTopics
 from tests.coordinator.truth import OffsetTruth
 from tests.log.world import World, turns
 
-from holdfast.coordinator.answers import CommittedOffset, GroupState
-from holdfast.coordinator.requests import OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.answers import CommittedOffset, GroupState
+from holdfast.coordinator.group.requests import OffsetToCommit, TopicPartition
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.segment.names import PartitionId
 

@@ -11,19 +11,19 @@ from tests.coordinator.house import started
 from tests.coordinator.party import request
 from tests.log.world import in_loop, turns
 
-from holdfast.coordinator.answers import GroupState, GroupType
-from holdfast.coordinator.consumer_group_embedded import read_assignment, write_assignment
-from holdfast.coordinator.consumer_group_errors import GroupUnsettled, NotAClassicGroup, NotAConsumerGroup
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.group.answers import GroupState, GroupType
+from holdfast.coordinator.group.consumer.embedded import read_assignment, write_assignment
+from holdfast.coordinator.group.consumer.errors import GroupUnsettled, NotAClassicGroup, NotAConsumerGroup
+from holdfast.coordinator.group.errors import (
     MemberIdRequired,
     ProtocolMismatch,
     RebalanceInProgress,
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
-from holdfast.coordinator.settings import Migration
-from holdfast.coordinator.writer import Writer
+from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
+from holdfast.coordinator.group.settings import Migration
+from holdfast.coordinator.runtime.writer import Writer
 from holdfast.record.batch import split
 from holdfast.record.records import Record, read_records
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.coordinator import consumer_group_records as records
-from holdfast.coordinator.consumer_group_image import ConsumerImage
-from holdfast.coordinator.consumer_group_member import ClassicSide, ConsumerMember, MemberState, Partitions
-from holdfast.coordinator.consumer_group_patterns import Matched
-from holdfast.coordinator.consumer_group_records import Epoch, Kind, Progress
-from holdfast.coordinator.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.records import ConsumerKey, apply_consumer_record, decode_key
-from holdfast.coordinator.requests import Protocol
+from holdfast.coordinator.group.consumer import records
+from holdfast.coordinator.group.consumer.image import ConsumerImage
+from holdfast.coordinator.group.consumer.member import ClassicSide, ConsumerMember, MemberState, Partitions
+from holdfast.coordinator.group.consumer.patterns import Matched
+from holdfast.coordinator.group.consumer.records import Epoch, Kind, Progress
+from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
+from holdfast.coordinator.group.records import ConsumerKey, apply_consumer_record, decode_key
+from holdfast.coordinator.group.requests import Protocol
 from holdfast.segment.names import PartitionId
 
 

@@ -9,8 +9,9 @@ from tests.coordinator.house import AT, NOBODY, House, started
 from tests.coordinator.party import SESSION_MS, request
 from tests.log.world import in_loop, turns
 
-from holdfast.coordinator.answers import GroupState, GroupType
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.group.answers import GroupState, GroupType
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.group.errors import (
     CoordinatorLoading,
     CoordinatorStopped,
     GroupNotEmpty,
@@ -24,8 +25,7 @@ from holdfast.coordinator.errors import (
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.groups import GroupCoordinator
-from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.errors import Stopped
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock

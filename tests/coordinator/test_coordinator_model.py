@@ -17,9 +17,9 @@ from tests.coordinator.process import Process
 from tests.coordinator.truth import OffsetTruth, Truth
 from tests.log.world import World, turns
 
-from holdfast.coordinator.answers import CommittedOffset, GroupState
-from holdfast.coordinator.errors import GroupNotEmpty, GroupNotFound, InstanceFenced, UnknownMember
-from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.group.answers import CommittedOffset, GroupState
+from holdfast.coordinator.group.errors import GroupNotEmpty, GroupNotFound, InstanceFenced, UnknownMember
+from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
 from holdfast.errors import HoldfastError
 
 PICK = st.integers(0, 20)

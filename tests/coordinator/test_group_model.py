@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.coordinator.party import Party, protocols, subscription
 from tests.coordinator.truth import Truth
 
-from holdfast.coordinator.answers import GroupState, Joined, Synced
-from holdfast.coordinator.errors import InstanceFenced, MemberIdRequired, RebalanceInProgress, UnknownMember
-from holdfast.coordinator.requests import Caller, Leaving
+from holdfast.coordinator.group.answers import GroupState, Joined, Synced
+from holdfast.coordinator.group.errors import InstanceFenced, MemberIdRequired, RebalanceInProgress, UnknownMember
+from holdfast.coordinator.group.requests import Caller, Leaving
 
 METADATA = st.sampled_from([subscription("t"), subscription("t", "u"), b"?"])
 NAMES = st.sampled_from([("range",), ("range", "sticky"), ("sticky", "range"), ("sticky",)])

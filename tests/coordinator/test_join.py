@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party, protocols, subscription
 
-from holdfast.coordinator.answers import GroupState
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.group.answers import GroupState
+from holdfast.coordinator.group.errors import (
     GroupFull,
     MemberIdRequired,
     ProtocolMismatch,
@@ -15,7 +15,7 @@ from holdfast.coordinator.errors import (
     TextTooLong,
     UnknownMember,
 )
-from holdfast.coordinator.requests import Caller, Leaving, Protocol
+from holdfast.coordinator.group.requests import Caller, Leaving, Protocol
 
 
 def test_a_new_member_first_gets_an_id() -> None:

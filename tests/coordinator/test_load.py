@@ -10,11 +10,11 @@ import pytest
 from tests.coordinator.house import AT, House
 from tests.log.world import World, in_loop
 
-from holdfast.coordinator.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
-from holdfast.coordinator.requests import TopicPartition
+from holdfast.coordinator.group.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
+from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.errors import HoldfastError
-from holdfast.io.faulty_objects import FailBefore
-from holdfast.io.simdisk import PowerCut
+from holdfast.io.disk.simulated import PowerCut
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import ColdReadFailed
 from holdfast.record.build import build
 from holdfast.record.records import Record

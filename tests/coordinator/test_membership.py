@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.party import SESSION_MS, Party, protocols
 
-from holdfast.coordinator.answers import GroupState
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.group.answers import GroupState
+from holdfast.coordinator.group.errors import (
     CoordinatorStopped,
     GroupNotEmpty,
     RebalanceInProgress,
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.requests import Caller, Leaving
+from holdfast.coordinator.group.requests import Caller, Leaving
 
 
 def test_what_a_heartbeat_is_checked_for() -> None:

@@ -9,8 +9,8 @@ from tests.coordinator.house import AT, House, started
 from tests.coordinator.party import protocols, subscription
 from tests.log.world import NOW, in_loop, turns
 
-from holdfast.coordinator.answers import CommittedOffset
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.group.answers import CommittedOffset
+from holdfast.coordinator.group.errors import (
     GroupNotEmpty,
     GroupNotFound,
     OffsetMetadataTooLarge,
@@ -19,9 +19,9 @@ from holdfast.coordinator.errors import (
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.offsets import OffsetTable
-from holdfast.coordinator.records import offset_record
-from holdfast.coordinator.requests import Caller, Leaving, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.offsets import OffsetTable
+from holdfast.coordinator.group.records import offset_record
+from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, TopicPartition
 from holdfast.record.batch import check
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from holdfast.coordinator.producer_ids import ProducerIds
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.errors import Unavailable
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-from holdfast.coordinator.answers import CommittedOffset
-from holdfast.coordinator.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.image import GroupImage, MemberImage
-from holdfast.coordinator.placement import java_hash, partition_of
-from holdfast.coordinator.records import (
+from holdfast.coordinator.group.answers import CommittedOffset
+from holdfast.coordinator.group.classic.image import GroupImage, MemberImage
+from holdfast.coordinator.group.classic.subscription import topics_of
+from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
+from holdfast.coordinator.group.records import (
     GroupKey,
     OffsetKey,
     UnknownKey,
@@ -24,8 +24,8 @@ from holdfast.coordinator.records import (
     group_key,
     offset_record,
 )
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.subscription import topics_of
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.runtime.placement import java_hash, partition_of
 from holdfast.errors import Corrupt
 
 GROUP = "grüppe"

@@ -14,11 +14,11 @@ from tests.log.world import in_loop
 from tests.sim import frames
 
 from holdfast.broker.topics import SHARE_STATE_TOPIC
-from holdfast.coordinator.errors import GroupNotFound, TooManyGroups
-from holdfast.coordinator.share_group import ShareBeat, assign
-from holdfast.coordinator.topic_view import KnownTopic, NoTopics
+from holdfast.coordinator.group.errors import GroupNotFound, TooManyGroups
+from holdfast.coordinator.group.topic_view import KnownTopic, NoTopics
+from holdfast.coordinator.share.group import ShareBeat, assign
 from holdfast.errors import HoldfastError
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
 from holdfast.record.records import Record

@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from holdfast.coordinator.share_errors import InvalidRecordState
-from holdfast.coordinator.share_partition import (
+from holdfast.coordinator.share.errors import InvalidRecordState
+from holdfast.coordinator.share.partition import (
     Acquired,
     Found,
     Image,
@@ -18,7 +18,7 @@ from holdfast.coordinator.share_partition import (
     State,
     Verdict,
 )
-from holdfast.coordinator.share_records import decode_image, encode_image
+from holdfast.coordinator.share.records import decode_image, encode_image
 
 LIMITS = Limits(deliveries_max=3, records_max=12, lock_ms=100)
 MEMBERS = st.sampled_from("abc")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party, protocols, subscription
 
-from holdfast.coordinator.answers import GroupState
-from holdfast.coordinator.errors import InstanceFenced, RebalanceInProgress, UnknownMember
-from holdfast.coordinator.requests import Caller, Leaving
+from holdfast.coordinator.group.answers import GroupState
+from holdfast.coordinator.group.errors import InstanceFenced, RebalanceInProgress, UnknownMember
+from holdfast.coordinator.group.requests import Caller, Leaving
 
 
 def test_an_instance_needs_no_id_first() -> None:

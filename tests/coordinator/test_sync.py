@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party, protocols, subscription
 
-from holdfast.coordinator.answers import GroupState, Joined
-from holdfast.coordinator.errors import (
+from holdfast.coordinator.group.answers import GroupState, Joined
+from holdfast.coordinator.group.errors import (
     AssignmentTooLarge,
     ProtocolMismatch,
     RebalanceInProgress,
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.requests import Caller, Leaving, Protocol
+from holdfast.coordinator.group.requests import Caller, Leaving, Protocol
 
 
 def two_joined(party: Party) -> tuple[Caller, Caller]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from holdfast.coordinator.timers import LoopAlarm, Timers
+from holdfast.coordinator.runtime.timers import LoopAlarm, Timers
 from holdfast.io.clock import ManualClock, SystemClock
 
 

@@ -10,17 +10,17 @@ from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, T
 from tests.log.world import from_producer, in_loop, turns
 
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
-from holdfast.coordinator.transaction import Producer, TransactionState
-from holdfast.coordinator.transaction_errors import ProducerFenced
-from holdfast.coordinator.transactions import IMPLICIT
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.transaction.coordinator import IMPLICIT
+from holdfast.coordinator.transaction.errors import ProducerFenced
+from holdfast.coordinator.transaction.transaction import Producer, TransactionState
 from holdfast.errors import Fenced
 from holdfast.io.chance import SeededChance
 from holdfast.io.versions import Patience
 from holdfast.log.errors import LogsStopped
 from holdfast.record.batch import split
-from holdfast.segment.changes import RaiseEpoch
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.manifest.changes import RaiseEpoch
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.types import Epoch, Offset
 
 AT = TopicPartition(TOPIC, 0)

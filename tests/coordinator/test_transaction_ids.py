@@ -7,16 +7,16 @@ from tests.coordinator.test_transaction_end import begun
 from tests.coordinator.transaction_house import TIMEOUT_MS, TransactionHouse
 from tests.log.world import in_loop, turns
 
-from holdfast.coordinator.transaction import EPOCH_LAST, Producer, TransactionState
-from holdfast.coordinator.transaction_errors import (
+from holdfast.coordinator.transaction.coordinator import IMPLICIT
+from holdfast.coordinator.transaction.errors import (
     ProducerFenced,
     ProducerIdMismatch,
     TooManyTransactionalIds,
     TransactionalIdUnknown,
     TransactionStateInvalid,
 )
-from holdfast.coordinator.transaction_settings import TransactionSettings
-from holdfast.coordinator.transactions import IMPLICIT
+from holdfast.coordinator.transaction.settings import TransactionSettings
+from holdfast.coordinator.transaction.transaction import EPOCH_LAST, Producer, TransactionState
 
 DAY_S = 24 * 60 * 60
 

@@ -20,7 +20,7 @@ from tests.coordinator.transaction_truth import TransactionTruth, Truth
 from tests.log.world import turns
 from tests.sim import frames
 
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
 from holdfast.record.records import Record

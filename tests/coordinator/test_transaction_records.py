@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.coordinator.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.transaction import Transaction, TransactionState
-from holdfast.coordinator.transaction_records import (
+from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.transaction.records import (
     decode_transaction,
     decode_transactional_id,
     forgotten_record,
     transaction_record,
 )
+from holdfast.coordinator.transaction.transaction import Transaction, TransactionState
 
 partitions = st.builds(TopicPartition, st.text(min_size=1, max_size=4), st.integers(0, 5))
 ids = st.integers(-1, 2**63 - 1)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.coordinator import transaction_rules as rules
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.transaction import EPOCH_LAST, EPOCH_MAX, Producer, Transaction, TransactionState
-from holdfast.coordinator.transaction_errors import (
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.transaction import rules
+from holdfast.coordinator.transaction.errors import (
     NotInTransaction,
     ProducerFenced,
     ProducerIdMismatch,
     TransactionEnding,
     TransactionStateInvalid,
 )
+from holdfast.coordinator.transaction.transaction import EPOCH_LAST, EPOCH_MAX, Producer, Transaction, TransactionState
 
 AT = TopicPartition("t", 0)
 SPARE = 900

@@ -9,13 +9,13 @@ import pytest
 from tests.coordinator.house import NoAlarm
 from tests.log.world import World, from_producer, in_loop, turns
 
-from holdfast.coordinator.producer_ids import ProducerIds
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.transaction import TransactionState
-from holdfast.coordinator.transaction_errors import TransactionEnding
-from holdfast.coordinator.transaction_hosted import Reached
-from holdfast.coordinator.transactions import EXPLICIT, TransactionCoordinator
-from holdfast.log.partition import PartitionLog
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.transaction.coordinator import EXPLICIT, TransactionCoordinator
+from holdfast.coordinator.transaction.durable_transaction import Reached
+from holdfast.coordinator.transaction.errors import TransactionEnding
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
+from holdfast.coordinator.transaction.transaction import TransactionState
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.marker import Marker
 from holdfast.segment.names import PartitionId
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from uuid import UUID
 
-from holdfast.coordinator.topic_view import KnownTopic
+from holdfast.coordinator.group.topic_view import KnownTopic
 from holdfast.segment.names import PartitionId
 
 

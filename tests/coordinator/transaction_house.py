@@ -11,20 +11,20 @@ from typing import Any
 from tests.coordinator.transaction_truth import Place, TransactionTruth
 from tests.sim import frames
 
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.io.simdisk import SimulatedDisk
-from holdfast.log.partition import PartitionLog
+from holdfast.io.disk.simulated import SimulatedDisk
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
-from holdfast.segment.sieve import AbortedIndex
+from holdfast.segment.compaction.record_filter import AbortedIndex
 from holdfast.wal import WalSettings
 
 TOPIC, PARTITIONS, GROUP = "t", 2, "g"

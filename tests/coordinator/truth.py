@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from holdfast.coordinator.answers import Joined
+from holdfast.coordinator.group.answers import Joined
 
 
 class Told(NamedTuple):

@@ -14,7 +14,7 @@ from tests.broker.inside import InsideBroker
 from tests.broker.wire import TIMEOUT_S, Wire, batch, create_topic, fetch, fetch_fields, produce, wait_for
 
 from holdfast.broker.settings import BrokerSettings
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 KIB, MIB = 1 << 10, 1 << 20

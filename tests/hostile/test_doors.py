@@ -20,7 +20,7 @@ from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.serve.lines import begin_lines
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.testing.ports import free_port
 

@@ -12,13 +12,13 @@ from tests.coordinator.party import request
 from tests.coordinator.transaction_house import TIMEOUT_MS, TransactionHouse
 from tests.log.world import in_loop
 
-from holdfast.broker.configs import ConfigInvalid, check_topic_configs
+from holdfast.broker.configs.topic import ConfigInvalid, check_topic_configs
 from holdfast.broker.settings import BrokerSettings
-from holdfast.coordinator.errors import TooManyGroups, UnknownMember
-from holdfast.coordinator.transaction_errors import TooManyTransactionalIds, TransactionalIdUnknown
-from holdfast.coordinator.transaction_settings import TransactionSettings
-from holdfast.coordinator.transactions import IMPLICIT
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.coordinator.group.errors import TooManyGroups, UnknownMember
+from holdfast.coordinator.transaction.coordinator import IMPLICIT
+from holdfast.coordinator.transaction.errors import TooManyTransactionalIds, TransactionalIdUnknown
+from holdfast.coordinator.transaction.settings import TransactionSettings
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.wire import compact_string, encode_varint

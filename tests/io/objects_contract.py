@@ -10,8 +10,8 @@ from itertools import product
 import pytest
 
 from holdfast.errors import Rejected
-from holdfast.io.object_names import BadName
 from holdfast.io.objects import Exists, NotFound, Objects
+from holdfast.io.objects.names import BadName
 
 WRITERS = 8
 ROUNDS = 40

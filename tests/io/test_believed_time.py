@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.io.believed_time import KNOWN, Known, read_known, save_known
 from holdfast.io.clock import ManualClock, SystemClock
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 
 
 @pytest.mark.parametrize(

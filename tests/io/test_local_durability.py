@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.io import local_files
-from holdfast.io.local_objects import LocalObjects
 from holdfast.io.objects import NotFound, StoreFailed
+from holdfast.io.objects.local import files as local_files
+from holdfast.io.objects.local.objects import LocalObjects
 
 WRITER = """
 import sys
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 store = LocalObjects(sys.argv[1])
 for number in range(10_000):
     store.put_if_absent(f"folder-{number % 3}/{number}", [str(number).encode() * 20_000])
@@ -175,8 +175,9 @@ def test_the_files_of_a_living_writer_stay(tmp_path: Path, monkeypatch: pytest.M
     writer.start()
     try:
         assert reached.wait(timeout=30)
-        opening = "import sys; from holdfast.io.local_objects import LocalObjects; print(list(LocalObjects(sys.argv[1])"
-        listed = subprocess.check_output([sys.executable, "-c", opening + ".list('')))", tmp_path], text=True)
+        opening = "import sys; from holdfast.io.objects.local.objects import LocalObjects as Store; "
+        listing = opening + "print(list(Store(sys.argv[1]).list('')))"
+        listed = subprocess.check_output([sys.executable, "-c", listing, tmp_path], text=True)
         assert listed.strip() == "[]"
         assert list(LocalObjects(tmp_path).list("")) == []
         assert len(unfinished(tmp_path)) == 1

@@ -10,8 +10,8 @@ import pytest
 from tests.io.objects_contract import ObjectsContract, OpenStore
 
 from holdfast.errors import Rejected
-from holdfast.io.local_objects import LocalObjects
 from holdfast.io.objects import StoreFailed
+from holdfast.io.objects.local.objects import LocalObjects
 
 
 class TestLocalObjects(ObjectsContract):

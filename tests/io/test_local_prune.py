@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.segment.garbage import collect_topic
 from holdfast.segment.names import PartitionId
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.object_names import CLUSTER
 from holdfast.io.objects import StoreFailed
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.names import CLUSTER
 
 MOUNTED = "is its file system mounted"
 

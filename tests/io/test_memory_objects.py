@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.io.objects_contract import ObjectsContract, OpenStore
 
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 
 
 class TestMemoryObjects(ObjectsContract):

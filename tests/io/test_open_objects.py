@@ -10,7 +10,7 @@ from tests.support.s3_server import S3Server
 
 from holdfast.errors import Rejected
 from holdfast.io.objects import NotFound, Objects, StoreFailed
-from holdfast.io.open_objects import UnknownStore, open_objects
+from holdfast.io.objects.open import UnknownStore, open_objects
 from holdfast.testing import free_port
 
 QUICK = {"connect_timeout_ms": 1_000, "request_timeout_ms": 1_000, "retries": 0, "retry_timeout_ms": 1_000}

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.io.faulty_objects import Call, FailBefore, Fault, FaultyObjects
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.memory_objects import MemoryObjects
-from holdfast.io.put_check import NAME, NoPutIfAbsent, check_put_if_absent
+from holdfast.io.objects.faulty import Call, FailBefore, Fault, FaultyObjects
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.memory import MemoryObjects
+from holdfast.io.objects.put_check import NAME, NoPutIfAbsent, check_put_if_absent
 from holdfast.testing.process import BrokerDidNotStart, RunningBroker
 from holdfast.types import Buffer
 
 # Takes every name, as some gateways do that do not know the condition.
 CARELESS = """
-from holdfast.io import local_objects
+from holdfast.io.objects.local import objects as local_objects
 
 local_objects.LocalObjects.put_if_absent = local_objects.LocalObjects.put
 

@@ -13,7 +13,7 @@ from tests.support.s3_server import S3Server
 from holdfast.errors import HoldfastError
 from holdfast.io.chance import SeededChance
 from holdfast.io.objects import Exists, NotFound, Objects, StoreFailed
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 
 pytestmark = pytest.mark.s3
 

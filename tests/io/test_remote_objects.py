@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.io.objects_contract import ObjectsContract, OpenStore
 
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 
 
 @pytest.mark.s3

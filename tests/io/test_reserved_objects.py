@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.objects import ObjectInfo, StoreFailed
-from holdfast.io.reserved_objects import SMALL, ReservedObjects
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.memory import MemoryObjects
+from holdfast.io.objects.reserved import SMALL, ReservedObjects
 from holdfast.types import Buffer
 
 

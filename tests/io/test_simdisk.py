@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk import Locked
-from holdfast.io.simdisk import SECTOR_SIZE, PowerCut, SimulatedDisk, SimulatedFile
+from holdfast.io.disk.simulated import SECTOR_SIZE, PowerCut, SimulatedDisk, SimulatedFile
 
 SEEDS = range(60)
 

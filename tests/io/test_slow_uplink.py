@@ -10,7 +10,7 @@ from tests.support.s3_server import S3Server
 
 from holdfast.errors import Rejected
 from holdfast.io.objects import Objects, StoreTimedOut
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 
 pytestmark = pytest.mark.s3
 

@@ -8,10 +8,10 @@ import pytest
 from tests.io.objects_contract import ObjectsContract, OpenStore
 
 from holdfast.io.chance import SeededChance
-from holdfast.io.counting_objects import CountingObjects, StoreCounts
-from holdfast.io.faulty_objects import Call, Delay, FailAfter, FailBefore, FailEarly, FaultyObjects, by_chance, in_order
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import Exists, NotFound, StoreFailed
+from holdfast.io.objects.counting import CountingObjects, StoreCounts
+from holdfast.io.objects.faulty import Call, Delay, FailAfter, FailBefore, FailEarly, FaultyObjects, by_chance, in_order
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 
 
 class TestCountingObjects(ObjectsContract):

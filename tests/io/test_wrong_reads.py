@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.io.chance import SeededChance
-from holdfast.io.faulty_objects import FaultyObjects, WrongByte, in_order, once
-from holdfast.io.memory_objects import MemoryObjects
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
+from holdfast.io.objects.faulty import FaultyObjects, WrongByte, in_order, once
+from holdfast.io.objects.memory import MemoryObjects
 
 
 def test_a_store_answers_once_with_a_wrong_byte() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from holdfast.io.faulty_objects import Call, FailAfter, FailBefore, FailEarly, Fault
+from holdfast.io.objects.faulty import Call, FailAfter, FailBefore, FailEarly, Fault
 
 
 class Faults:

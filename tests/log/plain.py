@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.record.batch import BatchHeader
-from holdfast.segment.info import Aborted
+from holdfast.segment.manifest.info import Aborted
 
 LAST_KNOWN = 5
 SEQUENCES = 1 << 31

@@ -13,9 +13,9 @@ from tests.log.slot import Slot
 from tests.log.world import World, turns
 
 from holdfast.errors import Unavailable
-from holdfast.io.simdisk import PowerCut
+from holdfast.io.disk.simulated import PowerCut
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.names import PartitionId
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.log.world import World
 
 from holdfast.io.versions import Patience
-from holdfast.log.partition import PartitionLog
-from holdfast.segment.blocks import BlockCache
-from holdfast.segment.changes import Replace
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.segment.cached.blocks import BlockCache
+from holdfast.segment.cached.read import SegmentReader
+from holdfast.segment.manifest.changes import Replace
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import new_tag
-from holdfast.segment.read import SegmentReader
 from holdfast.segment.writer import encode_segment
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from tests.log import plain
 from tests.log.plain import PlainBatch, unstamped
 
-from holdfast.log.partition import PartitionLog
-from holdfast.log.read import Read
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.read import Read
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.batch import split
-from holdfast.segment.manifest import Manifest
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 
 

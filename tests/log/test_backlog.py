@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from holdfast.log.backlog import Largest, Oldest
+from holdfast.log.background.backlog import Largest, Oldest
 
 
 def test_the_lowest_number_is_known_whatever_moved_on_left_or_came_back() -> None:

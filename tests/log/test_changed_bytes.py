@@ -12,8 +12,8 @@ from tests.operate.test_set_aside import saved_records
 
 from holdfast.io.envelope import unseal
 from holdfast.log.errors import SetAside, WrongEverywhere
-from holdfast.log.partition import PartitionLog
-from holdfast.log.quarantine import LOST_FORMAT, LOST_KIND, LOST_SUFFIX
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.recovery.quarantine import LOST_FORMAT, LOST_KIND, LOST_SUFFIX
 from holdfast.record.layout import ATTRIBUTES_AT, HEADER_SIZE
 from holdfast.wal.errors import Damaged
 

@@ -10,7 +10,7 @@ from tests.log.world import HOME, NOW, World, batch, fill, in_loop, numbered, re
 from holdfast.io.believed_time import KNOWN
 from holdfast.io.versions import GRACE_S
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 
 HOUR = 3600.0

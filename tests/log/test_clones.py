@@ -14,10 +14,10 @@ from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, 
 from holdfast.errors import Fenced, Unavailable
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
-from holdfast.io.faulty_objects import FailEarly
+from holdfast.io.objects.faulty import FailEarly
 from holdfast.log.errors import CommitOvertaken
 from holdfast.log.logs import Logs
-from holdfast.log.owner import PREFIX
+from holdfast.log.ownership.owner import PREFIX
 from holdfast.log.settings import LogSettings
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.faulty_objects import Delay, FailBefore, FaultyObjects
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.faulty import Delay, FailBefore, FaultyObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.errors import LogsStopped
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings

@@ -16,8 +16,8 @@ from tests.log.world import (
 )
 
 from holdfast.errors import Unavailable
-from holdfast.io.faulty_objects import Delay, FailAfter, FailEarly
 from holdfast.io.objects import StoreFailed
+from holdfast.io.objects.faulty import Delay, FailAfter, FailEarly
 from holdfast.io.versions import GRACE_S
 from holdfast.segment.garbage import collect_partition
 

@@ -7,10 +7,10 @@ import logging
 import pytest
 from tests.log.world import HOME, World, fill, in_loop, numbered, read_all, records
 
-from holdfast.io.faulty_objects import FailBefore, WrongByte, once
 from holdfast.io.objects import StoreFailed
+from holdfast.io.objects.faulty import FailBefore, WrongByte, once
 from holdfast.log.errors import ColdReadFailed
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.writer import INTERVAL_SIZE
 

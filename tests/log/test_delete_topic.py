@@ -10,7 +10,7 @@ from tests.log.parked import ParkedCalls
 from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.errors import Unavailable
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import LogsStopped, PartitionDeleted
 
 TOPIC = HOME.topic_id

@@ -21,7 +21,7 @@ from tests.log.world import (
     value,
 )
 
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.wal import WalSettings
 
 

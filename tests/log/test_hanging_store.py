@@ -12,11 +12,11 @@ import pytest
 from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all
 
 from holdfast.io.calls import InlineCalls, ThreadCalls
-from holdfast.io.faulty_objects import Delay
-from holdfast.io.memory_objects import MemoryObjects
-from holdfast.io.off_loop import AskedOnLoop, OffLoopObjects
+from holdfast.io.objects.faulty import Delay
+from holdfast.io.objects.memory import MemoryObjects
+from holdfast.io.objects.off_loop import AskedOnLoop, OffLoopObjects
 from holdfast.log.logs import Logs
-from holdfast.segment.blocks import BLOCK_SIZE
+from holdfast.segment.cached.blocks import BLOCK_SIZE
 
 HANG_S = 20.0  # So long a store hangs that nobody lets go; nothing here may take a good part of that.
 SOON_S = 5.0

@@ -8,7 +8,7 @@ import logging
 import pytest
 from tests.log.world import HOME, World, batch, fill, in_loop, turns, value
 
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.logs import Logs
 from holdfast.wal import WalSettings
 

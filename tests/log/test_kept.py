@@ -10,7 +10,7 @@ import pytest
 from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all, turns
 
 from holdfast.errors import Unavailable
-from holdfast.io.faulty_objects import Call, FailBefore
+from holdfast.io.objects.faulty import Call, FailBefore
 from holdfast.log import kept as kept_module
 from holdfast.log.errors import PartitionDeleted, TooManyPartitions, TooMuchToKeep
 from holdfast.log.kept import ASIDE_MAX, DELETED_MAX, MARKS_MAX, Aside, Identity, Kept, check_marks, decode

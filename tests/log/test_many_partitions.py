@@ -9,9 +9,9 @@ from uuid import UUID
 from tests.log.world import HOME, World, batch, fill, in_loop, turns, value
 
 from holdfast.io.calls import InlineCalls
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.names import PartitionId
 from holdfast.wal import WalSettings
 

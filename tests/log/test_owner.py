@@ -13,10 +13,10 @@ from tests.operate.house import House
 
 from holdfast.errors import Fenced
 from holdfast.io.calls import InlineCalls
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged
 from holdfast.log.logs import Logs
-from holdfast.log.owner import KEPT_MAX, PREFIX, Here
+from holdfast.log.ownership.owner import KEPT_MAX, PREFIX, Here
 
 
 class Asleep(InlineCalls):

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from holdfast.log.pace import Pace
+from holdfast.log.background.flush_size import Pace
 from holdfast.log.settings import MIB, LogSettings
 
 

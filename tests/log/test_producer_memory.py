@@ -11,12 +11,12 @@ from tests.log.world import HOME, MEMORY, NOW, World, batch, from_producer, in_l
 from holdfast.io.versions import FULL_EVERY
 from holdfast.log.errors import SequenceGap
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
-from holdfast.log.producers import ProducerTable
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.producers import ProducerTable
 from holdfast.log.settings import DAY_MS, LogSettings, PartitionSettings
 from holdfast.record.batch import BatchHeader, read_header
-from holdfast.segment.changes import Append
-from holdfast.segment.manifest_json import encode
+from holdfast.segment.manifest.changes import Append
+from holdfast.segment.manifest.codec import encode
 from holdfast.segment.producers import changes, with_changes
 from holdfast.types import Offset
 

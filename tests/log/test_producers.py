@@ -11,7 +11,7 @@ from tests.log.plain import PlainBatch
 from tests.log.world import NOW, from_producer
 
 from holdfast.log.errors import ProducerEpochOld, SequenceGap, TransactionMismatch
-from holdfast.log.producers import ProducerTable, Transactions
+from holdfast.log.partition.producers import ProducerTable, Transactions
 from holdfast.record.batch import BatchHeader, read_header
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.record.marker import Marker, MarkerKind, build_marker

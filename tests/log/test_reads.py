@@ -8,9 +8,9 @@ import pytest
 from tests.log.parked import ParkedCalls
 from tests.log.world import HOME, World, batch, fill, headers, in_loop, read_all, turns
 
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import ColdReadFailed, OutOfRange
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.errors import SegmentLost
 
 PLACES = pytest.mark.parametrize("place", ["tail", "spilled", "segments", "both"])
@@ -209,7 +209,7 @@ async def test_log_start_overtakes_a_read() -> None:
 @in_loop
 async def test_where_a_read_was_served_from(caplog: pytest.LogCaptureFixture) -> None:
     """A6: buffer, in flight, spilled, cache and store are counted and in the debug log."""
-    caplog.set_level(logging.DEBUG, "holdfast.log.read")
+    caplog.set_level(logging.DEBUG, "holdfast.log.partition.read")
     calls = ParkedCalls()
     world = World(tail_size_max=1000)
     partition = await (await world.open(calls=calls)).partition(HOME)

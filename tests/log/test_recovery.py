@@ -21,10 +21,10 @@ from tests.log.world import (
 )
 
 from holdfast.io.chance import SeededChance
-from holdfast.io.faulty_objects import FailBefore
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.io.objects import StoreFailed
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.objects.faulty import FailBefore
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.errors import ProducerEpochOld, SequenceGap
 from holdfast.wal import WalSettings
 

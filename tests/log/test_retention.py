@@ -9,10 +9,10 @@ from tests.log.parked import ParkedCalls
 from tests.log.world import HOME, MEMORY, NOW, World, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.errors import Unavailable
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.io.versions import GRACE_S
 from holdfast.log.errors import OutOfRange
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 
 HOUR = 3600

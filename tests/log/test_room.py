@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, numbered, read_all, turns, value
 
-from holdfast.io.faulty_objects import FailBefore
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import LogsStopped, WalLimitTooLow
 from holdfast.wal import WalSettings
 

@@ -10,10 +10,10 @@ from tests.log.test_clones import open_with
 from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all
 
 from holdfast.io.chance import SeededChance
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.errors import NotTheOwner
-from holdfast.log.owner import PREFIX
+from holdfast.log.ownership.owner import PREFIX
 
 
 async def lived(world: World) -> SimulatedDisk:

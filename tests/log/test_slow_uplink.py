@@ -13,7 +13,7 @@ from tests.support.faulty_proxy import FaultyProxy
 from tests.support.s3_server import S3Server
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
 

@@ -10,9 +10,9 @@ import pytest
 from tests.log.world import HOME, OTHER, batch, value
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
 

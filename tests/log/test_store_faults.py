@@ -16,11 +16,11 @@ from holdfast.errors import Unavailable
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.load import load_manifest
 
 pytestmark = pytest.mark.s3
 

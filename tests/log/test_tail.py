@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.log.world import batch
 
-from holdfast.log.tail import MemoryUse, Tail
-from holdfast.log.tail_batch import TailBatch
+from holdfast.log.partition.tail import MemoryUse, Tail
+from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.record.batch import read_header
 
 DATA = {count: memoryview(batch(*[b"x"] * count)) for count in range(1, 5)}

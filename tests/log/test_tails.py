@@ -9,12 +9,12 @@ from tests.log.world import HOME, World, batch, fill, from_producer, in_loop, ma
 
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
-from holdfast.log.begin import LocalLog, open_local
 from holdfast.log.ground import Parts
 from holdfast.log.kept import read_kept, save_kept
 from holdfast.log.logs import Logs
+from holdfast.log.recovery.begin import LocalLog, open_local
+from holdfast.log.recovery.tails import Known, Tails, batches_of, is_own_history
 from holdfast.log.settings import LogSettings
-from holdfast.log.tails import Known, Tails, batches_of, is_own_history
 from holdfast.wal import WalSettings
 
 

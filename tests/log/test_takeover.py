@@ -22,8 +22,8 @@ from tests.log.world import (
 
 from holdfast.errors import Corrupt, Fenced, HoldfastError
 from holdfast.io.disk import RealDirectory
-from holdfast.io.faulty_objects import FailAfter
 from holdfast.io.objects import StoreFailed
+from holdfast.io.objects.faulty import FailAfter
 from holdfast.log.errors import WrongStore
 from holdfast.log.journal import Journal
 from holdfast.log.kept import Identity, read_kept

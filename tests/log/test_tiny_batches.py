@@ -12,8 +12,8 @@ import pytest
 from tests.log.tiny_batches import HOMES, MEMORY_MAX
 from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
 
-from holdfast.log.run import RUN_COUNT_MAX, Run
-from holdfast.log.tail_batch import TailBatch
+from holdfast.log.partition.run import RUN_COUNT_MAX, Run
+from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.record.batch import read_header
 from holdfast.wal import WalSettings
 

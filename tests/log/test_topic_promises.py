@@ -6,9 +6,9 @@ import random
 
 from tests.log.world import HOME, NOW, OTHER, World, in_loop, turns
 
-from holdfast.log.backlog import Soonest
+from holdfast.log.background.backlog import Soonest
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.batch import split
 from holdfast.record.build import build

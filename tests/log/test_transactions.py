@@ -6,7 +6,7 @@ import pytest
 from tests.log.world import HOME, World, fill, from_producer, in_loop, marker, turns
 
 from holdfast.log.errors import SequenceGap, TransactionMismatch
-from holdfast.segment.info import Aborted
+from holdfast.segment.manifest.info import Aborted
 
 
 @in_loop

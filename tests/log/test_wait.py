@@ -8,7 +8,7 @@ import pytest
 from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, read_all, turns
 
 from holdfast.log.errors import LogsStopped, PartitionDeleted
-from holdfast.log.wait import wait_any
+from holdfast.log.partition.wait import wait_any
 
 
 @in_loop

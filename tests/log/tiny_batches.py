@@ -18,12 +18,12 @@ from uuid import UUID
 from tests.log.world import batch
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log import entry
 from holdfast.log.logs import Logs
+from holdfast.log.partition.tail import MemoryUse, Tail
+from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.settings import LogSettings
-from holdfast.log.tail import MemoryUse, Tail
-from holdfast.log.tail_batch import TailBatch
 from holdfast.record.batch import read_header, split, stamp
 from holdfast.segment.names import PartitionId
 from holdfast.wal import LogId, Wal, WalSettings

@@ -12,18 +12,18 @@ from uuid import UUID
 from holdfast.io.calls import Calls, InlineCalls
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.faulty_objects import Call, Fault, FaultyObjects
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
+from holdfast.io.objects.faulty import Call, Fault, FaultyObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings, PartitionSettings
 from holdfast.record.batch import BatchHeader, split
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind
 from holdfast.record.records import Record, read_records
-from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.wal import WalSettings
 

@@ -20,9 +20,9 @@ from holdfast.cli.log.place import topic_names
 from holdfast.cli.main import app
 from holdfast.io.disk import RealDirectory
 from holdfast.io.envelope import seal, unseal
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.open_objects import open_objects
-from holdfast.log.partition import PartitionLog
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.open import open_objects
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 

@@ -8,7 +8,7 @@ from tests.log.world import World
 
 from holdfast.io.calls import Calls, InlineCalls
 from holdfast.io.chance import SeededChance
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
 

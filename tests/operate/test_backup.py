@@ -29,9 +29,9 @@ from holdfast.cli.backup.run import back_up
 from holdfast.cli.backup.wal import copy_log
 from holdfast.cli.log.place import topic_names
 from holdfast.io.disk import RealDirectory
-from holdfast.io.faulty_objects import Delay, FaultyObjects
-from holdfast.io.local_objects import LocalObjects
-from holdfast.log.identify import CLUSTER
+from holdfast.io.objects.faulty import Delay, FaultyObjects
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.log.recovery.identify import CLUSTER
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 from holdfast.wal import LogId, Wal, WalSettings

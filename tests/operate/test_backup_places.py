@@ -20,8 +20,8 @@ from holdfast.cli.backup.run import back_up
 from holdfast.cli.data_lock import held
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.disk import RealDirectory
-from holdfast.io.faulty_objects import Call, FailBefore, FaultyObjects, WrongByte, once
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.faulty import Call, FailBefore, FaultyObjects, WrongByte, once
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.testing.process import RunningBroker
 
 

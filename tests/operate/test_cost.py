@@ -13,11 +13,11 @@ from tests.operate.directory import SETTINGS, append
 from tests.operate.house import House
 
 from holdfast.broker.running import Opened, Surroundings, opened
-from holdfast.io.counting_objects import CountingObjects
 from holdfast.io.disk import RealDirectory
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import ObjectInfo, Objects
-from holdfast.log.upkeep import Upkeep
+from holdfast.io.objects.counting import CountingObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.log.background.maintenance import Upkeep
 from holdfast.segment.names import PartitionId
 
 PARTITIONS = 60

@@ -16,7 +16,7 @@ from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk import RealDirectory
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
 from holdfast.segment.garbage import collect_versions
 

@@ -9,8 +9,8 @@ from tests.log.world import HOME, batch, fill, in_loop, numbered, read_all, turn
 from tests.operate.house import House
 
 from holdfast.io.chance import SeededChance
-from holdfast.io.reserve import NAME, Reserve
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.reserve import NAME, Reserve
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.log.errors import DiskFull, LogsStopped
 from holdfast.wal import LogId, Wal, WalFailed, WalSettings
 

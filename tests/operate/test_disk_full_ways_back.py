@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.operate.test_disk_full_real import SETTINGS, fill, read
 
-from holdfast.io.reserve import NAME
+from holdfast.io.disk.reserve import NAME
 from holdfast.testing.process import RunningBroker
 
 

@@ -14,14 +14,15 @@ from tests.operate.directory import in_broker, newer_envelope, run, serve
 from holdfast.cluster import metadata_log
 from holdfast.errors import Rejected
 from holdfast.io.disk import RealDirectory
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.store_errors import NewerFormat
-from holdfast.log import entry, identify, kept, quarantine
-from holdfast.log.identify import CLUSTER
+from holdfast.log import entry, kept
+from holdfast.log.recovery import identify, quarantine
+from holdfast.log.recovery.identify import CLUSTER
 from holdfast.segment import format as segment_format
-from holdfast.segment import manifest_json
+from holdfast.segment.index import verify
+from holdfast.segment.manifest import codec as manifest_json
 from holdfast.segment.names import PartitionId
-from holdfast.segment.reader import verify
 from holdfast.wal import NewerFormat as NewerLog
 from holdfast.wal import Wal, record
 from holdfast.wal.inspect import verify as verify_log

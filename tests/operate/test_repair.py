@@ -30,9 +30,9 @@ from tests.operate.directory import (
 
 from holdfast.broker.running import Opened
 from holdfast.cli.log.place import topic_names
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.protocol.api import Key
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.names import PartitionId
 
 

@@ -14,7 +14,7 @@ from holdfast.errors import Fenced
 from holdfast.log import entry
 from holdfast.log.errors import Diverged, SetAside, StoreBehind
 from holdfast.log.logs import Logs
-from holdfast.log.quarantine import LOST_SUFFIX, UNFINISHED, read_tail_file
+from holdfast.log.recovery.quarantine import LOST_SUFFIX, UNFINISHED, read_tail_file
 from holdfast.record.batch import stamp
 from holdfast.segment.errors import Damaged
 from holdfast.segment.names import PartitionId

@@ -15,10 +15,10 @@ import pytest
 from tests.operate.directory import ENDS, SIZE, expected, read_orders, serve
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.errors import NewLog
-from holdfast.log.identify import CLUSTER, encode_cluster
 from holdfast.log.logs import Logs
+from holdfast.log.recovery.identify import CLUSTER, encode_cluster
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 

@@ -15,17 +15,17 @@ import pytest
 from tests.operate.directory import SETTINGS, around, newer_envelope, topic_folder
 
 from holdfast.broker.running import opened
-from holdfast.io.faulty_objects import Call, Delay, Fault, FaultyObjects
+from holdfast.io.objects.faulty import Call, Delay, Fault, FaultyObjects
 from holdfast.io.store_errors import NewerFormat
 from holdfast.log.settings import LogSettings
-from holdfast.segment import manifest_json
+from holdfast.segment.manifest import codec as manifest_json
 
 PATIENCE_S = 60.0  # For a machine that is busy; a call that hangs does so for ever, and a clean stop has minutes.
 
 _HANGING = """
 import sys, threading
-from holdfast.io import open_objects as door
-from holdfast.io.faulty_objects import Delay, FaultyObjects
+from holdfast.io.objects import open as door
+from holdfast.io.objects.faulty import Delay, FaultyObjects
 
 part, open_objects = sys.argv.pop(), door.open_objects
 hang = Delay(threading.Event().wait)

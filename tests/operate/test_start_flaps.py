@@ -16,8 +16,8 @@ from holdfast.cli.address import Address, bind
 from holdfast.cli.serve import start
 from holdfast.cli.serve.start import Place, started
 from holdfast.io.disk import RealDirectory
-from holdfast.io.faulty_objects import Call, FailBefore, FaultyObjects, Plan
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.faulty import Call, FailBefore, FaultyObjects, Plan
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 

@@ -11,7 +11,7 @@ import pytest
 from tests.log.world import fill, in_loop, numbered, read_all, turns
 from tests.operate.house import House
 
-from holdfast.io.faulty_objects import Call, FailBefore, Fault
+from holdfast.io.objects.faulty import Call, FailBefore, Fault
 from holdfast.segment.names import PartitionId
 
 HOMES = [PartitionId(UUID(int=0xE), number) for number in range(30)]
@@ -43,7 +43,7 @@ async def test_a_store_that_is_away_is_one_line_and_so_is_its_return(caplog: pyt
         house.clock.advance(20_000)
         await turns(200)
     assert all(each.marks.flushed == 2 for each in partitions)
-    said = [each.message.split(":")[0] for each in caplog.records if each.name.startswith("holdfast.log.store")]
+    said = [each.message.split(":")[0] for each in caplog.records if "store_watch" in each.name]
     assert said == ["store away", "store back"]
     assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) <= 4
     await logs.close()
@@ -67,7 +67,7 @@ async def test_a_topic_deleted_meanwhile_does_not_keep_the_store_away(caplog: py
     house.clock.advance(20_000)
     await turns(200)
     assert stays.marks.flushed == 2
-    assert [each.message.split(":")[0] for each in caplog.records if each.name.startswith("holdfast.log.store")] == [
+    assert [each.message.split(":")[0] for each in caplog.records if "store_watch" in each.name] == [
         "store away",
         "store back",
     ]

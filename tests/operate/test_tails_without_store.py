@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
-from tests.console.test_metrics import scrape, url
+from tests.metrics.test_metrics import scrape, url
 from tests.operate.test_start_without_store import until
 
 from holdfast.cli.doctor.command import look_at_store

@@ -13,12 +13,12 @@ from crc32c import crc32c
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.objects import ObjectInfo
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import Patience
-from holdfast.segment.changes import Append
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.manifest.changes import Append
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import PartitionId, segment_name
 
 PAGE = 1000  # What S3 lists in one request.

@@ -8,21 +8,21 @@ from uuid import UUID
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import Patience
 from holdfast.record.batch import BatchHeader
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind, build_marker
 from holdfast.record.records import Record, read_records
-from holdfast.segment.blocks import BlockCache
-from holdfast.segment.changes import Append
-from holdfast.segment.compact import KeyRules, compact_keys
-from holdfast.segment.info import Aborted
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.cached.blocks import BlockCache
+from holdfast.segment.cached.read import SegmentReader
+from holdfast.segment.compaction.keys import KeyRules, compact_keys
+from holdfast.segment.compaction.rewrite import Workshop
+from holdfast.segment.manifest.changes import Append
+from holdfast.segment.manifest.info import Aborted
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import PartitionId, new_tag
 from holdfast.segment.producers import ProducerState
-from holdfast.segment.read import SegmentReader
-from holdfast.segment.rewrite import Workshop
 from holdfast.segment.writer import encode_segment
 
 HOME = PartitionId(UUID(int=9), 0)

@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.objects import StoreFailed
-from holdfast.segment.blocks import BlockCache
-from holdfast.segment.read import SegmentReader
+from holdfast.segment.cached.blocks import BlockCache
+from holdfast.segment.cached.read import SegmentReader
 from holdfast.segment.writer import encode_segment
 
 BLOCK = 1024

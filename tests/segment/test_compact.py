@@ -9,10 +9,10 @@ from tests.segment.partition import RETENTION_MS, RULES, Partition
 from holdfast.record.build import build
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
-from holdfast.segment.changes import RaiseLogStart
-from holdfast.segment.compact import KeyRules, compact_keys, dirty_ratio, has_ripe_tombstones
-from holdfast.segment.info import Aborted
-from holdfast.segment.key_map import SLOT_SIZE
+from holdfast.segment.compaction.key_map import SLOT_SIZE
+from holdfast.segment.compaction.keys import KeyRules, compact_keys, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.manifest.changes import RaiseLogStart
+from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.scan import open_segment
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.segment.partition import RETENTION_MS, Partition
 
 from holdfast.record.marker import MarkerKind
-from holdfast.segment.changes import RaiseLogStart
-from holdfast.segment.compact import KeyRules
-from holdfast.segment.key_map import SLOT_SIZE
+from holdfast.segment.compaction.key_map import SLOT_SIZE
+from holdfast.segment.compaction.keys import KeyRules
+from holdfast.segment.manifest.changes import RaiseLogStart
 
 KEYS = st.sampled_from([None, b"", b"a", b"b", b"c", b"long key " * 5])
 VALUES = st.sampled_from([None, None, b"", b"x", b"y" * 300])

@@ -11,9 +11,9 @@ from crc32c import crc32c
 from holdfast.errors import Corrupt, Rejected
 from holdfast.segment.errors import Damaged, NewerFormat
 from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE, VERSION
-from holdfast.segment.info import Aborted
+from holdfast.segment.index import check_is, decode_tail, verify
+from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.producers import ProducerBatch, ProducerState
-from holdfast.segment.reader import check_is, decode_tail, verify
 from holdfast.segment.writer import INTERVAL_SIZE, NotTiled, encode_segment
 
 PRODUCERS = {5: ProducerState(5, 2, (ProducerBatch(0, 9, 100, 1000),), transaction_start=104, last_timestamp=1000)}

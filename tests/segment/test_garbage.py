@@ -6,12 +6,12 @@ import pytest
 
 from holdfast.errors import Fenced
 from holdfast.io.clock import ManualClock
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import FULL_EVERY, GRACE_S, Versions
-from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import NoManifest, SegmentTooOld
 from holdfast.segment.garbage import collect_partition, collect_topic, store_time_ms
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart, Replace
+from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.writer import encode_segment
 
 

@@ -9,16 +9,16 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import Stamp
-from holdfast.segment.changes import Append, RaiseEpoch
-from holdfast.segment.info import Aborted
-from holdfast.segment.manifest import Appended, EpochStart, Manifest
-from holdfast.segment.manifest_json import Full, encode
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.index import verify
+from holdfast.segment.manifest.changes import Append, RaiseEpoch
+from holdfast.segment.manifest.codec import Full, encode
+from holdfast.segment.manifest.info import Aborted
+from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.manifest.manifest import Appended, EpochStart, Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerBatch, ProducerState
-from holdfast.segment.reader import verify
 from holdfast.segment.writer import encode_segment
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -6,8 +6,8 @@ import numpy as np
 
 from holdfast.io.chance import SeededChance
 from holdfast.record.columns import Binary
-from holdfast.segment import key_loops
-from holdfast.segment.key_map import SLOT_SIZE, KeyMap
+from holdfast.segment.compaction import key_loops
+from holdfast.segment.compaction.key_map import SLOT_SIZE, KeyMap
 
 
 def test_the_hash_of_a_key_is_siphash_with_128_bits():

@@ -6,12 +6,12 @@ import pytest
 
 from holdfast.errors import Corrupt
 from holdfast.io.versions import Stamp
-from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart
 from holdfast.segment.errors import DoesNotFit, HigherEpoch
-from holdfast.segment.info import Aborted, SegmentInfo
-from holdfast.segment.manifest import EpochStart, Manifest, OpenTransaction, first_manifest
+from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart
+from holdfast.segment.manifest.info import Aborted, SegmentInfo
+from holdfast.segment.manifest.manifest import EpochStart, Manifest, OpenTransaction, first_manifest
+from holdfast.segment.manifest.segments import SegmentList
 from holdfast.segment.producers import ProducerBatch, ProducerState, from_rows, to_rows
-from holdfast.segment.segment_list import SegmentList
 
 STAMP = Stamp(1, "w", "n")
 

@@ -6,14 +6,14 @@ import pytest
 
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.versions import FULL_EVERY, Versions
-from holdfast.segment.changes import Append
 from holdfast.segment.errors import (
     NewerFormat,
     NoManifest,
     WrongCluster,
 )
-from holdfast.segment.manifest_json import FORMAT, encode
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.changes import Append
+from holdfast.segment.manifest.codec import FORMAT, encode
+from holdfast.segment.manifest.load import load_manifest
 
 
 def test_what_is_committed_is_there_when_opened_again(open_log, append, store, home):
@@ -111,7 +111,7 @@ def test_every_flipped_bit_of_a_manifest_is_found(open_log, append, store, home)
 def test_a_newer_manifest_format_is_refused(open_log, store, home, monkeypatch):
     """O5: a later release wrote it; this one says so."""
     log = open_log()
-    monkeypatch.setattr("holdfast.segment.manifest_json.FORMAT", FORMAT + 1)
+    monkeypatch.setattr("holdfast.segment.manifest.codec.FORMAT", FORMAT + 1)
     data = encode(log.manifest, [])
     monkeypatch.undo()
     store.put(Versions(store, home.manifests).name(0), [data])

@@ -13,15 +13,15 @@ from holdfast.errors import Fenced, Unavailable
 from holdfast.io import versions
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.faulty_objects import Delay, FailAfter, FailBefore, FailEarly, FaultyObjects
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.faulty import Delay, FailAfter, FailBefore, FailEarly, FaultyObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
-from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import DoesNotFit, SegmentTooOld
 from holdfast.segment.garbage import collect_partition
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest_load import load_manifest
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart, Replace
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import PartitionId, segment_name
 
 HOME = PartitionId(UUID(int=5), 0)

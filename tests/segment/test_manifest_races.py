@@ -7,18 +7,18 @@ import threading
 import pytest
 
 from holdfast.errors import Fenced, Unavailable
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.memory_objects import MemoryObjects
 from holdfast.io.objects import StoreFailed
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import FULL_EVERY, GRACE_S, Versions
-from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.errors import (
     DoesNotFit,
     HigherEpoch,
     SegmentTooOld,
     Undecided,
 )
-from holdfast.segment.manifest_log import Contended
+from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart, Replace
+from holdfast.segment.manifest.log import Contended
 
 
 def fail(name):

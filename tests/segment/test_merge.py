@@ -7,8 +7,8 @@ from tests.segment.partition import Partition
 
 from holdfast.record.batch import split
 from holdfast.record.marker import MarkerKind
+from holdfast.segment.compaction.merge import merge, small_runs
 from holdfast.segment.errors import Damaged
-from holdfast.segment.merge import merge, small_runs
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.scan import open_segment, pieces
 

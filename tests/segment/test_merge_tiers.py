@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.segment.merge import runs_worth_it
+from holdfast.segment.compaction.merge import runs_worth_it
 
 MIB = 1 << 20
 SEGMENT_SIZE = 64 * MIB

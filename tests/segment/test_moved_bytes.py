@@ -13,15 +13,15 @@ from tests.segment.conftest import WatchedObjects, build_batch
 from holdfast.errors import Corrupt
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.faulty_objects import FaultyObjects, WrongByte, once
+from holdfast.io.objects.faulty import FaultyObjects, WrongByte, once
 from holdfast.record.errors import CorruptBatch, WrongCrc
 from holdfast.record.layout import HEADER_SIZE
+from holdfast.segment.compaction.merge import merge
+from holdfast.segment.compaction.rewrite import Workshop
 from holdfast.segment.format import FOOTER_SIZE, encode_footer
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.merge import merge
+from holdfast.segment.index import decode_tail, verify
+from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.names import PartitionId
-from holdfast.segment.reader import decode_tail, verify
-from holdfast.segment.rewrite import Workshop
 from holdfast.segment.scan import open_segment, pieces
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Epoch

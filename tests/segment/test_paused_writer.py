@@ -15,10 +15,10 @@ from holdfast.errors import Fenced
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
-from holdfast.segment.changes import RaiseEpoch
 from holdfast.segment.errors import HigherEpoch
 from holdfast.segment.garbage import collect_partition
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.changes import RaiseEpoch
+from holdfast.segment.manifest.load import load_manifest
 
 Make = Callable[..., Any]
 

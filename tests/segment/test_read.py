@@ -6,11 +6,11 @@ import pytest
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound, StoreFailed
-from holdfast.segment.blocks import BlockCache
-from holdfast.segment.changes import Append, RaiseLogStart, Replace
+from holdfast.segment.cached.blocks import BlockCache
+from holdfast.segment.cached.read import Expired, Replaced, SegmentReader, after_not_found
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.format import HEADER_SIZE
-from holdfast.segment.read import Expired, Replaced, SegmentReader, after_not_found
+from holdfast.segment.manifest.changes import Append, RaiseLogStart, Replace
 from holdfast.segment.writer import encode_segment
 
 

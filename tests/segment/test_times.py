@@ -11,7 +11,7 @@ from crc32c import crc32c
 from holdfast.record.build import build
 from holdfast.record.layout import ATTRIBUTES_AT, CRC_AT, HEADER_SIZE, MAX_TIMESTAMP_AT, Codec, TimestampType
 from holdfast.record.records import Record
-from holdfast.segment.info import RecordTimes, SegmentInfo
+from holdfast.segment.manifest.info import RecordTimes, SegmentInfo
 from holdfast.segment.names import PartitionId
 from holdfast.segment.times import BATCH_COUNT_MAX, BATCH_EXPANDED_MAX, EXPANDED_MAX, SIZE_MIN, record_times
 from holdfast.segment.writer import encode_segment

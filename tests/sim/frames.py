@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import decode_request_header, decode_response_header, frame_request
 from holdfast.protocol.messages import decode_response, encode_request, request_class

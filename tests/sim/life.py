@@ -19,7 +19,7 @@ from tests.sim.clock import BrokerClock
 from holdfast.broker.api.produce import ProduceRefused
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
 from holdfast.log.errors import PartitionDeleted
 from holdfast.protocol.api import Key
 

@@ -22,8 +22,8 @@ from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 

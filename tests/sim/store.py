@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from holdfast.io.chance import Chance
-from holdfast.io.faulty_objects import WrongByte
+from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
 from holdfast.io.objects import ObjectInfo, Objects, StoreFailed
-from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.io.objects.faulty import WrongByte
 from holdfast.types import Buffer
 
 

@@ -13,10 +13,10 @@ from holdfast.broker.topics import Topics
 from holdfast.record.layout import Codec
 from holdfast.record.marker import MarkerKind
 from holdfast.spark.catalog import Catalog, open_catalog
-from holdfast.spark.jobs.archive import Archived, archive
-from holdfast.spark.jobs.archive_delta import DeltaTarget
-from holdfast.spark.jobs.archive_iceberg import IcebergTarget
-from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive.archive import Archived, archive
+from holdfast.spark.jobs.archive.delta import DeltaTarget
+from holdfast.spark.jobs.archive.iceberg import IcebergTarget
+from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 
 DAY = 24 * 60 * 60 * 1000
 

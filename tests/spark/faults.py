@@ -13,10 +13,10 @@ from tests.spark.stored import Stored
 from holdfast.io.envelope import seal, unseal
 from holdfast.record.batch import split
 from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE, INDEX_ENTRY, decode_footer, encode_footer
-from holdfast.segment.manifest_json import FORMAT
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.index import decode_tail
+from holdfast.segment.manifest.codec import FORMAT
+from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.names import PartitionId
-from holdfast.segment.reader import decode_tail
 
 
 def home_of(cluster: Stored, partition: int = 0) -> PartitionId:

@@ -14,11 +14,11 @@ from tests.spark.stored import Stored, records
 from holdfast.record.build import build
 from holdfast.record.decode import decode
 from holdfast.spark.catalog import open_catalog
-from holdfast.spark.jobs.archive import archive
-from holdfast.spark.jobs.archive_parquet import parquet_store
+from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.parquet import parquet_store
 from holdfast.spark.jobs.compact import compact
-from holdfast.spark.jobs.merge import merge
-from holdfast.spark.jobs.merge_source import open_sources
+from holdfast.spark.jobs.merge.merge import merge
+from holdfast.spark.jobs.merge.source import open_sources
 
 LOADED = (deltalake, pyiceberg.catalog.sql, pyiceberg.io.pyarrow, decode([build(records(0, 2))]))
 KINDS = {"parquet": Parquet, "delta": Delta, "iceberg": Iceberg}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from holdfast.spark.session_ship import ROOTS, installed_files
+from holdfast.spark.session.ship import ROOTS, installed_files
 
 BARE = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
 

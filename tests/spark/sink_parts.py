@@ -11,9 +11,9 @@ from holdfast.client import Client
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.objects import Objects
-from holdfast.spark.commit import Commit
-from holdfast.spark.sink_options import SinkOptions
-from holdfast.spark.staging import Job, StagedObject, Stager, Targets
+from holdfast.spark.sink.commit import Commit
+from holdfast.spark.sink.options import SinkOptions
+from holdfast.spark.sink.staging import Job, StagedObject, Stager, Targets
 from holdfast.spark.store import Store
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

@@ -12,8 +12,8 @@ from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import Topics
 from holdfast.io.disk import RealDirectory
-from holdfast.io.open_objects import open_objects
-from holdfast.log.partition import PartitionLog
+from holdfast.io.objects.open import open_objects
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind

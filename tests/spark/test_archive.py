@@ -27,16 +27,16 @@ from tests.spark.stored import T0, Stored, fill
 
 from holdfast.broker.topics import Topics
 from holdfast.record.records import Record
-from holdfast.spark.jobs.archive import archive
-from holdfast.spark.jobs.archive_errors import ArchiveAhead, ExpiredFirst, OtherLayout
-from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
-from holdfast.spark.jobs.archive_state import RECORDS, Placement
-from holdfast.spark.jobs.archive_values import ValueDecoding
-from holdfast.spark.jobs.archive_write import ArchiveTask, archive_task
+from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst, OtherLayout
+from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive.state import RECORDS, Placement
+from holdfast.spark.jobs.archive.values import ValueDecoding
+from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import publish
 from holdfast.spark.jobs.run import run_units
-from holdfast.spark.plan import plan
-from holdfast.spark.sink_errors import StagedGone
+from holdfast.spark.sink.errors import StagedGone
+from holdfast.spark.source.plan import plan
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_files_that_are_gone_are_not_committed(spark: Any, stored: Stored, kind:
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.archive.run_units", lose)
+        patch.setattr("holdfast.spark.jobs.archive.archive.run_units", lose)
         with pytest.raises(StagedGone, match="driver and executors must share"):
             archive(spark, catalog, target)
     assert run(spark, stored, kind).rows() == 120

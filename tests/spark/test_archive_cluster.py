@@ -16,7 +16,7 @@ PROGRAM = """
 import sys
 from holdfast.cli.main import main
 from holdfast.spark import session
-from holdfast.spark.session_ship import pack_modules
+from holdfast.spark.session.ship import pack_modules
 
 session.pack_modules = lambda folder: pack_modules(folder, ["crc32c"])  # The others are linked: see PYTHONPATH.
 sys.exit(main())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from holdfast.spark.jobs.archive_write import DAY_MS, by_date
+from holdfast.spark.jobs.archive.write import DAY_MS, by_date
 
 
 def _rows(days: list[float], unit: str = "ms") -> Any:

@@ -33,14 +33,14 @@ from holdfast.cli.archive.target import catalog_properties
 from holdfast.record.marker import MarkerKind
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
-from holdfast.spark.jobs import archive_delta
-from holdfast.spark.jobs.archive import archive
-from holdfast.spark.jobs.archive_iceberg import IcebergTarget
-from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
-from holdfast.spark.jobs.archive_rows import record_schema
-from holdfast.spark.jobs.archive_state import NewFile
+from holdfast.spark.jobs.archive import delta as archive_delta
+from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.iceberg import IcebergTarget
+from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive.rows import record_schema
+from holdfast.spark.jobs.archive.state import NewFile
 from holdfast.spark.jobs.commit_log import CommitLog, Overtaken
-from holdfast.spark.jobs.merge import merge
+from holdfast.spark.jobs.merge.merge import merge
 from holdfast.spark.jobs.run import JobFailed, run_units
 
 deltalake = pytest.importorskip("deltalake", reason="the packages of the Spark part are missing")
@@ -91,7 +91,7 @@ def test_two_first_runs_of_delta(spark: Any, stored: Stored, tmp_path: Path) -> 
     slow = kind.target(catalog)
     with pytest.MonkeyPatch.context() as patch:
         quick: list[Any] = [lambda: run(spark, stored, kind)]
-        patch.setattr("holdfast.spark.jobs.archive_delta._delta_schema", after(quick, archive_delta._delta_schema))
+        patch.setattr("holdfast.spark.jobs.archive.delta._delta_schema", after(quick, archive_delta._delta_schema))
         with pytest.raises(Overtaken):
             archive(spark, catalog, slow)
     check(kind.read(), EXPECTED)
@@ -229,7 +229,7 @@ def test_segments_that_expire_during_a_run(spark: Any, stored: Stored, tmp_path:
     """P4: they are an error that names the command's own flag; with the flag they are counted."""
     kind = Parquet(spark, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.archive.run_units", expired(stored))
+        patch.setattr("holdfast.spark.jobs.archive.archive.run_units", expired(stored))
         with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) are gone.*--skip-expired") as told:
             run(spark, stored, kind)
     assert "failOnDataLoss" not in str(told.value)
@@ -239,7 +239,7 @@ def test_segments_that_expire_during_a_run_are_counted(spark: Any, stored: Store
     """P4: with --skip-expired the sum says how many offsets no archive will ever have."""
     kind = Parquet(spark, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.archive.run_units", expired(stored))
+        patch.setattr("holdfast.spark.jobs.archive.archive.run_units", expired(stored))
         done = run(spark, stored, kind, skip_expired=True)
     assert done.skipped == {TopicPartition("orders", 0): 40}
     assert done.rows() == 80
@@ -248,11 +248,11 @@ def test_segments_that_expire_during_a_run_are_counted(spark: Any, stored: Store
 
 def test_segments_that_expire_during_a_merge(spark: Any, stored: Stored, tmp_path: Path) -> None:
     """P4: a merge has everything that was there when it began, or says what went."""
-    from holdfast.spark.jobs.archive_parquet import parquet_store
-    from holdfast.spark.jobs.merge_source import open_sources
+    from holdfast.spark.jobs.archive.parquet import parquet_store
+    from holdfast.spark.jobs.merge.source import open_sources
 
     sources = open_sources(["orders"], stored.path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.merge.run_units", expired(stored))
+        patch.setattr("holdfast.spark.jobs.merge.merge.run_units", expired(stored))
         with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) went while they were merged.*Run it again"):
             merge(spark, sources, parquet_store(str(tmp_path / "merged")))

@@ -22,7 +22,7 @@ from holdfast.broker.topics import Topics
 from holdfast.cli.archive.target import open_target
 from holdfast.cli.main import app
 from holdfast.client import Client
-from holdfast.spark.jobs.archive import archive
+from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.commit_log import Overtaken
 from holdfast.testing import free_port
 

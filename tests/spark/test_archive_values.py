@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from holdfast.spark.jobs.archive_schema import BadSchema, read_schema
-from holdfast.spark.jobs.archive_values import GROUP_COUNT, ValueDecoding
+from holdfast.spark.jobs.archive.schema import BadSchema, read_schema
+from holdfast.spark.jobs.archive.values import GROUP_COUNT, ValueDecoding
 
 fastavro = pytest.importorskip("fastavro", reason="the packages of the Spark part are missing")
 

@@ -12,19 +12,19 @@ from tests.support.spark_store import T0, StoredCluster, StoredPartition
 from holdfast.client.errors import Refused
 from holdfast.cluster.metadata import delete_topic
 from holdfast.io.clock import SystemClock
-from holdfast.io.faulty_objects import Call, FaultyObjects
-from holdfast.io.local_objects import LocalObjects
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.faulty import Call, FaultyObjects
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import FULL_EVERY, Versions
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.spark.catalog import TopicPartition
-from holdfast.spark.jobs.audit import Evidence, audit
-from holdfast.spark.jobs.audit_fetch import fetch_tails
-from holdfast.spark.jobs.audit_look import DELETED, look_again, look_at
-from holdfast.spark.jobs.audit_report import PartitionReport
-from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, sum_up
+from holdfast.spark.jobs.audit.audit import Evidence, audit
+from holdfast.spark.jobs.audit.fetch import fetch_tails
+from holdfast.spark.jobs.audit.look import DELETED, look_again, look_at
+from holdfast.spark.jobs.audit.report import PartitionReport
+from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, sum_up
 from holdfast.spark.store import find_store
 
 REQUESTS_MAX = 9  # More than a look at one partition makes.

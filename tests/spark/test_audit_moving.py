@@ -13,18 +13,18 @@ from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
 from holdfast.cluster.metadata import Topic, create_topic, delete_topic
 from holdfast.io.clock import SystemClock
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.versions import Versions
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
-from holdfast.spark.jobs import audit as auditing
-from holdfast.spark.jobs.audit import Evidence, audit
-from holdfast.spark.jobs.audit_look import DELETED, NO_MANIFEST, look_again, look_at
-from holdfast.spark.jobs.audit_report import PartitionReport, Span
-from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch, Tails, sum_up
+from holdfast.spark.jobs.audit import audit as auditing
+from holdfast.spark.jobs.audit.audit import Evidence, audit
+from holdfast.spark.jobs.audit.look import DELETED, NO_MANIFEST, look_again, look_at
+from holdfast.spark.jobs.audit.report import PartitionReport, Span
+from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, Tails, sum_up
 from holdfast.spark.jobs.compact import CompactTask, compact_task
 from holdfast.spark.jobs.run import run_units
 from holdfast.spark.store import Store, find_store
@@ -128,7 +128,7 @@ def test_a_topic_without_a_manifest(spark: Any, store: Store, cluster: StoredClu
     """P4: one whose manifest does not come is reported, with both reasons that it can have."""
     cluster.metadata.commit(create_topic(Topic("new", UUID(int=7), 1)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.audit_look.MAKING_S", 0.1)
+        patch.setattr("holdfast.spark.jobs.audit.look.MAKING_S", 0.1)
         [report] = audit(spark, store)
     assert report.problems == [NO_MANIFEST]
     assert report.delivered_percent == 0
@@ -146,7 +146,7 @@ def made_meanwhile(
     assert looks[0].manifest is None
     meanwhile()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.audit_look.MAKING_S", 0.0)
+        patch.setattr("holdfast.spark.jobs.audit.look.MAKING_S", 0.0)
         look_again(cluster.objects, looks, SystemClock())
     return sum_up(looks[0], [], tails, marks, marks)
 

@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 from tests.spark.shipped import BARE, link_modules
 
-from holdfast.spark.session_ship import pack_modules
+from holdfast.spark.session.ship import pack_modules
 
 PROGRAM = """
 import sys
 from holdfast.record import read_loops
-from holdfast.segment import key_loops
-from holdfast.spark import load, replay_stage, staging, tail
-from holdfast.spark.jobs import archive_write, audit_segment, compact, merge_survey, merge_write
+from holdfast.segment.compaction import key_loops
+from holdfast.spark.source import load, tail
+from holdfast.spark.sink import staging
+from holdfast.spark.jobs import compact
+from holdfast.spark.jobs.archive import write
+from holdfast.spark.jobs.audit import segment
+from holdfast.spark.jobs.merge import survey, write
+from holdfast.spark.jobs.replay import stage
 import fastavro
 print([name for name in ("numpy", "holdfast", "pyarrow") if not sys.modules[name].__file__.startswith(sys.argv[1])])
 """

@@ -18,10 +18,10 @@ from holdfast.cli.audit.evidence import evidence_of
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.catalog import open_catalog
-from holdfast.spark.jobs.audit import audit
+from holdfast.spark.jobs.audit.audit import audit
 from holdfast.spark.jobs.compact import CompactTask, compact, compact_task, rules_of
-from holdfast.spark.plan import plan
-from holdfast.spark.read import read
+from holdfast.spark.source.plan import plan
+from holdfast.spark.source.read import read
 from holdfast.spark.store import find_store
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
-from holdfast.spark.session import SessionSettings, _defaults
+from holdfast.spark.session.session import SessionSettings, _defaults
 
 _THREADS = """
 import os

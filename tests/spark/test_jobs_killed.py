@@ -14,8 +14,8 @@ import pytest
 from tests.spark.archived import EXPECTED, make_orders
 from tests.spark.killing import Here, killed
 
-from holdfast.spark.jobs.audit import audit
-from holdfast.spark.jobs.merge import AlreadyThere
+from holdfast.spark.jobs.audit.audit import audit
+from holdfast.spark.jobs.merge.merge import AlreadyThere
 from holdfast.spark.store import find_store
 
 for _name in ("deltalake", "pyiceberg"):

@@ -19,11 +19,11 @@ from holdfast.broker.topics import Topics
 from holdfast.errors import Rejected
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
-from holdfast.spark.jobs import merge as merging
-from holdfast.spark.jobs.archive_parquet import parquet_store
-from holdfast.spark.jobs.merge import AlreadyThere, Merged, merge
-from holdfast.spark.jobs.merge_ranges import KEY, cut_ranges, is_inside, keys
-from holdfast.spark.jobs.merge_source import open_sources
+from holdfast.spark.jobs.archive.parquet import parquet_store
+from holdfast.spark.jobs.merge import merge as merging
+from holdfast.spark.jobs.merge.merge import AlreadyThere, Merged, merge
+from holdfast.spark.jobs.merge.ranges import KEY, cut_ranges, is_inside, keys
+from holdfast.spark.jobs.merge.source import open_sources
 
 Row = tuple[int, int, int, int, bytes]
 

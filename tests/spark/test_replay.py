@@ -20,15 +20,15 @@ from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.spark import replay_archive
 from holdfast.spark.catalog import open_catalog
-from holdfast.spark.jobs.archive import archive
-from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.commit_log import CommitLog, Move
-from holdfast.spark.replay import TakenOver, plan_replay, replay
-from holdfast.spark.replay_archive import Access, NoArchive, archive_store, row_groups
-from holdfast.spark.replay_tables import iceberg_files
-from holdfast.spark.sink_options import SinkOptions
+from holdfast.spark.jobs.replay import archive as replay_archive
+from holdfast.spark.jobs.replay.archive import Access, NoArchive, archive_store, row_groups
+from holdfast.spark.jobs.replay.replay import TakenOver, plan_replay, replay
+from holdfast.spark.jobs.replay.tables import iceberg_files
+from holdfast.spark.sink.options import SinkOptions
 from holdfast.spark.store import Store
 from holdfast.testing import free_port
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.cli.archive.target import catalog_properties
-from holdfast.spark.replay_archive import Access, NoArchive, RowGroup, archive_store, row_groups
-from holdfast.spark.replay_plan import ranges_of, rounds_of
+from holdfast.spark.jobs.replay.archive import Access, NoArchive, RowGroup, archive_store, row_groups
+from holdfast.spark.jobs.replay.plan import ranges_of, rounds_of
 
 
 def group(partition: int, first: int, last: int, size: int = 10, partition_max: int | None = None) -> RowGroup:

@@ -12,11 +12,11 @@ from tests.spark.sink_proxy import KafkaProxy, Passing
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.client import Client
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.io.objects.open import open_objects
 from holdfast.protocol.api import Key
-from holdfast.spark.commit_record import BatchKey, BatchMemory
-from holdfast.spark.staging import Job
+from holdfast.spark.sink.commit_record import BatchKey, BatchMemory
+from holdfast.spark.sink.staging import Job
 from holdfast.testing import free_port
 
 MOMENTS = [
@@ -63,7 +63,7 @@ def test_a_broker_killed_at_any_moment_of_a_commit(served: tuple[BrokerProcess, 
 @pytest.mark.s3
 def test_staging_in_a_bucket(served: tuple[Any, Any, str], s3_store: tuple[str, dict[str, Any]]) -> None:
     """P3: what was staged in S3 is committed, and swept."""
-    from holdfast.spark.staging_sweep import sweep_job
+    from holdfast.spark.sink.staging_sweep import sweep_job
 
     address = served[2]
     objects = open_objects(*s3_store)

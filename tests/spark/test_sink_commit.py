@@ -17,10 +17,10 @@ from holdfast.client import LATEST, Client, TopicPartition
 from holdfast.client.errors import ProducerFenced, TopicNotFound
 from holdfast.errors import Rejected
 from holdfast.io.clock import ManualClock, SystemClock
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.record.errors import CorruptBatch
-from holdfast.spark.commit_record import BatchKey, BatchMemory, name_of, read_record
-from holdfast.spark.sink_errors import (
+from holdfast.spark.sink.commit_record import BatchKey, BatchMemory, name_of, read_record
+from holdfast.spark.sink.errors import (
     BatchGoneBack,
     CommitTooLarge,
     CommitTooSlow,
@@ -31,8 +31,8 @@ from holdfast.spark.sink_errors import (
     SinkTakenOver,
     StagedGone,
 )
-from holdfast.spark.staging import Job
-from holdfast.spark.staging_sweep import sweep_job, sweep_old
+from holdfast.spark.sink.staging import Job
+from holdfast.spark.sink.staging_sweep import sweep_job, sweep_old
 
 _numbers = itertools.count()
 

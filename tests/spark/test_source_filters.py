@@ -20,11 +20,11 @@ from pyspark.sql.datasource import (
 )
 from tests.support.spark_store import T0, StoredCluster
 
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.record.records import Record
-from holdfast.spark.options import parse
-from holdfast.spark.schema import full_schema
-from holdfast.spark.source import PruningReader
+from holdfast.spark.source.options import parse
+from holdfast.spark.source.schema import full_schema
+from holdfast.spark.source.source import PruningReader
 
 FIRST = datetime.fromtimestamp(T0 / 1000, UTC)
 

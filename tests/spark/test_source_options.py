@@ -9,13 +9,13 @@ import pytest
 from tests.support.spark_store import T0, StoredCluster
 
 from holdfast.errors import Rejected
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.segment.names import PartitionId
-from holdfast.spark.bounds import Ago, Earliest, Last, Latest, Since
 from holdfast.spark.errors import DataLost, NotMadeYet, OutOfRange
-from holdfast.spark.options import parse
-from holdfast.spark.schema import full_schema
-from holdfast.spark.source import BatchReader
+from holdfast.spark.source.bounds import Ago, Earliest, Last, Latest, Since
+from holdfast.spark.source.options import parse
+from holdfast.spark.source.schema import full_schema
+from holdfast.spark.source.source import BatchReader
 
 
 def read(path: Path, **options: str) -> list[int]:

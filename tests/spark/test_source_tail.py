@@ -15,10 +15,10 @@ from tests.support.spark_driven import Driven
 
 from holdfast.client.errors import BrokerUnreachable
 from holdfast.spark.errors import DataLost
-from holdfast.spark.options import parse
-from holdfast.spark.schema import full_schema
-from holdfast.spark.source import BatchReader
-from holdfast.spark.tail import TailTask, read_tail
+from holdfast.spark.source.options import parse
+from holdfast.spark.source.schema import full_schema
+from holdfast.spark.source.source import BatchReader
+from holdfast.spark.source.tail import TailTask, read_tail
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.spark_store import StoredCluster
 
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.support.spark_session import no_spark
 from tests.support.spark_store import StoredCluster
 
 from holdfast.client import Client
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.protocol.api import Key
 from holdfast.testing import free_port
 

@@ -12,13 +12,13 @@ from tests.support.spark_store import T0, StoredCluster, StoredPartition
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.cluster.metadata import delete_topic
 from holdfast.errors import Rejected
-from holdfast.io.local_objects import LocalObjects
+from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.catalog import Range, TopicPartition
 from holdfast.spark.errors import DataLost
-from holdfast.spark.limits import limited
-from holdfast.spark.ranges import NoRecordSoLate
+from holdfast.spark.source.limits import limited
+from holdfast.spark.source.ranges import NoRecordSoLate
 
 
 @pytest.fixture

@@ -18,15 +18,15 @@ from holdfast.record.records import Record
 from holdfast.record.unreadable import Unreadable
 from holdfast.spark.catalog import TopicPartition, open_catalog
 from holdfast.spark.errors import DataLost
-from holdfast.spark.jobs.archive import archive
-from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive.archive import archive
+from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.compact import compact
-from holdfast.spark.jobs.merge import merge
-from holdfast.spark.jobs.merge_source import open_sources
-from holdfast.spark.options import parse
-from holdfast.spark.read import read
-from holdfast.spark.schema import full_schema
-from holdfast.spark.source import BatchReader
+from holdfast.spark.jobs.merge.merge import merge
+from holdfast.spark.jobs.merge.source import open_sources
+from holdfast.spark.source.options import parse
+from holdfast.spark.source.read import read
+from holdfast.spark.source.schema import full_schema
+from holdfast.spark.source.source import BatchReader
 
 
 async def work(topics: Topics) -> None:

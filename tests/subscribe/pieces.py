@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.subscribe.gather import gather
-from holdfast.subscribe.merge import Taken
-from holdfast.subscribe.piece import Piece, Range, decode_piece
+from holdfast.subscribe.merge.gather import gather
+from holdfast.subscribe.merge.merge import Taken
+from holdfast.subscribe.merge.piece import Piece, Range, decode_piece
 
 
 def a_piece(lane: int, timestamps: Sequence[int], first: int = 0, order_time: int = -1) -> Piece:

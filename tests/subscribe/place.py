@@ -13,16 +13,16 @@ from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import Calls
 from holdfast.io.disk import RealDirectory
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
 from holdfast.io.objects import Objects
-from holdfast.log.partition import PartitionLog
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Event, subscribe
-from holdfast.subscribe.service import serving
+from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.service import serving
 from holdfast.subscribe.settings import SubscribeSettings
-from holdfast.subscribe.site import Site
 from holdfast.wal import WalSettings
 
 OLD_MS = 1_700_000_000_000

@@ -17,20 +17,20 @@ from tests.log.world import World
 from holdfast.cluster.metadata import Topic
 from holdfast.io.calls import made_on_purpose
 from holdfast.io.chance import SeededChance
-from holdfast.io.memory_objects import MemoryObjects
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.segment.names import PartitionId
-from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.client.session import Means
+from holdfast.subscribe.client.subscription import Subscription
 from holdfast.subscribe.errors import ServerGone
-from holdfast.subscribe.schema import subscribe_pb2 as wire
-from holdfast.subscribe.session import Means
+from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.stream import ServerStream
 from holdfast.subscribe.settings import SubscribeSettings
-from holdfast.subscribe.site import Site
-from holdfast.subscribe.stream import ServerStream
-from holdfast.subscribe.subscription import Subscription
+from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 START_MS = 1_700_000_000_000
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, Place
 from holdfast.subscribe.errors import BadCursor
-from holdfast.subscribe.piece import Position
+from holdfast.subscribe.merge.piece import Position
 
 CURSOR = Cursor(
     {

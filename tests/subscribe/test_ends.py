@@ -15,15 +15,13 @@ from tests.subscribe.stores import Gated
 from tests.support.broker_process import COMMAND
 
 from holdfast.errors import HoldfastError
-from holdfast.log.rest import BACKGROUND
+from holdfast.log.background.rest import BACKGROUND
 from holdfast.subscribe import subscribe
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
-from holdfast.subscribe.feed import messages
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.service import serving
-from holdfast.subscribe.stream import ServerStream
-from holdfast.subscribe.subscription import READS_MAX
+from holdfast.subscribe.client.connection import messages
+from holdfast.subscribe.client.subscription import READS_MAX
+from holdfast.subscribe.server.service import serving
+from holdfast.subscribe.server.stream import ServerStream
+from holdfast.subscribe.wire.request import Asked, Source, Start
 
 END_S = 1.0
 

@@ -15,16 +15,16 @@ from holdfast.record.build import build
 from holdfast.record.errors import CorruptBatch
 from holdfast.record.marker import Marker, MarkerKind, build_marker
 from holdfast.record.records import Record
-from holdfast.segment.info import Aborted
-from holdfast.subscribe.few import few_piece
+from holdfast.segment.manifest.info import Aborted
 from holdfast.subscribe.filter import Filter
-from holdfast.subscribe.gather import gather
-from holdfast.subscribe.merge import Merge, State
-from holdfast.subscribe.packing import one_by_one, pack, singles
-from holdfast.subscribe.piece import OLD_MS, Range, decode_piece
-from holdfast.subscribe.pump import COLLECT_COUNT, Pump
-from holdfast.subscribe.rows import FewRows, ManyRows
-from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.merge.gather import gather
+from holdfast.subscribe.merge.merge import Merge, State
+from holdfast.subscribe.merge.piece import OLD_MS, Range, decode_piece
+from holdfast.subscribe.merge.pump import COLLECT_COUNT, Pump
+from holdfast.subscribe.merge.rows import FewRows, ManyRows
+from holdfast.subscribe.merge.small_batch import few_piece
+from holdfast.subscribe.server.packing import one_by_one, pack, singles
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 
 def some_batches(chance: random.Random) -> tuple[list[bytes], int]:

@@ -18,9 +18,9 @@ from holdfast.record.build import build
 from holdfast.record.codec import Codec
 from holdfast.record.records import Record
 from holdfast.subscribe import subscribe
-from holdfast.subscribe.lane import READ_SIZE_FIRST
-from holdfast.subscribe.merge import Merge
-from holdfast.subscribe.sizes import held_size
+from holdfast.subscribe.merge.merge import Merge
+from holdfast.subscribe.merge.sizes import held_size
+from holdfast.subscribe.server.partition_reader import READ_SIZE_FIRST
 
 PARTITIONS = 8
 MIB = 1 << 20

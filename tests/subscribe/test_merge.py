@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.subscribe.pieces import a_piece, rows_of
 
-from holdfast.subscribe.merge import Merge, MergeLane, State
-from holdfast.subscribe.piece import Piece
+from holdfast.subscribe.merge.merge import Merge, MergeLane, State
+from holdfast.subscribe.merge.piece import Piece
 
 WAIT_S = 0.005
 

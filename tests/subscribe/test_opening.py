@@ -11,12 +11,10 @@ import grpc.aio
 from tests.log.world import in_loop
 from tests.subscribe.place import OLD_MS, a_place, all_of, write
 
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
-from holdfast.subscribe.feed import METHOD, messages
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.subscribe.client.connection import METHOD, messages
+from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 PARTITIONS = 12
 AT_ONCE = 4

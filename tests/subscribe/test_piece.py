@@ -7,9 +7,9 @@ import pytest
 
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.subscribe import gather as gathering
-from holdfast.subscribe.merge import Pick, Taken
-from holdfast.subscribe.piece import Range, decode_piece
+from holdfast.subscribe.merge import gather as gathering
+from holdfast.subscribe.merge.merge import Pick, Taken
+from holdfast.subscribe.merge.piece import Range, decode_piece
 
 
 def batches(*timestamps: int) -> list[bytes]:

@@ -17,15 +17,13 @@ from holdfast.errors import Corrupt
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock
 from holdfast.subscribe import Cursor, Subscription, subscribe
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
+from holdfast.subscribe.client.connection import messages
+from holdfast.subscribe.client.progress import Lane, Lanes, Standing
+from holdfast.subscribe.client.session import Means
 from holdfast.subscribe.errors import ServerGone
-from holdfast.subscribe.feed import messages
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.piece import NO_EPOCH, Position
-from holdfast.subscribe.schema import subscribe_pb2 as wire
-from holdfast.subscribe.session import Means
-from holdfast.subscribe.standing import Lane, Lanes, Standing
+from holdfast.subscribe.merge.piece import NO_EPOCH, Position
+from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 
 def failing(*failures: Exception) -> Subscription:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.subscribe.schema import generate
+from holdfast.subscribe.wire.schema import generate
 
 
 def test_the_classes_are_current(tmp_path: Path) -> None:

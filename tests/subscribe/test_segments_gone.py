@@ -16,12 +16,12 @@ from tests.subscribe.stores import Gated, QuickCalls, ReadOnly
 
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.chance import SeededChance
-from holdfast.io.faulty_objects import FaultyObjects, by_chance
 from holdfast.io.objects import Objects
-from holdfast.log.partition import PartitionLog
-from holdfast.segment.info import SegmentInfo
+from holdfast.io.objects.faulty import FaultyObjects, by_chance
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.subscribe import NOW, Event, Subscription, subscribe
-from holdfast.subscribe.defects import TRIES_MAX
+from holdfast.subscribe.client.retry import TRIES_MAX
 
 
 async def segments_of(place: Place, count: int, size: int = 10) -> tuple[PartitionLog, list[SegmentInfo]]:

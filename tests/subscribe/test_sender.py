@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.log.world import in_loop
 
-from holdfast.subscribe.sender import MESSAGES_MAX, Sender
+from holdfast.subscribe.server.sender import MESSAGES_MAX, Sender
 
 
 class Wire:

@@ -8,9 +8,7 @@ import pytest
 from tests.subscribe.simulated import Simulation, simulate
 
 from holdfast.subscribe import Event
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.catalogue import Source
-from holdfast.subscribe.opening import Start
+from holdfast.subscribe.wire.request import Asked, Source, Start
 
 NAMES = ["a", "b", "c"]
 

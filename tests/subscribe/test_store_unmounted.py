@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Unavailable
-from holdfast.subscribe.incoming import check_reachable
+from holdfast.subscribe.client.server_feed import check_reachable
 
 
 def test_a_bare_mount_point_is_a_store_that_is_away(tmp_path: Path) -> None:

@@ -15,15 +15,14 @@ from tests.subscribe.test_resume import failing
 
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.clock import ManualClock
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.subscribe import Filter, Source, subscribe
-from holdfast.subscribe.asked import Asked
-from holdfast.subscribe.defects import LASTING_S, TRIES_MAX, Defects
+from holdfast.subscribe.client.connection import messages
+from holdfast.subscribe.client.retry import LASTING_S, TRIES_MAX, Defects
 from holdfast.subscribe.errors import BadFilter, BadRequest, NoSuchSource, ServerFailed, ServerGone
-from holdfast.subscribe.feed import messages
-from holdfast.subscribe.opening import Start
-from holdfast.subscribe.schema import subscribe_pb2 as wire
 from holdfast.subscribe.stats import Stats
+from holdfast.subscribe.wire.request import Asked, Start
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 
 class Broken(MemoryObjects):

@@ -13,7 +13,7 @@ from tests.log.world import in_loop
 from tests.subscribe.place import MODES, OLD_MS, a_place, all_of, place_with, write
 
 from holdfast.io.calls import ThreadCalls
-from holdfast.io.memory_objects import MemoryBucket, MemoryObjects
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.settings import LogSettings
 from holdfast.subscribe import Event, subscribe
 

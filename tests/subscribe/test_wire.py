@@ -14,10 +14,9 @@ from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind
 from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Cursor, Event, Filter, Source, subscribe
-from holdfast.subscribe.asked import Asked
+from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.errors import BadCursor, CursorDiverged, SourceGone
-from holdfast.subscribe.feed import messages
-from holdfast.subscribe.opening import Start
+from holdfast.subscribe.wire.request import Asked, Start
 
 
 @in_loop

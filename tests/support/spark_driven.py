@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from holdfast.spark.options import parse
-from holdfast.spark.stream import StreamReader
+from holdfast.spark.source.options import parse
+from holdfast.spark.source.stream import StreamReader
 
 SCHEMA = StructType([StructField("topic", StringType()), StructField("offset", LongType())])
 Row = tuple[str, int]

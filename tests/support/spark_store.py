@@ -17,9 +17,9 @@ from holdfast.io.versions import Patience
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind, build_marker
 from holdfast.record.records import Record
-from holdfast.segment.changes import Append, RaiseEpoch, RaiseLogStart, Replace
-from holdfast.segment.info import Aborted
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart, Replace
+from holdfast.segment.manifest.info import Aborted
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import PartitionId, new_tag
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.writer import encode_segment

@@ -12,7 +12,7 @@ from tests.sync.sides import assert_equal, numbered, read_topic, write
 
 from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced, TopicNotFound
-from holdfast.coordinator.transaction import EPOCH_MAX
+from holdfast.coordinator.transaction.transaction import EPOCH_MAX
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build

@@ -28,10 +28,12 @@ if "TORTURE_GRACE_S" in os.environ:  # Before the others are loaded: so soon old
 
 from holdfast.broker import running
 from holdfast.cli.main import main
-from holdfast.io import disk, open_objects
+from holdfast.io import disk
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.faulty_objects import (
+from holdfast.io.objects import Objects
+from holdfast.io.objects import open as open_objects
+from holdfast.io.objects.faulty import (
     Call,
     Delay,
     FailAfter,
@@ -41,7 +43,6 @@ from holdfast.io.faulty_objects import (
     FaultyObjects,
     WrongByte,
 )
-from holdfast.io.objects import Objects
 from holdfast.types import Buffer
 
 _ARRIVE_EVERY_S = 0.3

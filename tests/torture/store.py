@@ -16,7 +16,7 @@ from tests.torture.controls import Controls
 from tests.torture.disk import can_mount
 
 from holdfast.io.objects import Objects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 
 _WRAPPED = ("store_before", "store_after", "store_early", "store_delay_ms", "store_hangs", "store_errs")
 _ON_THE_WAY = (

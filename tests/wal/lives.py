@@ -9,7 +9,7 @@ from tests.wal.model import Model, version_of
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
 from holdfast.wal import Damaged, LogId, Vote, Wal, WalFailed, WalSettings
 from holdfast.wal.inspect import dump
 

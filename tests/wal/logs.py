@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk import Directory
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Wal, WalSettings
 from holdfast.wal.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.inspect import RecordLine, dump

@@ -6,7 +6,7 @@ import pytest
 from tests.wal.logs import Held, append, chunk_names, held, new_disk, open_log, parsed, reopened
 
 from holdfast.errors import Corrupt, Rejected
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import ChunkGap, Damaged, EntriesMissing, LogId, NewerFormat
 from holdfast.wal import State as WalState
 from holdfast.wal.frame import encode_header, mark_of

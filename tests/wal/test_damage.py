@@ -6,7 +6,7 @@ import pytest
 from tests.wal.logs import append, append_batch, chunk_names, held, lines, new_disk, open_log
 
 from holdfast.errors import Corrupt
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import Damaged, LogId, Vote
 
 

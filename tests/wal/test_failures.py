@@ -15,7 +15,7 @@ from tests.wal.logs import Held, append, calls_of, chunk_names, held, new_disk, 
 
 from holdfast.errors import Stopped
 from holdfast.io.disk import RealDirectory
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalFailed
 
 

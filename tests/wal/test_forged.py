@@ -8,7 +8,7 @@ import pytest
 from tests.wal.logs import append, chunk_names, held, lines, new_disk, open_log, parsed
 
 from holdfast.io.chance import SeededChance
-from holdfast.io.simdisk import SimulatedDisk, SimulatedFile
+from holdfast.io.disk.simulated import SimulatedDisk, SimulatedFile
 from holdfast.wal import LogId
 from holdfast.wal.frame import HEADER, encode_header, mark_of, seed_of
 from holdfast.wal.record import APPEND, MARKER, encode_append

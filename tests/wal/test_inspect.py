@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tests.wal.logs import append, append_batch, chunk_names, held, kinds, lines, new_disk, open_log
 
-from holdfast.io.simdisk import SimulatedDisk, SimulatedFile
+from holdfast.io.disk.simulated import SimulatedDisk, SimulatedFile
 from holdfast.wal import LogId, Vote
 from holdfast.wal.inspect import verify
 

@@ -10,7 +10,7 @@ from types import FrameType
 import pytest
 from tests.wal.logs import Held, append, append_batch, held, new_disk, open_log, reopened
 
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalFailed
 
 CHANGES: dict[str, Callable[[Wal], object]] = {

@@ -10,7 +10,7 @@ from tests.wal.logs import append, chunk_names, held, kinds, new_disk, open_log
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk import RealDirectory
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import Damaged, LogId, Wal, WalFailed, WalSettings
 
 

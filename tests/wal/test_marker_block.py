@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.wal.logs import Held, append, chunk_names, held, lines, new_disk, open_log
 
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import Damaged, LogId, Wal
 from holdfast.wal.inspect import verify
 from holdfast.wal.record import BLOCK_SIZE, padding_before_marker

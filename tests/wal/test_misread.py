@@ -6,7 +6,7 @@ import pytest
 from tests.wal.logs import UNCACHED, append, chunk_names, held, lines, new_disk, open_log
 from tests.wal.test_damage import closed_log
 
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal.replay import Recovered, recover
 
 

@@ -12,7 +12,7 @@ from tests.wal.model import Model, version_of
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalSettings
 from holdfast.wal.inspect import verify
 

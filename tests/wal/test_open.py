@@ -11,7 +11,7 @@ from tests.io.test_disk import files_limited_to
 from tests.wal.logs import Held, append, chunk_ids, chunk_names, held, kinds, new_disk, open_log, reopened
 
 from holdfast.io.disk import RealDirectory
-from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalSettings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.wal.logs import UNCACHED, append, calls_of, chunk_ids, chunk_names, held, new_disk, open_log, reopened
 
-from holdfast.io.simdisk import PowerCut, SimulatedDisk
+from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
 from holdfast.wal import LogId, ReadBelowPurged, Vote, Wal
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.wal.logs import append, append_batch, calls_of, chunk_names, held, kinds, lines, new_disk, open_log, reopened
 
-from holdfast.io.simdisk import SimulatedDisk
+from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal
 from holdfast.wal.frame import HEADER
 from holdfast.wal.inspect import RecordLine

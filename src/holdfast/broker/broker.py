@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
-from holdfast.broker.budget import Budget
-from holdfast.broker.fetch_sessions import FetchSessions, SessionLimits
-from holdfast.broker.held import HeldLoop
+from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.markers import Markers
-from holdfast.broker.pace import Pace
-from holdfast.broker.request import Body, Done, Request
+from holdfast.broker.net.budget import Budget
+from holdfast.broker.net.loop_watch import HeldLoop
+from holdfast.broker.net.request import Body, Done, Request
+from holdfast.broker.net.slices import Pace
 from holdfast.broker.settings import BrokerSettings
-from holdfast.broker.share_sessions import ShareSessions
+from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.table import HANDLERS, MessageHandler
 from holdfast.broker.topics import Topics
-from holdfast.coordinator.groups import GroupCoordinator
-from holdfast.coordinator.producer_ids import ProducerIds
-from holdfast.coordinator.share_groups import ShareCoordinator
-from holdfast.coordinator.transactions import TransactionCoordinator
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.share.coordinator import ShareCoordinator
+from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from holdfast.broker import share_sessions
-from holdfast.broker.configs import ConfigInvalid
+from holdfast.broker.configs.topic import ConfigInvalid
+from holdfast.broker.share import sessions as share_sessions
 from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
 from holdfast.cluster.errors import TopicExists, TopicUnknown
-from holdfast.coordinator import consumer_group_errors, share_errors, transaction_errors
-from holdfast.coordinator import errors as group_errors
+from holdfast.coordinator.group import errors as group_errors
+from holdfast.coordinator.group.consumer import errors as consumer_group_errors
+from holdfast.coordinator.share import errors as share_errors
+from holdfast.coordinator.transaction import errors as transaction_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
 from holdfast.log import errors as log_errors
 from holdfast.protocol.codes import Code

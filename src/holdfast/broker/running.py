@@ -9,41 +9,41 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker, Parts
-from holdfast.broker.dynamic_configs import GROUP, HEARTBEAT, SESSION
-from holdfast.broker.held import HeldLoop
+from holdfast.broker.configs.dynamic import GROUP, HEARTBEAT, SESSION
 from holdfast.broker.markers import Markers
-from holdfast.broker.server import Limits as ServerLimits
-from holdfast.broker.server import Server, Work
+from holdfast.broker.net.loop_watch import HeldLoop
+from holdfast.broker.net.server import Limits as ServerLimits
+from holdfast.broker.net.server import Server, Work
+from holdfast.broker.net.traffic import CountedWork
 from holdfast.broker.settings import BrokerSettings, overrides_of
-from holdfast.broker.share_sessions import ShareSessions
+from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.topic_view import GroupTopics
 from holdfast.broker.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topics
-from holdfast.broker.traffic import CountedWork
 from holdfast.cluster.errors import ProducerIdsTaken
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
-from holdfast.coordinator.groups import GroupCoordinator
-from holdfast.coordinator.producer_ids import ProducerIds
-from holdfast.coordinator.settings import ConsumerTimes, GroupSettings, Migration
-from holdfast.coordinator.share_group import ShareTimes
-from holdfast.coordinator.share_groups import ShareCoordinator
-from holdfast.coordinator.share_partition import Limits
-from holdfast.coordinator.share_settings import ShareSettings
-from holdfast.coordinator.transaction_settings import TransactionSettings
-from holdfast.coordinator.transactions import TransactionCoordinator
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.group.settings import ConsumerTimes, GroupSettings, Migration
+from holdfast.coordinator.share.coordinator import ShareCoordinator
+from holdfast.coordinator.share.group import ShareTimes
+from holdfast.coordinator.share.partition import Limits
+from holdfast.coordinator.share.settings import ShareSettings
+from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
+from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.errors import Corrupt
 from holdfast.io.calls import Calls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
-from holdfast.io.put_check import check_put_if_absent
+from holdfast.io.objects.put_check import check_put_if_absent
 from holdfast.io.versions import Patience
-from holdfast.log.begin import LocalLog, open_local
 from holdfast.log.ground import Parts as LogParts
 from holdfast.log.logs import Logs
-from holdfast.log.owner import Here
-from holdfast.log.partition import PartitionLog
+from holdfast.log.ownership.owner import Here
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.recovery.begin import LocalLog, open_local
 from holdfast.log.settings import LogSettings
 from holdfast.measure import Traffic
 from holdfast.wal import WalSettings

@@ -55,7 +55,7 @@ from holdfast.broker.api import (
     txn_offset_commit,
     write_txn_markers,
 )
-from holdfast.broker.request import Body, Request
+from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
 from holdfast.protocol.messages import Message
 

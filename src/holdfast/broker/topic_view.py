@@ -6,7 +6,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from holdfast.broker.topics import OpenTopic, Topics
-from holdfast.coordinator.topic_view import KnownTopic
+from holdfast.coordinator.group.topic_view import KnownTopic
 
 
 class GroupTopics:

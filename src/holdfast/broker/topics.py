@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from holdfast.broker.configs import check_topic_configs, partition_settings
-from holdfast.broker.dynamic_configs import Configs, DynamicConfigs, topic_defaults
+from holdfast.broker.configs.dynamic import Configs, DynamicConfigs, topic_defaults
+from holdfast.broker.configs.topic import check_topic_configs, partition_settings
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.cluster.metadata import (
     Metadata,
@@ -33,7 +33,7 @@ from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
 from holdfast.log.errors import TopicsMissing
 from holdfast.log.logs import Logs
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.names import PartitionId
 

@@ -86,7 +86,7 @@ def compact(
     from holdfast.cli.job.progress import JobProgress
     from holdfast.spark.catalog import open_catalog
     from holdfast.spark.jobs.compact import compact as run
-    from holdfast.spark.session import spark_session
+    from holdfast.spark.session.session import spark_session
 
     found = open_catalog(path, store_options(store), topics=topics)
     how: Any = None if cleanup is None else cleanup.value

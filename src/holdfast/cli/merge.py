@@ -25,7 +25,7 @@ from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.jobs.merge import Merged
+    from holdfast.spark.jobs.merge.merge import Merged
 
 SourcesArgument = Annotated[
     list[str], typer.Argument(metavar="SOURCE…", help="TOPIC, TOPIC:PARTITION, or PATH::TOPIC for another cluster.")
@@ -63,10 +63,10 @@ def merge(
       holdfast merge /data/a::orders s3://bucket/b::orders --to ./both --plot merge.png
     """
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.jobs.archive_parquet import parquet_store
-    from holdfast.spark.jobs.merge import merge as run
-    from holdfast.spark.jobs.merge_source import open_sources
-    from holdfast.spark.session import spark_session
+    from holdfast.spark.jobs.archive.parquet import parquet_store
+    from holdfast.spark.jobs.merge.merge import merge as run
+    from holdfast.spark.jobs.merge.source import open_sources
+    from holdfast.spark.session.session import spark_session
 
     opened = open_sources(sources, path, store_options(store))
     target = parquet_store(to, dict(assignments(target_option, "--target-option")))

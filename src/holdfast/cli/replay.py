@@ -23,7 +23,7 @@ from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.replay import Replayed
+    from holdfast.spark.jobs.replay.replay import Replayed
 
 ArchiveArgument = Annotated[
     str, typer.Argument(metavar="ARCHIVE", help="A directory or bucket that `holdfast archive` has written.")
@@ -83,11 +83,11 @@ def replay(
     """
     from holdfast.cli.archive.target import catalog_properties, delta_options
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.replay import plan_replay
-    from holdfast.spark.replay import replay as run
-    from holdfast.spark.replay_archive import Access, archive_store
-    from holdfast.spark.session import spark_session
-    from holdfast.spark.sink_options import read_options
+    from holdfast.spark.jobs.replay.archive import Access, archive_store
+    from holdfast.spark.jobs.replay.replay import plan_replay
+    from holdfast.spark.jobs.replay.replay import replay as run
+    from holdfast.spark.session.session import spark_session
+    from holdfast.spark.sink.options import read_options
 
     given = dict(assignments(store, "--store-option"))
     place = archive_store(archive, given)

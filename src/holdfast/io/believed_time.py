@@ -19,8 +19,8 @@ import logging
 from typing import NamedTuple
 
 from holdfast.io.clock import Clock
-from holdfast.io.object_names import CLUSTER
 from holdfast.io.objects import Exists, NotFound, ObjectInfo, Objects
+from holdfast.io.objects.names import CLUSTER
 from holdfast.io.proven_time import proven_ms
 
 log = logging.getLogger(__name__)

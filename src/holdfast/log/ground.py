@@ -13,15 +13,15 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.io.versions import Patience
+from holdfast.log.background.flush_size import Pace
 from holdfast.log.damage import Damage
 from holdfast.log.journal import Journal
-from holdfast.log.pace import Pace
 from holdfast.log.settings import LogSettings
 from holdfast.measure import FlushCounts, Histogram, UnreadableCounts
-from holdfast.segment.blocks import BlockCache
-from holdfast.segment.manifest_log import ManifestLog
+from holdfast.segment.cached.blocks import BlockCache
+from holdfast.segment.cached.read import KeptReader, SegmentReader
+from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.names import PartitionId
-from holdfast.segment.read import KeptReader, SegmentReader
 from holdfast.types import Epoch
 
 

@@ -18,12 +18,12 @@ Version 1 had neither `flushed` nor `aside`, version 2 neither `deleted` nor `li
 `aside`. `flushed` is saved before entries are purged: a store whose manifest is below it has lost what the purged
 entries held, which nothing else could tell of a partition without a tail. `deleted` is saved at the same time, so that
 the entries which say that a topic is deleted need not stay until nothing of it is left. `lives` are the processes that
-have last had this log: their claims in the store are ours (`log.owner`).
+have last had this log: their claims in the store are ours (`log.ownership.owner`).
 
-The last two say what can be told of the entries while the store is away (`log.tails`). Releases that do not know them
-drop them, and so nothing is told then. From the entry `deletes_from` on the log says which records were deleted.
-`undecided` are the partitions in which a transaction may have been open when entries were purged last; without it
-these are all.
+The last two say what can be told of the entries while the store is away (`log.recovery.tails`). Releases that do not
+know them drop them, and so nothing is told then. From the entry `deletes_from` on the log says which records were
+deleted. `undecided` are the partitions in which a transaction may have been open when entries were purged last; without
+it these are all.
 
 It cannot outgrow its record: every table has a limit, and all of them at their limits fit into what the write-ahead log
 takes.

@@ -23,24 +23,24 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
-from holdfast.io.off_loop import OffLoopObjects
-from holdfast.log.backlog import Oldest
-from holdfast.log.begin import Begun, LocalLog, begin, open_local, tell_recovered
-from holdfast.log.deletions import Deletions, Strike, no_list
+from holdfast.io.objects.off_loop import OffLoopObjects
+from holdfast.log.background.backlog import Oldest
+from holdfast.log.background.deletions import Deletions, Strike, no_list
+from holdfast.log.background.flusher import Flusher
+from holdfast.log.background.maintenance import Upkeep
 from holdfast.log.errors import LogsStopped, PartitionDeleted
-from holdfast.log.flusher import Flusher
 from holdfast.log.ground import Ground, Parts, ProducerIdsGiven
 from holdfast.log.kept import MARKS_MAX, UNDECIDED_MAX, Identity, Kept, at_most, check_marks
-from holdfast.log.opening import Openings
-from holdfast.log.owner import Here
-from holdfast.log.owner_watch import OwnerWatch
-from holdfast.log.partition import PartitionLog
-from holdfast.log.quarantine import Quarantine
-from holdfast.log.room import Room
+from holdfast.log.ownership.owner import Here
+from holdfast.log.ownership.owner_watch import OwnerWatch
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.tail import Tail
+from holdfast.log.pressure.backpressure import Room
+from holdfast.log.recovery.begin import Begun, LocalLog, begin, open_local, tell_recovered
+from holdfast.log.recovery.opening import Openings
+from holdfast.log.recovery.quarantine import Quarantine
 from holdfast.log.settings import LogSettings, PartitionSettings
 from holdfast.log.stat import LogsStat
-from holdfast.log.tail import Tail
-from holdfast.log.upkeep import Upkeep
 from holdfast.segment.names import PartitionId
 from holdfast.wal import WalSettings
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.log.damage import Damage
 from holdfast.measure import FlushCounts, Histogram, UnreadableCounts
-from holdfast.segment.shelf import ShelfCounters
+from holdfast.segment.cached.lru import ShelfCounters
 from holdfast.wal import Stat
 
 

@@ -25,7 +25,7 @@ from holdfast.errors import Unavailable
 from holdfast.io.clock import Clock
 from holdfast.io.objects import NotFound, ObjectInfo, Objects
 from holdfast.io.versions import GRACE_S, Versions, full_before
-from holdfast.segment.manifest_load import load_version
+from holdfast.segment.manifest.load import load_version
 from holdfast.segment.names import PartitionId, topic_prefixes
 
 _TIME_PROBE = "garbage/now"

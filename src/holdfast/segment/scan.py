@@ -11,10 +11,10 @@ from holdfast.errors import Corrupt
 from holdfast.io.objects import Objects
 from holdfast.record.batch import check_crcs
 from holdfast.record.errors import stored
-from holdfast.segment.blocks import read_whole
+from holdfast.segment.cached.blocks import read_whole
 from holdfast.segment.errors import Damaged
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.reader import Segment, check_is, decode_tail
+from holdfast.segment.index import Segment, check_is, decode_tail
+from holdfast.segment.manifest.info import SegmentInfo
 
 PIECE_SIZE = 8 * 1024 * 1024
 

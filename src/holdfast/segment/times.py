@@ -20,7 +20,7 @@ from holdfast.record.batch import split
 from holdfast.record.codec import EXPANDED_SIZE_MAX
 from holdfast.record.layout import Codec
 from holdfast.record.spans import Spans, address_of
-from holdfast.segment.info import NO_TIMESTAMP, RecordTimes
+from holdfast.segment.manifest.info import NO_TIMESTAMP, RecordTimes
 from holdfast.types import Buffer
 
 SIZE_MIN = 1024 * 1024  # Below this numba is not worth loading, nor is the segment worth leaving out.

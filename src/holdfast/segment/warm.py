@@ -8,7 +8,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.record.build import build
 from holdfast.record.columns import Binary
 from holdfast.record.records import Record
-from holdfast.segment.key_map import KeyMap
+from holdfast.segment.compaction.key_map import KeyMap
 from holdfast.segment.times import record_times
 
 

@@ -24,7 +24,7 @@ from holdfast.segment.format import (
     encode_footer,
     encode_header,
 )
-from holdfast.segment.info import NO_TIMESTAMP, Aborted, SegmentInfo
+from holdfast.segment.manifest.info import NO_TIMESTAMP, Aborted, SegmentInfo
 from holdfast.segment.names import PartitionId, segment_name
 from holdfast.segment.producers import Producers, to_rows
 from holdfast.segment.times import SIZE_MIN, record_times

@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 
 def register(spark: SparkSession) -> None:
     """Make `format("holdfast")` known to a session."""
-    from holdfast.spark.source import HoldfastSource
+    from holdfast.spark.source.source import HoldfastSource
 
     spark.dataSource.register(HoldfastSource)

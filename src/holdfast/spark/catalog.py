@@ -17,9 +17,9 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import Patience, Versions, full_before
-from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_json import Steps
-from holdfast.segment.manifest_load import load_newest
+from holdfast.segment.manifest.codec import Steps
+from holdfast.segment.manifest.load import load_newest
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.spark.errors import NotMadeYet
 from holdfast.spark.store import Store, cluster_of, find_store

@@ -17,10 +17,10 @@ import os
 PRELOADED = (
     "pyspark.worker",
     "pyarrow.parquet",
-    "holdfast.spark.source",
+    "holdfast.spark.source.source",
     "holdfast.spark.jobs.run",
-    "holdfast.spark.jobs.archive_write",
-    "holdfast.spark.jobs.audit_segment",
+    "holdfast.spark.jobs.archive.write",
+    "holdfast.spark.jobs.audit.segment",
 )
 _KEPT_SIZE = 256 * 1024 * 1024  # A worker may hold on to so much memory that it does not use.
 _LARGEST_KEPT_SIZE = 128 * 1024 * 1024

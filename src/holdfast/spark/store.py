@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from holdfast.errors import Rejected
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 
 _CLUSTER = "cluster.json"
 _NUMBERS = ("connect_timeout_ms", "request_timeout_ms", "retries", "retry_timeout_ms")

@@ -13,25 +13,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.subscribe.catalogue import Source
+    from holdfast.subscribe.client.events import Event, EventBatch
+    from holdfast.subscribe.client.subscription import NOW, Subscription, subscribe
     from holdfast.subscribe.cursor import Cursor
-    from holdfast.subscribe.events import Event, EventBatch
     from holdfast.subscribe.filter import Filter
     from holdfast.subscribe.stats import Stats
-    from holdfast.subscribe.subscription import NOW, Subscription, subscribe
+    from holdfast.subscribe.wire.request import Source
 
 __all__ = ["NOW", "Cursor", "Event", "EventBatch", "Filter", "Source", "Stats", "Subscription", "subscribe"]
 
 _PLACES = {
-    "NOW": "subscription",
+    "NOW": "client.subscription",
     "Cursor": "cursor",
-    "Event": "events",
-    "EventBatch": "events",
+    "Event": "client.events",
+    "EventBatch": "client.events",
     "Filter": "filter",
-    "Source": "catalogue",
+    "Source": "wire.request",
     "Stats": "stats",
-    "Subscription": "subscription",
-    "subscribe": "subscription",
+    "Subscription": "client.subscription",
+    "subscribe": "client.subscription",
 }
 
 

@@ -20,8 +20,8 @@ from crc32c import crc32c
 from google.protobuf.message import DecodeError
 
 from holdfast.subscribe.errors import BadCursor
-from holdfast.subscribe.piece import NO_EPOCH, Position
-from holdfast.subscribe.schema import subscribe_pb2 as wire
+from holdfast.subscribe.merge.piece import NO_EPOCH, Position
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 _HEAD = struct.Struct(">3sBI")
 _MAGIC = b"HFC"

@@ -7,10 +7,10 @@ import numpy as np
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe.filter import Filter
-from holdfast.subscribe.gather import gather
-from holdfast.subscribe.merge import FEW, Merge, State
-from holdfast.subscribe.packing import pack
-from holdfast.subscribe.piece import Range, decode_piece
+from holdfast.subscribe.merge.gather import gather
+from holdfast.subscribe.merge.merge import FEW, Merge, State
+from holdfast.subscribe.merge.piece import Range, decode_piece
+from holdfast.subscribe.server.packing import pack
 
 
 def warm() -> None:

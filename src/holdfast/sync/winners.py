@@ -104,7 +104,7 @@ class Winners:
 
     def _versions(self, columns: Columns, home: Home) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
         """Hashes of keys, times, ranks and offsets where records were produced."""
-        from holdfast.segment import key_loops
+        from holdfast.segment.compaction import key_loops
         from holdfast.sync import winner_loops as loops
 
         assert columns.key is not None

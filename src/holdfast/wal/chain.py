@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass, field
 
 from holdfast.io.disk import Directory
-from holdfast.io.reserve import NAME as RESERVE
+from holdfast.io.disk.reserve import NAME as RESERVE
 from holdfast.wal import record, scan
 from holdfast.wal.chunk import ChunkName, parse_chunk_name, parse_spare_name
 from holdfast.wal.errors import ChunkGap, Damaged, NewerFormat

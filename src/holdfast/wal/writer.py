@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from holdfast.io.disk import Directory, File
-from holdfast.io.reserve import NO_SPACE
+from holdfast.io.disk.reserve import NO_SPACE
 from holdfast.types import Buffer
 from holdfast.wal.chunk import Chunk, spare_name
 from holdfast.wal.round import Round

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import transaction_code_of
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.broker.topics import OFFSETS_TOPIC
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.transaction import Producer
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
-from holdfast.broker.pace import Pace
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.transaction import Producer
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

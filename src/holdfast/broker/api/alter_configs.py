@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
-from holdfast.broker.configs import (
-    TOPIC_CONFIGS,
-    Config,
-    ConfigInvalid,
-    Kind,
-    append_items,
-    check_topic_configs,
-    subtract_items,
-)
-from holdfast.broker.dynamic_configs import (
+from holdfast.broker.configs.dynamic import (
     ALL_BROKERS,
     BROKER,
     BROKER_CONFIGS,
@@ -28,8 +19,17 @@ from holdfast.broker.dynamic_configs import (
     check_group,
     group_configs,
 )
-from holdfast.broker.request import Request
-from holdfast.coordinator.share_settings import check_config, share_configs
+from holdfast.broker.configs.topic import (
+    TOPIC_CONFIGS,
+    Config,
+    ConfigInvalid,
+    Kind,
+    append_items,
+    check_topic_configs,
+    subtract_items,
+)
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.share.settings import check_config, share_configs
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.features import FEATURES
-from holdfast.broker.request import Body, Request
+from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, encode_response, response_class

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.quotas import Entity, Filter, QuotaRefused, check_entity, check_value, entity_text, parse_entity
-from holdfast.broker.request import Request
+from holdfast.broker.configs.quotas import (
+    Entity,
+    Filter,
+    QuotaRefused,
+    check_entity,
+    check_value,
+    entity_text,
+    parse_entity,
+)
+from holdfast.broker.net.request import Request
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key

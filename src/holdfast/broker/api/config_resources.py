@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
-from holdfast.broker.dynamic_configs import GROUP
-from holdfast.broker.request import Request
+from holdfast.broker.configs.dynamic import GROUP
+from holdfast.broker.net.request import Request
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

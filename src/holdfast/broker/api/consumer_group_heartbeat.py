@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.consumer_group_member import Partitions
-from holdfast.coordinator.consumer_group_requests import HeartbeatRequest
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.group.consumer.member import Partitions
+from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
-from holdfast.broker.broker_configs import BrokerConfig, broker_configs
 from holdfast.broker.codes import code_of
-from holdfast.broker.configs import TOPIC_CONFIGS, Config, Kind, Source
-from holdfast.broker.dynamic_configs import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP, group_configs
-from holdfast.broker.request import Request
-from holdfast.coordinator.share_settings import share_configs
+from holdfast.broker.configs.broker import BrokerConfig, broker_configs
+from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP, group_configs
+from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, Kind, Source
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.share.settings import share_configs
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

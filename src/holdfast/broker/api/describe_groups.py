@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.answers import GroupDescription, GroupState, MemberDescription
-from holdfast.coordinator.errors import GroupNotFound
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.group.answers import GroupDescription, GroupState, MemberDescription
+from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

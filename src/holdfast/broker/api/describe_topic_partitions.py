@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_TOPIC
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import Corrupt
 from holdfast.protocol.api import Key

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import transaction_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.transaction import Producer
-from holdfast.coordinator.transactions import EXPLICIT, IMPLICIT
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.transaction.coordinator import EXPLICIT, IMPLICIT
+from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

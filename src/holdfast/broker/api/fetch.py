@@ -6,22 +6,22 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from holdfast.broker.budget import Budget
 from holdfast.broker.codes import code_of
-from holdfast.broker.fetch_sessions import (
+from holdfast.broker.fetch.sessions import (
     FetchSession,
     FetchSessions,
     SessionEpochWrong,
     SessionMixed,
     SessionUnknown,
 )
-from holdfast.broker.fetch_watch import PartitionKey, TopicKey
-from holdfast.broker.request import Body, Request
+from holdfast.broker.fetch.watch import PartitionKey, TopicKey
+from holdfast.broker.net.budget import Budget
+from holdfast.broker.net.request import Body, Request
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response

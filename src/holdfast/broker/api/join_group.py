@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.errors import MemberIdRequired
-from holdfast.coordinator.requests import JoinRequest, Protocol
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.group.errors import MemberIdRequired
+from holdfast.coordinator.group.requests import JoinRequest, Protocol
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

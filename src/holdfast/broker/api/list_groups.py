@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.answers import GroupState, GroupType
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

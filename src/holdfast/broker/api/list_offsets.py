@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.leader_epochs import check_epoch
 from holdfast.broker.codes import code_of
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import transaction_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.transaction import TransactionState
-from holdfast.coordinator.transaction_filter import TransactionFilter
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.transaction.filter import TransactionFilter
+from holdfast.coordinator.transaction.transaction import TransactionState
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

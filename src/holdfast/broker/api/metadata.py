@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_CLUSTER, ON_TOPIC, if_asked
 from holdfast.broker.codes import code_of
-from holdfast.broker.request import Body, Request
+from holdfast.broker.net.request import Body, Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
 from holdfast.errors import HoldfastError
-from holdfast.log.partition import PartitionLog
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition, name_of
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.pace import in_pieces
-from holdfast.broker.request import Request
-from holdfast.coordinator.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import in_pieces
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

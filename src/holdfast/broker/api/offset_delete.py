@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.requests import TopicPartition
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.pace import PIECE_COUNT, Pace, pieces_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.answers import CommittedOffset
-from holdfast.coordinator.errors import OffsetUndecided
-from holdfast.coordinator.requests import Caller, TopicPartition
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import PIECE_COUNT, Pace, pieces_of
+from holdfast.coordinator.group.answers import CommittedOffset
+from holdfast.coordinator.group.errors import OffsetUndecided
+from holdfast.coordinator.group.requests import Caller, TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

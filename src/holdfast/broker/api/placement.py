@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
-from holdfast.broker.pace import Pace
-from holdfast.broker.request import Request
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Pace
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class

@@ -12,19 +12,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.pace import Pace
-from holdfast.broker.request import Done, Request
+from holdfast.broker.net.request import Done, Request
+from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import INTERNAL, Topics
-from holdfast.coordinator.requests import TopicPartition
-from holdfast.coordinator.transaction import Producer
-from holdfast.coordinator.transaction_errors import NotInTransaction, ProducerFenced
-from holdfast.coordinator.transactions import TransactionCoordinator
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
+from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
+from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.calls import Calls
 from holdfast.io.clock import Clock
-from holdfast.log.admission import admit
 from holdfast.log.logs import Logs
-from holdfast.log.partition import Appended, PartitionLog
+from holdfast.log.partition.admission import admit
+from holdfast.log.partition.partition import Appended, PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.header import frame_response

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.request import Request
-from holdfast.broker.share_acks import acknowledge, judged, named
-from holdfast.broker.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionEpochWrong
+from holdfast.broker.net.request import Request
+from holdfast.broker.share.acks import acknowledge, judged, named
+from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionEpochWrong
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.pace import Pace
-from holdfast.broker.request import Request
-from holdfast.broker.share_acks import NO_ID, acknowledge, find_log, judged, named
-from holdfast.broker.share_reading import Given, read
-from holdfast.broker.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Pace
+from holdfast.broker.share.acks import NO_ID, acknowledge, find_log, judged, named
+from holdfast.broker.share.reading import Given, read
+from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
 from holdfast.cluster.errors import TopicUnknown
-from holdfast.coordinator.share_hosted import HostedShareGroup
+from holdfast.coordinator.share.durable_share import HostedShareGroup
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.share_group import ASSIGNOR, ShareGroup, ShareMember, by_topic
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.share.group import ASSIGNOR, ShareGroup, ShareMember, by_topic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

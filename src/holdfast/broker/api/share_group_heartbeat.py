@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.share_group import ShareBeat, by_topic
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.share.group import ShareBeat, by_topic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of, group_code_of
-from holdfast.broker.request import Request
-from holdfast.coordinator.share_hosted import HostedShareGroup
-from holdfast.coordinator.share_partition import State
+from holdfast.broker.net.request import Request
+from holdfast.coordinator.share.durable_share import HostedShareGroup
+from holdfast.coordinator.share.partition import State
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from holdfast.broker.api.describe_configs import places
 from holdfast.broker.codes import code_of
-from holdfast.broker.configs import TOPIC_CONFIGS
-from holdfast.broker.pace import pieces_of
-from holdfast.broker.request import Request
+from holdfast.broker.configs.topic import TOPIC_CONFIGS
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import pieces_of
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError

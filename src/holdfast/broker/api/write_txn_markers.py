@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.pace import Pace, in_pieces
-from holdfast.broker.request import Request
-from holdfast.coordinator.requests import TopicPartition
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Pace, in_pieces
+from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

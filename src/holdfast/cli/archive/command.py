@@ -29,8 +29,8 @@ from holdfast.errors import Rejected
 
 if TYPE_CHECKING:
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.jobs.archive import Archived
-    from holdfast.spark.jobs.archive_values import ValueDecoding
+    from holdfast.spark.jobs.archive.archive import Archived
+    from holdfast.spark.jobs.archive.values import ValueDecoding
 
 
 class Format(StrEnum):
@@ -101,8 +101,8 @@ def archive(
     from holdfast.cli.archive.target import open_target
     from holdfast.cli.job.progress import JobProgress
     from holdfast.spark.catalog import open_catalog
-    from holdfast.spark.jobs.archive import archive as run
-    from holdfast.spark.session import spark_session
+    from holdfast.spark.jobs.archive.archive import archive as run
+    from holdfast.spark.session.session import spark_session
 
     *names, place = topics
     if not names:
@@ -126,8 +126,8 @@ def archive(
 def _decoding(kind: ValueFormat | None, schema: Path | None) -> ValueDecoding | None:
     import json
 
-    from holdfast.spark.jobs.archive_schema import read_schema
-    from holdfast.spark.jobs.archive_values import ValueDecoding
+    from holdfast.spark.jobs.archive.schema import read_schema
+    from holdfast.spark.jobs.archive.values import ValueDecoding
 
     if kind is None and schema is None:
         return None

@@ -7,11 +7,11 @@ from typing import Any
 
 from holdfast.errors import Rejected
 from holdfast.spark.catalog import Catalog
-from holdfast.spark.jobs.archive_delta import DeltaTarget
-from holdfast.spark.jobs.archive_iceberg import IcebergTarget
-from holdfast.spark.jobs.archive_layout import check_layout
-from holdfast.spark.jobs.archive_parquet import ParquetTarget, parquet_store
-from holdfast.spark.jobs.archive_state import Target
+from holdfast.spark.jobs.archive.delta import DeltaTarget
+from holdfast.spark.jobs.archive.iceberg import IcebergTarget
+from holdfast.spark.jobs.archive.layout import check_layout
+from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
+from holdfast.spark.jobs.archive.state import Target
 
 COMPRESSIONS = ("snappy", "zstd", "lz4", "gzip", "none")
 

@@ -26,7 +26,7 @@ from holdfast.cli.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.jobs.audit_report import PartitionReport
+    from holdfast.spark.jobs.audit.report import PartitionReport
 
 TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]…", help="All but internal ones if none.")]
 BootstrapOption = Annotated[
@@ -90,8 +90,8 @@ def audit(
     """
     from holdfast.cli.audit.evidence import evidence_of
     from holdfast.cli.job.progress import JobProgress
-    from holdfast.spark.jobs.audit import audit as run
-    from holdfast.spark.session import spark_session
+    from holdfast.spark.jobs.audit.audit import audit as run
+    from holdfast.spark.session.session import spark_session
     from holdfast.spark.store import find_store
 
     opened = find_store(path, store_options(store))

@@ -17,9 +17,9 @@ from holdfast.errors import Corrupt
 from holdfast.record.batch import split
 from holdfast.segment.names import PartitionId
 from holdfast.spark.catalog import TopicPartition
-from holdfast.spark.jobs.audit import Evidence
-from holdfast.spark.jobs.audit_expect import read_expected
-from holdfast.spark.jobs.audit_sum import BrokerMarks, TailBatch
+from holdfast.spark.jobs.audit.audit import Evidence
+from holdfast.spark.jobs.audit.expect import read_expected
+from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch
 from holdfast.spark.store import Store
 
 

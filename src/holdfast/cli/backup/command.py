@@ -50,7 +50,7 @@ def backup(
     from holdfast.cli.backup.run import back_up
     from holdfast.cli.log.place import cluster_of, open_place
     from holdfast.errors import Rejected
-    from holdfast.io.open_objects import open_objects
+    from holdfast.io.objects.open import open_objects
 
     if "://" not in data and (Path(data) / NAME).exists():
         told = "a backup goes from a data directory to a backup, `holdfast restore` the other way"
@@ -81,7 +81,7 @@ def restore(
     """
     from holdfast.cli.backup import run
     from holdfast.cli.backup.apart import check_apart
-    from holdfast.io.open_objects import open_objects
+    from holdfast.io.objects.open import open_objects
 
     source_store, target_store = backup_store or str(Path(source) / "objects"), store or str(Path(data) / "objects")
     run.check_whole(Path(source))

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from holdfast.io.disk import RealDirectory
-from holdfast.log.quarantine import LOST_SUFFIX, SUFFIX
+from holdfast.log.recovery.quarantine import LOST_SUFFIX, SUFFIX
 
 PLACE = "quarantine"
 

@@ -17,11 +17,11 @@ from holdfast.cli.log.place import cluster_of, find_partitions
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
-from holdfast.log.identify import CLUSTER
+from holdfast.log.recovery.identify import CLUSTER
 from holdfast.segment.errors import NoManifest
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.index import verify
+from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.names import MANIFESTS, SEGMENTS, PartitionId
-from holdfast.segment.reader import verify
 
 METADATA = "meta/"
 _AT_A_TIME = 8

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
-from holdfast.io.reserve import NAME as RESERVE
+from holdfast.io.disk.reserve import NAME as RESERVE
 from holdfast.wal.chain import read_chain
 from holdfast.wal.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.inspect import verify

@@ -101,7 +101,7 @@ def look_at_store(url: str, *, is_known: bool = False) -> Finding:
     from holdfast.cli.doctor.finding import missing
     from holdfast.errors import HoldfastError
     from holdfast.io.chance import SystemChance
-    from holdfast.io.open_objects import open_objects
+    from holdfast.io.objects.open import open_objects
 
     try:
         return storage.store(open_objects(url, is_known=is_known), SystemChance())

@@ -10,7 +10,7 @@ import typer
 from holdfast.cli.client.options import assignments
 
 if TYPE_CHECKING:
-    from holdfast.spark.session import SessionSettings
+    from holdfast.spark.session.session import SessionSettings
 
 
 def _show_debug(context: typer.Context, wanted: bool) -> bool:
@@ -52,7 +52,7 @@ DebugOption = Annotated[
 
 
 def settings_of(name: str, master: str | None, conf: list[str] | None) -> SessionSettings:
-    from holdfast.spark.session import SessionSettings, parse_conf
+    from holdfast.spark.session.session import SessionSettings, parse_conf
 
     return SessionSettings(name, master, parse_conf(conf or []))
 

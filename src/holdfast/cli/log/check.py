@@ -11,13 +11,13 @@ from holdfast.cli.log.scan import scan_segment
 from holdfast.cli.log.tail import TailRows, Tails
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
-from holdfast.log.epochs import Epochs
+from holdfast.log.partition.epochs import Epochs
+from holdfast.segment.cached.read import Replaced, after_not_found
 from holdfast.segment.errors import NoManifest, SegmentLost
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
-from holdfast.segment.read import Replaced, after_not_found
 
 
 @dataclass

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.record.batch import BatchHeader
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Manifest
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 
 Facts = dict[str, Any]

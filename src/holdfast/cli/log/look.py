@@ -14,9 +14,9 @@ from holdfast.cli.log.tail import Tails, read_tails
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.segment.errors import NoManifest
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_load import load_manifest
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 
 

@@ -17,7 +17,7 @@ from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.open_objects import open_objects
+from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import Patience
 from holdfast.segment.names import MANIFESTS, PartitionId
 

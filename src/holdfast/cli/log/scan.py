@@ -15,11 +15,11 @@ from holdfast.errors import Corrupt
 from holdfast.io.objects import Objects
 from holdfast.record.batch import BatchHeader, check_crc, check_fields, read_header, split
 from holdfast.record.errors import InvalidBatch, WrongCrc
-from holdfast.segment.blocks import read_whole
+from holdfast.segment.cached.blocks import read_whole
 from holdfast.segment.format import HEADER_SIZE, check_header
-from holdfast.segment.info import NO_TIMESTAMP, SegmentInfo
+from holdfast.segment.index import Interval, Segment, check_is, decode_tail
+from holdfast.segment.manifest.info import NO_TIMESTAMP, SegmentInfo
 from holdfast.segment.names import PartitionId
-from holdfast.segment.reader import Interval, Segment, check_is, decode_tail
 
 _PIECE_SIZE = 8 << 20
 

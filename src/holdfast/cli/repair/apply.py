@@ -18,7 +18,7 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.log import entry
 from holdfast.log.kept import Identity, Kept, save_kept
-from holdfast.log.owner import lives_of_owner
+from holdfast.log.ownership.owner import lives_of_owner
 from holdfast.segment.names import PartitionId
 from holdfast.wal import LogId, Wal
 

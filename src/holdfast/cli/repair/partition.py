@@ -11,14 +11,14 @@ from holdfast.cli.repair.segment import Survivors, examine, is_right, ranges
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
-from holdfast.log.epochs import Epochs
+from holdfast.log.partition.epochs import Epochs
 from holdfast.record.batch import BatchHeader
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_load import load_version
+from holdfast.segment.index import Segment, verify
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.load import load_version
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerState
-from holdfast.segment.reader import Segment, verify
 
 _NAME = re.compile(r"(\d{20})-(\d{20})-(\d+)-[0-9a-f]+\.seg")
 

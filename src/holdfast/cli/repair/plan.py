@@ -17,9 +17,9 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.log import entry
-from holdfast.log.identify import CLUSTER, decode_cluster
 from holdfast.log.kept import Aside
-from holdfast.log.quarantine import read_tail_file
+from holdfast.log.recovery.identify import CLUSTER, decode_cluster
+from holdfast.log.recovery.quarantine import read_tail_file
 from holdfast.record.batch import split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.names import PartitionId

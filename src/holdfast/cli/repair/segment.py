@@ -12,9 +12,9 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.record.batch import BatchHeader, check_crc, check_crcs, read_header
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.format import HEADER_SIZE
-from holdfast.segment.info import SegmentInfo
+from holdfast.segment.index import Segment, check_is, decode_tail, verify
+from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.producers import ProducerState
-from holdfast.segment.reader import Segment, check_is, decode_tail, verify
 
 
 @dataclass

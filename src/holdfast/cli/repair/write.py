@@ -15,13 +15,13 @@ from holdfast.io.chance import Chance
 from holdfast.io.objects import Objects
 from holdfast.io.versions import FULL_EVERY, Stamp, Versions, full_before
 from holdfast.log.kept import Identity
-from holdfast.log.producers import ProducerTable, Transactions
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import EpochStart, Manifest
-from holdfast.segment.manifest_json import encode
+from holdfast.log.partition.producers import ProducerTable, Transactions
+from holdfast.segment.manifest.codec import encode
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.manifest import EpochStart, Manifest
+from holdfast.segment.manifest.segments import SegmentList
 from holdfast.segment.names import new_tag
 from holdfast.segment.producers import longest_silent_first
-from holdfast.segment.segment_list import SegmentList
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Epoch, Offset
 

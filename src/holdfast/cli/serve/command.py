@@ -199,7 +199,7 @@ def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None
     from holdfast.broker.running import Surroundings
     from holdfast.cli.serve.here import here
     from holdfast.io.disk import RealDirectory
-    from holdfast.io.open_objects import is_remote, open_objects
+    from holdfast.io.objects.open import is_remote, open_objects
 
     url = settings.serve.store or str(data / "objects")
     is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.

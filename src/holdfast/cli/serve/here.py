@@ -12,7 +12,7 @@ import socket
 from hashlib import sha256
 from pathlib import Path
 
-from holdfast.log.owner import Here
+from holdfast.log.ownership.owner import Here
 
 _MACHINE = Path("/etc/machine-id")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

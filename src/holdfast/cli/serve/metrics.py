@@ -9,17 +9,17 @@ from contextlib import asynccontextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 
+from holdfast.broker.net.server import Server
 from holdfast.broker.running import Opened
-from holdfast.broker.server import Server
 from holdfast.cli.address import Address, bind, parse_address
-from holdfast.console.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
-from holdfast.console.collect_waiting import WatchedWait, waiting_samples
-from holdfast.console.endpoint import scraped
 from holdfast.io.clock import SystemClock
+from holdfast.io.disk.timed import TimedDirectory
 from holdfast.io.objects import Objects
-from holdfast.io.timed_disk import TimedDirectory
-from holdfast.io.timed_objects import StoreTimes, TimedObjects
+from holdfast.io.objects.timed import StoreTimes, TimedObjects
 from holdfast.measure import Histogram, SubscriptionCounts, Traffic
+from holdfast.metrics.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
+from holdfast.metrics.collect_waiting import WatchedWait, waiting_samples
+from holdfast.metrics.endpoint import scraped
 
 log = logging.getLogger("holdfast")
 

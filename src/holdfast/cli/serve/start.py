@@ -3,9 +3,9 @@
 The write-ahead log is read first, which needs nobody. A broker that was whole before has a copy of the metadata in its
 data directory. With it the port opens also while the store is away, or does not answer within a second: clients are
 told which topics there are, read what the write-ahead log has for certain, and are told to try the rest again
-(`broker.waiting`). The store is asked again with growing pauses; when it answers, the whole broker takes the place of
-the one that waits, under the same port and the same connections. Without a copy a start fails as it always did: the
-store may be misspelt.
+(`broker.waiting.waiting`). The store is asked again with growing pauses; when it answers, the whole broker takes the
+place of the one that waits, under the same port and the same connections. Without a copy a start fails as it always
+did: the store may be misspelt.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.broker.budget import Budget
+from holdfast.broker.net.budget import Budget
+from holdfast.broker.net.server import Server
 from holdfast.broker.running import STOP_S, AllSettings, Opened, Surroundings, answering, opened, opened_local
-from holdfast.broker.server import Server
 from holdfast.broker.topics import Topics
-from holdfast.broker.waiting import Switch, Told, Waiting
-from holdfast.broker.waiting_reads import WaitingReads, without_deleted
+from holdfast.broker.waiting.reads import WaitingReads, without_deleted
+from holdfast.broker.waiting.waiting import Switch, Told, Waiting
 from holdfast.cli.address import Address
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_copy import MetadataCopy, read_copy
-from holdfast.console.collect_waiting import WatchedWait
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import StoreFailed
 from holdfast.io.store_errors import Undecided
-from holdfast.log.begin import LocalLog
 from holdfast.log.errors import StoreUnknown
-from holdfast.log.tails import Known, Tails
+from holdfast.log.recovery.begin import LocalLog
+from holdfast.log.recovery.tails import Known, Tails
 from holdfast.measure import Traffic
+from holdfast.metrics.collect_waiting import WatchedWait
 
 if TYPE_CHECKING:
     from holdfast.cli.serve.metrics import Metrics

@@ -14,8 +14,8 @@ from holdfast.measure import SubscriptionCounts
 if TYPE_CHECKING:
     from holdfast.broker.broker import Parts
     from holdfast.broker.running import Surroundings
+    from holdfast.subscribe.server.context import Site
     from holdfast.subscribe.settings import SubscribeSettings
-    from holdfast.subscribe.site import Site
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ async def subscriptions(
     if settings.listen in ("", "none"):
         yield
         return
-    from holdfast.subscribe.site import Site
+    from holdfast.subscribe.server.context import Site
 
     beside = around.objects.url, around.calls, around.clock, settings
     site = Site(parts.topics, parts.cluster_id, *beside, counts or SubscriptionCounts())
@@ -102,6 +102,6 @@ def address_of(listen: str, kafka: Address) -> Address:
 
 def _load() -> Any:
     """In a thread: gRPC takes its time to load."""
-    from holdfast.subscribe import service
+    from holdfast.subscribe.server import service
 
     return service

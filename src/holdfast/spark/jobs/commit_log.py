@@ -25,10 +25,10 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.envelope import seal, unseal
-from holdfast.io.local_files import sync_folder
 from holdfast.io.objects import Exists, NotFound
+from holdfast.io.objects.local.files import sync_folder
 from holdfast.io.versions import Patience, Stamp, Versions, take
-from holdfast.spark.sink_errors import StagedGone
+from holdfast.spark.sink.errors import StagedGone
 from holdfast.spark.store import Store
 
 FOLDER = "_holdfast/"

@@ -23,15 +23,15 @@ from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import Patience
 from holdfast.measure import UnreadableCounts
-from holdfast.segment.changes import Replace
-from holdfast.segment.compact import KeyRules, compact_keys, compactable_end, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.compaction.keys import KeyRules, compact_keys, compactable_end, dirty_ratio, has_ripe_tombstones
+from holdfast.segment.compaction.merge import merge, small_runs
+from holdfast.segment.compaction.rewrite import Workshop
 from holdfast.segment.errors import DoesNotFit
-from holdfast.segment.info import SegmentInfo
-from holdfast.segment.manifest import Manifest
-from holdfast.segment.manifest_log import Contended, ManifestLog
-from holdfast.segment.merge import merge, small_runs
+from holdfast.segment.manifest.changes import Replace
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.log import Contended, ManifestLog
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId, new_tag
-from holdfast.segment.rewrite import Workshop
 from holdfast.spark.catalog import Catalog, TopicPartition
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 from holdfast.spark.store import Store, cluster_of

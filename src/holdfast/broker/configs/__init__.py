@@ -1,0 +1,1 @@
+"""Configs in Kafka's words: of topics, of the broker, of clients."""

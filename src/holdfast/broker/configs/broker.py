@@ -1,0 +1,110 @@
+"""The broker's settings as configs: what tools see when they ask for a broker's, as it was started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from holdfast.broker.configs.topic import Kind, Source
+from holdfast.broker.settings import BrokerSettings, kafka_name
+
+MEANINGS: Mapping[str, str] = {
+    "node.id": "this broker's number",
+    "num.partitions": "of topics made without saying how many",
+    "auto.create.topics.enable": "whether naming a topic that is not there makes it",
+    "delete.topic.enable": "whether topics may be deleted",
+    "holdfast.accept.any.replication.factor": "whether topics may be made with any replication factor; it stays 1",
+    "message.max.bytes": "the largest batch, unless a topic says otherwise",
+    "log.retention.ms": "how long records are kept, unless a topic says otherwise; -1 is for ever",
+    "log.retention.bytes": "how much of a partition is kept, unless a topic says otherwise; -1 is all",
+    "log.cleanup.policy": "delete old segments, compact by key, or both, unless a topic says otherwise",
+    "log.message.timestamp.type": "whose time a record has, unless a topic says otherwise",
+    "socket.request.max.bytes": "the largest request",
+    "socket.request.max.ms": "for a whole request to arrive; a second more for each 256 KiB of it",
+    "socket.response.max.ms": "a client that takes nothing of its answers for so long is closed",
+    "max.connections": "as many clients may be connected",
+    "max.connections.per.ip": "as many of them from one address",
+    "max.connections.per.ip.overrides": "another number for some addresses: `10.0.0.7:200,::1:50`",
+    "max.connection.creation.rate": "new connections a second; more wait to be accepted",
+    "group.consumer.session.timeout.ms": "a consumer whose coordinator assigns is gone when it is silent so long",
+    "group.consumer.heartbeat.interval.ms": "how often such a consumer is told to say that it lives",
+    "group.consumer.max.size": "as many such consumers may be in a group",
+    "group.consumer.migration.policy": "which way groups with members may change their protocol",
+    "connections.max.idle.ms": "a connection that is silent so long is closed",
+    "queued.max.request.bytes": "bytes of requests not answered yet, of all connections together",
+    "queued.max.response.bytes": "bytes of answers not taken yet, of all connections together",
+    "fetch.max.bytes": "the most one fetch gets",
+    "max.incremental.fetch.session.cache.slots": "how many fetch sessions are remembered",
+    "max.incremental.fetch.session.partitions": "how many partitions all fetch sessions together may remember",
+    "min.incremental.fetch.session.eviction.ms": "a fetch session that was silent for less makes room for no other",
+    "group.min.session.timeout.ms": "the shortest session a group's member may ask for",
+    "group.max.session.timeout.ms": "the longest session a group's member may ask for",
+    "group.initial.rebalance.delay.ms": "how long an empty group waits for more members than the first",
+    "group.max.size": "members of one group",
+    "max.groups": "of all kinds; when there are as many, silent ones without offsets make room",
+    "max.transactional.ids": "when there are as many, those that never had a transaction make room",
+    "max.partitions": "of all topics together, those of internal ones counted",
+    "max.client.quotas": "users, client ids and addresses that have a quota",
+    "max.metadata.bytes": "of the names and configs of all topics, and of all quotas, together",
+    "group.share.session.timeout.ms": "a member of a share group is gone after so long without a sign",
+    "group.share.heartbeat.interval.ms": "how often members of share groups are heard of",
+    "group.share.max.size": "members of one share group",
+    "group.share.record.lock.duration.ms": "how long a record is a member's, unless the group says otherwise",
+    "group.share.delivery.count.limit": "how often a record is delivered before it is archived",
+    "group.share.partition.max.record.locks": "records of one partition that a share group has under way, at most",
+    "group.share.max.share.sessions": "how many share sessions are remembered",
+    "share.coordinator.state.topic.num.partitions": "of the topic that holds share groups; fixed when it is made",
+    "offset.metadata.max.bytes": "bytes of text beside a committed offset",
+    "offsets.retention.minutes": "how long offsets of a group without members are kept",
+    "offsets.topic.num.partitions": "of the topic that holds groups and their offsets; fixed when it is made",
+    "transaction.state.log.num.partitions": "of the topic that holds transactions; fixed when it is made",
+    "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
+    "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
+}
+_KINDS = {bool: Kind.BOOLEAN, str: Kind.STRING}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """One setting, as it is shown."""
+
+    name: str
+    kind: Kind
+    value: str
+    default: str
+    meaning: str
+
+    @property
+    def source(self) -> Source:
+        return Source.DEFAULT if self.value == self.default else Source.BROKER
+
+
+def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
+    """All settings, and what tools written for Kafka look for besides."""
+    defaults = BrokerSettings()
+    own = []
+    for field in fields(BrokerSettings):
+        value, default = getattr(settings, field.name), getattr(defaults, field.name)
+        name = kafka_name(field.name)
+        kind = _KINDS.get(type(default), Kind.LONG)
+        own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
+    return sorted([*own, *_fixed(settings, address)], key=lambda each: each.name)
+
+
+def _fixed(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
+    node = str(settings.node_id)
+    one_copy = "there is one broker; what is durable is in the write-ahead log or in the store"
+    return [
+        BrokerConfig(
+            "advertised.listeners", Kind.LIST, f"PLAINTEXT://{address}", "", "where clients reach this broker"
+        ),
+        BrokerConfig("broker.id", Kind.INT, node, _text(BrokerSettings().node_id), "the same as node.id"),
+        BrokerConfig("compression.type", Kind.STRING, "producer", "producer", "batches are stored as they were sent"),
+        BrokerConfig("default.replication.factor", Kind.INT, "1", "1", one_copy),
+        BrokerConfig("min.insync.replicas", Kind.INT, "1", "1", one_copy),
+        BrokerConfig("offsets.topic.replication.factor", Kind.INT, "1", "1", one_copy),
+    ]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""Sockets, frames, requests and answers, and the event loop's watchdog."""

@@ -1,0 +1,296 @@
+"""One client's connection: frames in, answers out, in the order of the requests.
+
+Requests are worked on one at a time, as Kafka does, except that produce requests start at once behind one another, so
+that many of them share an fsync. Whatever is finished early waits for its turn to be sent.
+
+Nothing here grows without bound: past the limits of requests and bytes the socket is simply not read, and a client that
+does not read its answers is not served further until it does. What a request or an answer holds is counted byte by byte
+as it is there, in the budgets of the server, and whoever keeps others from them is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from holdfast.broker.net.frames import SHARED_SIZE, Frames
+from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
+from holdfast.broker.net.request import Request
+from holdfast.errors import HoldfastError
+from holdfast.protocol.api import Key
+from holdfast.protocol.header import decode_request_header
+from holdfast.types import Buffer
+
+if TYPE_CHECKING:
+    from holdfast.broker.net.server import Server
+
+log = logging.getLogger(__name__)
+
+_REQUESTS_MAX = 128  # Of one connection, at the same time.
+_UNTAKEN_SIZE = 1 << 20  # Bytes of answers the client has not taken: past this it is not served further.
+_SMALL_SIZE = 8 << 10  # Who holds less than this is read on although all together hold too much: fetches, heartbeats.
+_BYTES_A_SECOND = 256 << 10  # A large request has a second more for so many bytes of it.
+
+
+class _Slot:
+    """The place of one answer in the order of answers."""
+
+    __slots__ = ("answer", "done", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size  # Of the request.
+        self.done = False
+        self.answer: Sequence[Buffer] = ()
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The server's end of one connection."""
+
+    def __init__(self, server: Server, peer: str) -> None:
+        self._server = server
+        self._frames = Frames(server.limits.frame_size_max, server.shared_buffer)
+        self._transport: asyncio.Transport | None = None
+        self._out: Outgoing | None = None
+        self._slots: deque[_Slot] = deque()
+        self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
+        self._task: asyncio.Task[None] | None = None
+        self._appended: set[asyncio.Task[None]] = set()  # Of produce requests that wait for their fsync only.
+        self._held_size = 0  # Bytes of all requests that are not answered yet.
+        self._arrived_size = 0  # Bytes of the one that is not whole yet.
+        self._began_at = 0.0  # When that one began to arrive, and
+        self._moved_at = 0.0  # when enough of it has arrived since,
+        self._moved_size = 0  # counted from here.
+        self._paused_at = 0.0
+        self._reading = True
+        self.peer = peer
+        self.active_at = 0.0
+
+    # Called by the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._out = Outgoing(transport, self._server.answers)
+        _send_at_once(transport)
+        self.active_at = self._server.clock.monotonic()
+        self._server.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        for task in (self._task, *self._appended):
+            if task is not None:
+                task.cancel()
+        self._transport = None
+        self._server.remove(self)
+        if self._out is not None:
+            self._out.drop()
+        self._waiting.clear()
+        held, self._held_size = self._held_size + self._arrived_size, 0
+        self._arrived_size = 0
+        self._server.requests.release(held)
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
+        return self._frames.buffer(SHARED_SIZE if self._server.requests.has_room else _SMALL_SIZE)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        now = self.active_at = self._server.clock.monotonic()
+        before = len(self._waiting)
+        try:
+            for frame in self._frames.received(nbytes):
+                self._held_size += len(frame)
+                self._server.requests.hold(len(frame))
+                self._waiting.append(frame)
+            self._count_arrived(now, is_new=len(self._waiting) > before)
+            self._work()
+        except HoldfastError as failure:
+            self.refuse(failure)
+        self._server.note_held(now)
+
+    def _count_arrived(self, now: float, *, is_new: bool) -> None:
+        """Count what is here of a request that is not whole, and since when."""
+        arrived = self._frames.arrived
+        more, self._arrived_size = arrived - self._arrived_size, arrived
+        if more > 0:
+            self._server.requests.hold(more)
+        elif more:
+            self._server.requests.release(-more)
+        if not self._frames.is_partial:
+            if self._began_at:
+                self._began_at = 0.0
+                self._server.arriving.pop(self, None)
+        elif not self._began_at or is_new:
+            self._began_at = self._moved_at = now
+            self._moved_size = arrived
+            self._server.arriving.pop(self, None)
+            self._server.arriving[self] = None  # Behind those that began before.
+        elif arrived - self._moved_size >= PROGRESS_SIZE:
+            self._moved_at, self._moved_size = now, arrived
+
+    def pause_writing(self) -> None:
+        assert self._out is not None
+        self._out.pause()
+
+    def resume_writing(self) -> None:
+        assert self._out is not None
+        self.active_at = self._server.clock.monotonic()
+        self._out.resume(self.active_at)
+        if not self._out.size:
+            self._server.sending.pop(self, None)
+        self._resume()
+
+    # Requests
+
+    def _work(self) -> None:
+        """Begin what can begin, and read on only while there is room for more."""
+        while self._waiting and self._task is None and self._takes_answers and self._transport is not None:
+            self._begin(self._waiting.popleft())
+        self.update_reading()
+
+    def _begin(self, frame: memoryview) -> None:
+        header = decode_request_header(frame)
+        request = Request(header, frame, self.peer)
+        slot = _Slot(len(frame))
+        self._slots.append(slot)
+        if header.api_key == Key.PRODUCE and self._server.start_produce(
+            request, lambda answer: self._answer(slot, answer)
+        ):
+            return
+        if header.api_key == Key.PRODUCE:
+            request = request._replace(appended=self._go_on)
+        self._task = asyncio.ensure_future(self._handle(request, slot))
+
+    def _go_on(self) -> None:
+        """The request that is worked on is in the log: others begin behind it while it becomes durable."""
+        if self._task is not None:
+            self._appended.add(self._task)
+            self._task.add_done_callback(self._appended.discard)
+            self._task = None
+            asyncio.get_running_loop().call_soon(self._resume)
+
+    def _resume(self) -> None:
+        try:
+            self._work()
+        except HoldfastError as failure:
+            self.refuse(failure)
+
+    async def _handle(self, request: Request, slot: _Slot) -> None:
+        try:
+            answer = await self._server.handle(request)
+        except HoldfastError as failure:
+            self.refuse(failure)
+            return
+        except Exception:
+            log.exception("%s: a request of API %d failed", self.peer, request.header.api_key)
+            self.abort()
+            return
+        if self._task is asyncio.current_task():
+            self._task = None
+        self._answer(slot, answer)
+
+    def _answer(self, slot: _Slot, answer: Sequence[Buffer]) -> None:
+        slot.answer = answer
+        slot.done = True
+        if self._transport is None:
+            return
+        self._send()
+        self._resume()
+
+    def _send(self) -> None:
+        ready: list[Buffer] = []
+        size = 0
+        while self._slots and self._slots[0].done:
+            slot = self._slots.popleft()
+            ready += slot.answer
+            size += slot.size
+        if size:
+            self._held_size -= size
+            self._server.requests.release(size)
+        if ready and self._out is not None and self._transport is not None:
+            self._out.add(ready, self._server.clock.monotonic())
+            if self._out.size:
+                self._server.sending[self] = None
+
+    # Limits
+
+    @property
+    def _takes_answers(self) -> bool:
+        return self._out is not None and self._out.size <= _UNTAKEN_SIZE
+
+    @property
+    def missing(self) -> int:
+        """Bytes that are still to come of a request that is not whole."""
+        return self._frames.missing
+
+    @property
+    def untaken(self) -> int:
+        """Bytes of answers that the client has not taken."""
+        return 0 if self._out is None else self._out.size
+
+    def update_reading(self) -> None:
+        """Read, or do not, as the limits say."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        room = (
+            self._takes_answers
+            and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
+            and self._held_size < self._server.limits.connection_size_max
+            and (self._server.may_read(self) or self._held_size + self._arrived_size < _SMALL_SIZE)
+        )
+        if room and not self._reading:
+            self._reading = True
+            paused = self._server.clock.monotonic() - self._paused_at
+            self._began_at += paused if self._began_at else 0  # It was not the client that did nothing.
+            self._moved_at += paused
+            self._transport.resume_reading()
+        elif not room and self._reading:
+            self._reading = False
+            self._paused_at = self._server.clock.monotonic()
+            self._transport.pause_reading()
+
+    def is_late(self, now: float, allowed_s: float) -> bool:
+        """Whether a request takes too long to arrive, as a whole or since its last bytes worth the name."""
+        if not self._reading or not self._began_at:
+            return False
+        whole_s = allowed_s + self._arrived_size / _BYTES_A_SECOND
+        return now - self._began_at > whole_s or self.is_stalled(now, allowed_s)
+
+    def is_stalled(self, now: float, allowed_s: float) -> bool:
+        """Whether it is read, and too little of its request has come for so long."""
+        return self._reading and self._began_at > 0 and now - self._moved_at > allowed_s
+
+    def takes_nothing(self, now: float, allowed_s: float) -> bool:
+        """Whether there are answers, and the client has taken too little of them for so long."""
+        return self._out is not None and self._out.size > 0 and now - self._out.taken_at > allowed_s
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._slots and not self._waiting
+
+    def refuse(self, failure: Exception) -> None:
+        """What the client sent cannot be answered: say why in the log, and close."""
+        self._server.lines.warning("%s: connection closed: %s", self.peer, failure)
+        self.abort()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Send what is ready, then close. A client that takes no answers is not waited for."""
+        if self.untaken:
+            self.abort()
+        elif self._transport is not None:
+            with contextlib.suppress(RuntimeError):
+                self._transport.close()
+
+
+def _send_at_once(transport: asyncio.Transport) -> None:
+    """No waiting for more to send. asyncio does this only for sockets that were made with an explicit protocol number;
+    without it the end of a large answer waits for the client's delayed ack, 40 ms."""
+    link = transport.get_extra_info("socket")
+    if link is not None and link.family in (socket.AF_INET, socket.AF_INET6):
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

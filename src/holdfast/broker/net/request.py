@@ -1,0 +1,36 @@
+"""A request on its way through the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from holdfast.broker.net.slices import Pace
+from holdfast.io.clock import SystemClock
+from holdfast.protocol.header import RequestHeader
+from holdfast.types import Buffer
+
+_SHARED = Pace(SystemClock())  # A handler that goes through many items gets one of its own.
+
+Body: TypeAlias = Sequence[Buffer]  # An answer, without its size and header.
+
+
+class Request(NamedTuple):
+    """One request: its header, and the frame it came in, which belongs to it alone."""
+
+    header: RequestHeader
+    frame: memoryview
+    client_host: str
+    pace: Pace = _SHARED  # How its handler goes through what it names.
+    appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
+
+    @property
+    def body(self) -> memoryview:
+        return self.frame[self.header.body :]
+
+    @property
+    def version(self) -> int:
+        return self.header.api_version
+
+
+Done: TypeAlias = Callable[[Sequence[Buffer]], None]  # With the framed answer; empty: none is sent.

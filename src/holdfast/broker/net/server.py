@@ -1,0 +1,204 @@
+"""The listening socket, all connections, and the limits they share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from holdfast.broker.net.budget import Budget
+from holdfast.broker.net.connection import Connection
+from holdfast.broker.net.frames import SHARED_SIZE
+from holdfast.broker.net.loop_watch import HeldLoop
+from holdfast.broker.net.request import Done, Request
+from holdfast.io.accept import REFUSALS, AcceptLimits, Acceptor, within_descriptors
+from holdfast.io.clock import Clock
+from holdfast.io.sparing import SparingLines
+from holdfast.measure import PortCounts
+from holdfast.protocol.api import Key
+from holdfast.types import Buffer
+
+log = logging.getLogger(__name__)
+
+MIB = 1 << 20
+_LOOK_S = 0.25
+_PRESSED_S = 1.0  # Without progress, when others wait.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much clients may use."""
+
+    frame_size_max: int = 100 * MIB
+    connections_max: int = 10_000
+    address_connections_max: int = 2**31 - 1  # From one address,
+    address_overrides: Mapping[str, int] = field(default_factory=dict)  # or another number for some of them.
+    connections_per_second: int = 2**31 - 1
+    connection_size_max: int = 32 * MIB  # Bytes of unanswered requests of one connection.
+    requests_size_max: int = 512 * MIB  # The same, of all connections together.
+    answers_size_max: int = 256 * MIB  # Bytes of answers that clients have not taken, of all connections together.
+    idle_ms_max: int = 600_000
+    arrive_ms_max: int = 30_000  # For a whole request to arrive; a large one has longer.
+    take_ms_max: int = 30_000  # Without any progress in taking answers.
+
+
+class Work(Protocol):
+    """What requests are given to."""
+
+    def start_produce(self, request: Request, done: Done) -> bool:
+        """Begin a produce request now and call back with the answer; False when it has to wait."""
+
+    async def handle(self, request: Request) -> Sequence[Buffer]:
+        """The framed answer to a request; empty when none is to be sent."""
+
+
+class Server:
+    """Accepts connections and hands their requests to `work`."""
+
+    def __init__(self, work: Work, limits: Limits, clock: Clock, held: HeldLoop | None = None) -> None:
+        self._work = work
+        self.limits = limits
+        self.clock = clock
+        self.lines = SparingLines(log, clock.monotonic)
+        self.shared_buffer = memoryview(bytearray(SHARED_SIZE + 4))
+        self.requests = Budget(limits.requests_size_max)  # Bytes that have arrived and are not answered.
+        self.requests.on_room = self._read_again
+        self.answers = Budget(limits.answers_size_max)  # Bytes of answers that nobody has taken.
+        self.arriving: dict[Connection, None] = {}  # Whose requests are not whole, the oldest first.
+        self.sending: dict[Connection, None] = {}  # Who has not taken all answers.
+        self._granted: set[Connection] = set()  # Whose requests may become whole although there is no room.
+        self._connections: set[Connection] = set()
+        self._acceptor: Acceptor | None = None
+        self._sweep: asyncio.Task[None] | None = None
+        self._idle_looked_at = clock.monotonic()
+        self.start_produce = work.start_produce
+        self.handle = work.handle
+        self.held = held  # Who is told of steps that hold the loop; a broker that becomes whole has its own.
+        self.closed: Counter[str] = Counter(
+            late=0, unread=0
+        )  # Connections that were closed for what they did, by the reason.
+
+    def note_held(self, began: float) -> None:
+        """Bytes were taken in since `began`, and produce requests in them have begun: it must not have taken long."""
+        if self.held is not None:
+            self.held.note(Key.PRODUCE, self.clock.monotonic() - began)
+
+    async def listen(self, bound: socket.socket) -> None:
+        """Begin to accept connections on a socket that is bound already."""
+        limits = self.limits
+        accept = AcceptLimits(
+            count_max=within_descriptors(limits.connections_max),
+            address_count_max=limits.address_connections_max,
+            address_overrides=limits.address_overrides,
+            per_second=limits.connections_per_second,
+        )
+        self._acceptor = Acceptor(bound, lambda peer: Connection(self, peer), accept, self.clock.monotonic)
+        self._sweep = asyncio.ensure_future(self._look_after())
+
+    async def stop(self, timeout: float) -> None:
+        """Accept nothing more, let requests that were taken be answered, then close."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        deadline = self.clock.monotonic() + timeout
+        while (self.sending or any(not each.is_idle for each in self._connections)) and (
+            self.clock.monotonic() < deadline
+        ):
+            await asyncio.sleep(0.01)
+        for each in list(self._connections):
+            each.close()
+
+    # Connections
+
+    def add(self, connection: Connection) -> None:
+        self._connections.add(connection)
+
+    def remove(self, connection: Connection) -> None:
+        if connection in self._connections and self._acceptor is not None:
+            self._acceptor.left(connection.peer)
+        self._connections.discard(connection)
+        self._granted.discard(connection)
+        self.arriving.pop(connection, None)
+        self.sending.pop(connection, None)
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Connections that were not taken, by the limit that was hit."""
+        return {} if self._acceptor is None else self._acceptor.refused
+
+    def counts(self) -> PortCounts:
+        refused = {limit: self.refused.get(limit, 0) for limit in REFUSALS}
+        return PortCounts(self.connection_count, self.requests.size, self.answers.size, refused, dict(self.closed))
+
+    # Room for requests
+
+    def may_read(self, connection: Connection) -> bool:
+        return self.requests.has_room or connection in self._granted
+
+    def _read_again(self) -> None:
+        self._granted.clear()
+        for each in list(self._connections):
+            each.update_reading()
+
+    def _grant(self) -> None:
+        """Let the oldest requests become whole, beyond the limit by one request's size: or none would ever."""
+        left = self.limits.requests_size_max + self.limits.frame_size_max - self.requests.size
+        for each in self.arriving:
+            left -= each.missing
+            if left < 0:
+                return
+            if each not in self._granted:
+                self._granted.add(each)
+                each.update_reading()
+
+    # Closing
+
+    async def _look_after(self) -> None:
+        """From time to time close whoever takes what others need."""
+        quick = min(_LOOK_S, self.limits.idle_ms_max / 1000, self.limits.arrive_ms_max / 4000)
+        while True:
+            await asyncio.sleep(quick if self.arriving or self.sending else min(4 * quick, 1.0))
+            now = self.clock.monotonic()
+            self.lines.look()
+            self._close_late(now)
+            self._make_room(now)
+            if now - self._idle_looked_at >= self.limits.idle_ms_max / 4000:
+                self._idle_looked_at = now
+                self._close_idle(now)
+
+    def _close_late(self, now: float) -> None:
+        arrive_s, take_s = self.limits.arrive_ms_max / 1000, self.limits.take_ms_max / 1000
+        for each in [each for each in self.arriving if each.is_late(now, arrive_s)]:
+            self._close(each, "late", "a request has not arrived whole in its time")
+        for each in [each for each in self.sending if each.takes_nothing(now, take_s)]:
+            self._close(each, "unread", f"{each.untaken} bytes of answers are not taken")
+
+    def _make_room(self, now: float) -> None:
+        """Nothing is left for others: who does not move, neither sends nor takes, is closed at once."""
+        if not self.requests.has_room:
+            for each in [each for each in self._granted if each.is_stalled(now, _PRESSED_S)]:
+                self._close(each, "late", "a request stopped arriving half-way while others wait for room")
+            self._grant()
+        if not self.answers.has_room:
+            for each in [each for each in self.sending if each.takes_nothing(now, _PRESSED_S)]:
+                self._close(each, "unread", f"{each.untaken} bytes of answers are not taken while others wait for room")
+
+    def _close_idle(self, now: float) -> None:
+        before = now - self.limits.idle_ms_max / 1000
+        for each in [each for each in self._connections if each.is_idle and each.active_at < before]:
+            log.debug("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
+            each.close()
+
+    def _close(self, connection: Connection, why: str, sentence: str) -> None:
+        self.closed[why] += 1
+        self.lines.warning("%s: closed, %s", connection.peer, sentence)
+        connection.abort()

@@ -1,0 +1,1 @@
+"""Share groups on the broker's side: sessions, reads, acknowledgements."""

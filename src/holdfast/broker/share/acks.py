@@ -1,0 +1,78 @@
+"""What members of share groups say of records: from the request to what is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from uuid import UUID
+
+from holdfast.broker.net.slices import Pace
+from holdfast.broker.topics import Topics
+from holdfast.cluster.errors import TopicUnknown
+from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition
+from holdfast.coordinator.share.errors import InvalidRecordState
+from holdfast.coordinator.share.partition import Judged, Verdict
+from holdfast.errors import HoldfastError, Rejected
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.protocol.messages import Message
+from holdfast.segment.names import PartitionId
+
+NO_ID = UUID(int=0)
+_BATCHES_MAX = 2_000  # Of one partition in one request.
+
+
+def named(topics: Sequence[Message]) -> Iterator[tuple[PartitionId, Message]]:
+    """The partitions that a request names."""
+    for topic in topics:
+        for partition in topic.partitions:
+            yield PartitionId(topic.topic_id or NO_ID, partition.partition_index), partition
+
+
+async def judged(topics: Sequence[Message], pace: Pace, *, renews: bool) -> dict[PartitionId, list[Judged]]:
+    """What a request says of records, by partition; raises if it contradicts itself."""
+    found: dict[PartitionId, list[Judged]] = {}
+    async for home, partition in pace.through(named(topics)):
+        for each in partition.acknowledgement_batches or ():
+            if Verdict.RENEW in each.acknowledge_types and not renews:
+                raise Rejected("locks are renewed only by a request that says so")
+            end = each.last_offset + 1
+            found.setdefault(home, []).append(Judged(each.first_offset, end, each.acknowledge_types))
+            if len(found[home]) > _BATCHES_MAX:
+                raise Rejected(f"more than {_BATCHES_MAX} batches of one partition are acknowledged")
+    return found
+
+
+def find_log(topics: Topics, home: PartitionId) -> PartitionLog:
+    """A partition's log; raises if there is none, or it is corrupt."""
+    opened = topics.find_id(home.topic_id)
+    if opened is None:
+        raise TopicUnknown(str(home.topic_id))
+    return opened.partition(home.partition)
+
+
+async def acknowledge(
+    group: HostedShareGroup, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]], pace: Pace
+) -> dict[PartitionId, HoldfastError | None]:
+    """Take all verdicts, then wait until they are durable; of each partition what went wrong, if anything."""
+    results: dict[PartitionId, HoldfastError | None] = {}
+    taken: list[tuple[PartitionId, HostedSharePartition]] = []
+    try:
+        if judgements:
+            await group.writer.room()
+    except HoldfastError as failure:
+        return dict.fromkeys(judgements, failure)
+    async for home, batches in pace.through(judgements.items()):
+        results[home] = None
+        partition = group.partitions.get(home)
+        try:
+            if partition is None:
+                raise InvalidRecordState(member_id, batches[0].first, batches[0].end)
+            partition.acknowledge(member_id, batches)
+            taken.append((home, partition))
+        except HoldfastError as failure:
+            results[home] = failure
+    for home, partition in taken:
+        try:
+            await partition.durable()
+        except HoldfastError as failure:
+            results[home] = failure
+    return results

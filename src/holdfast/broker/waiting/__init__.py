@@ -1,0 +1,1 @@
+"""The broker while its store has not answered since the start."""

@@ -1,0 +1,212 @@
+"""What clients are answered while the store has not answered once since the start.
+
+Which topics there are is told from the local copy of the metadata, and records that are certain are served from the
+write-ahead log (`broker.waiting.reads`). Everything else is refused in a way that clients try again: without the store
+nobody can prove that no other broker has taken over, so nothing is accepted; and which offsets there are besides is not
+known, so that no consumer may be told that its own is out of range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.broker.api import api_versions
+from holdfast.broker.net.request import Body, Done, Request
+from holdfast.broker.net.server import Work
+from holdfast.broker.topics import INTERNAL
+from holdfast.broker.waiting.reads import NOT_NOW, WaitingReads
+from holdfast.cluster.metadata import Metadata, Topic
+from holdfast.errors import Unavailable
+from holdfast.protocol import fetch, produce
+from holdfast.protocol.api import Key, find
+from holdfast.protocol.classes import load_response
+from holdfast.protocol.codes import Code
+from holdfast.protocol.errors import UnsupportedVersion
+from holdfast.protocol.fetch_response import encode_response as encode_fetched
+from holdfast.protocol.header import frame_response
+from holdfast.protocol.messages import Message, decode_request, encode_response, response_class
+from holdfast.protocol.produce_response import Produced, ProducedTopic
+from holdfast.protocol.produce_response import encode_response as encode_produced
+from holdfast.types import Buffer
+
+_Metadata = response_class(Key.METADATA)
+_Topic = _Metadata.MetadataResponseTopic
+_EpochEnds = response_class(Key.OFFSET_FOR_LEADER_EPOCH)
+_Coordinators = response_class(Key.FIND_COORDINATOR)
+_NOBODY = Code.COORDINATOR_NOT_AVAILABLE
+_NULL_NAME_FROM = 12
+
+
+class NotYet(Unavailable):
+    """There is no answer of this kind that says: try again. The connection is closed, which says it, too."""
+
+    def __init__(self, api: str) -> None:
+        super().__init__(f"{api} is not answered: the store has not answered since the start")
+        self.api = api
+
+
+class Told(NamedTuple):
+    """Who we are, as clients are told."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+class Waiting:
+    """Answers from a copy of the metadata, and from the write-ahead log."""
+
+    def __init__(self, copy: Metadata, told: Told, reads: WaitingReads | None = None) -> None:
+        self._copy = copy
+        self._reads = reads or WaitingReads(copy)
+        self._by_id = {each.topic_id: each for each in copy.topics.values()}
+        self._told = told
+
+    def start_produce(self, request: Request, done: Done) -> bool:
+        del request, done
+        return False  # It comes back through `handle`.
+
+    async def handle(self, request: Request) -> Sequence[Buffer]:
+        header = request.header
+        api = find(header.api_key, header.api_version) if header.api_key != Key.API_VERSIONS else None
+        if (
+            api is not None
+            and api.key == Key.PRODUCE
+            and produce.decode_request(request.version, request.body).acks == 0
+        ):
+            raise NotYet("Produce without an answer")
+        try:
+            version, body = request.version, await self._answer(Key(header.api_key), request)
+        except UnsupportedVersion:
+            if header.api_key != Key.API_VERSIONS:
+                raise
+            version, body = 0, api_versions.own_versions_only()
+        return frame_response(header.api_key, version, header.correlation_id, body)
+
+    async def _answer(self, key: Key, request: Request) -> Body:
+        version = request.version
+        if key == Key.PRODUCE:
+            return [encode_produced(version, _produced(produce.decode_request(version, request.body)))]
+        if key == Key.FETCH:
+            wanted = fetch.decode_request(version, request.body)
+            if wanted.session_id:  # A new one names all partitions again.
+                return encode_fetched(version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
+            return encode_fetched(version, await self._reads.fetched(wanted))
+        message = decode_request(key, version, request.body)
+        if key == Key.API_VERSIONS:
+            answer = api_versions.answer(version, self._copy.version)
+        elif key == Key.METADATA:
+            answer = self._metadata(message, version)
+        elif key == Key.LIST_OFFSETS:
+            answer = self._reads.offsets(message, version)
+        elif key == Key.OFFSET_FOR_LEADER_EPOCH:
+            answer = _epoch_ends(message)
+        elif key == Key.FIND_COORDINATOR:
+            answer = _coordinators(message, version)
+        else:
+            answer = _refused(key, version)
+        return encode_response(key, version, answer)
+
+    def _metadata(self, message: Message, version: int) -> Message:
+        if message.topics is None or (version == 0 and not message.topics):
+            topics = [self._described(each) for each in self._copy.topics.values()]
+        else:
+            topics = [self._wanted(each, version) for each in message.topics]
+        node, host, port = self._told
+        return _Metadata(
+            brokers=[_Metadata.MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
+            cluster_id=self._copy.cluster_id,
+            controller_id=node,
+            topics=topics,
+            authorized_operations=None,
+        )
+
+    def _wanted(self, wanted: Message, version: int) -> Message:
+        found = self._copy.topics.get(wanted.name) if wanted.name else self._by_id.get(wanted.topic_id)
+        if found is not None:
+            return self._described(found)
+        # It may be there, and the copy old: that is for the store to say.
+        name = wanted.name if version >= _NULL_NAME_FROM else wanted.name or ""
+        return _Topic(error_code=Code.LEADER_NOT_AVAILABLE, name=name, topic_id=wanted.topic_id, partitions=[])
+
+    def _described(self, topic: Topic) -> Message:
+        node = self._told.node_id
+        partitions = [
+            _Topic.MetadataResponsePartition(
+                error_code=Code.NONE,
+                partition_index=number,
+                leader_id=node,
+                leader_epoch=-1,  # Not known.
+                replica_nodes=[node],
+                isr_nodes=[node],
+                offline_replicas=[],
+            )
+            for number in range(topic.partitions)
+        ]
+        return _Topic(
+            error_code=Code.NONE,
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.name in INTERNAL,
+            partitions=partitions,
+            authorized_operations=None,
+        )
+
+
+class Switch:
+    """Passes requests on to `work`, which may be changed under the connections that are open."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+
+    def start_produce(self, request: Request, done: Done) -> bool:
+        return self.work.start_produce(request, done)
+
+    async def handle(self, request: Request) -> Sequence[Buffer]:
+        return await self.work.handle(request)
+
+
+def _produced(message: produce.ProduceRequest) -> list[ProducedTopic]:
+    return [
+        ProducedTopic(
+            topic.topic_id if topic.topic_id is not None else topic.name or "",
+            [Produced(each.partition, NOT_NOW) for each in topic.partitions],
+        )
+        for topic in message.topics
+    ]
+
+
+def _epoch_ends(message: Message) -> Message:
+    """A connection that is closed would take the fetches behind it along."""
+    topic_class = _EpochEnds.OffsetForLeaderTopicResult
+    return _EpochEnds(
+        topics=[
+            topic_class(
+                topic=topic.topic,
+                partitions=[
+                    topic_class.EpochEndOffset(partition=each.partition, error_code=NOT_NOW)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in message.topics
+        ]
+    )
+
+
+def _coordinators(message: Message, version: int) -> Message:
+    nobody = {"error_code": _NOBODY, "error_message": None, "node_id": -1, "host": "", "port": -1}
+    if version < 4:
+        return _Coordinators(**nobody)
+    return _Coordinators(
+        coordinators=[_Coordinators.Coordinator(key=key, **nobody) for key in message.coordinator_keys]
+    )
+
+
+def _refused(key: Key, version: int) -> Message:
+    """An answer that is an error as a whole, where this API has one."""
+    made = load_response(key)
+    field = made._struct.fields.get("error_code")
+    if field is None or not field.for_version_q(version):
+        raise NotYet(key.name)
+    return made(error_code=_NOBODY)

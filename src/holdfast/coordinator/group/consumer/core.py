@@ -1,0 +1,159 @@
+"""The machinery of a consumer group: epochs, the target assignment, and members on their way to it.
+
+topics or members change ─▶ the group's epoch grows ─▶ a target is found for it ─▶ each member, by its own
+heartbeats, first lets go of what is not in its target, and then gets what is, as it becomes free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from uuid import UUID
+
+from holdfast.coordinator.group.assignor import Wish, assign, most_wanted
+from holdfast.coordinator.group.consumer.deadlines import Deadlines, Wait
+from holdfast.coordinator.group.consumer.member import ConsumerMember, MemberState, Partitions
+from holdfast.coordinator.group.consumer.patterns import Matched, matches
+from holdfast.coordinator.group.consumer.reconcile import reconcile
+from holdfast.coordinator.group.consumer.records import Epoch, encode_member, encode_target
+from holdfast.coordinator.group.consumer.roster import ConsumerRoster
+from holdfast.coordinator.group.errors import AssignmentTooLarge, GroupFull
+from holdfast.coordinator.group.settings import GroupSettings
+from holdfast.coordinator.group.topic_view import KnownTopic, TopicView
+
+DEFAULT_ASSIGNOR = "uniform"
+_KEY_ROOM = 1 << 16  # Bytes of a record that are left for its key.
+
+
+class ConsumerCore:
+    """State and rules that both protocols share. Times are milliseconds of a clock that never goes back."""
+
+    def __init__(
+        self, group_id: str, settings: GroupSettings, topics: TopicView, record_size_max: int, epoch: int = 0
+    ) -> None:
+        self.group_id = group_id
+        self.settings = settings
+        self.topics = topics
+        self.roster = ConsumerRoster(group_id, epoch)
+        self.deadlines = Deadlines()
+        self.used: dict[str, int] = {}  # The epoch that a member has last spoken of, since this process began.
+        self._size_max = max(record_size_max - _KEY_ROOM, record_size_max // 2)
+        self._seen: int | None = None  # The version of the topics that was last looked at.
+
+    # Members
+
+    def check_room(self) -> None:
+        """Whether one more member has a place."""
+        count_max = self.settings.consumer_members_max
+        if len(self.roster) >= count_max:
+            raise GroupFull(self.group_id, f"no more than {count_max} members are allowed")
+
+    def check_size(self, member: ConsumerMember) -> None:
+        if len(encode_member(member)) > self._size_max:
+            raise GroupFull(self.group_id, f"a member has more than {self._size_max} bytes to say")
+
+    def touch(self, member: ConsumerMember, now: int) -> None:
+        """Something was heard of a member."""
+        classic = member.classic
+        own = self.settings.consumer_times(self.group_id)
+        timeout_ms = own.session_timeout_ms if classic is None else classic.session_timeout_ms
+        self.deadlines.set(member.id, Wait.SIGN_OF_LIFE, now + timeout_ms)
+
+    def fence(self, members: list[ConsumerMember]) -> None:
+        """Members are gone; what they held is free."""
+        for member in members:
+            self.roster.remove(member)
+            self.forget(member.id)
+        if members:
+            self.refresh(changed=True)
+
+    def forget(self, member_id: str) -> None:
+        """Nobody is known by this id any more."""
+        self.deadlines.forget(member_id)
+        self.used.pop(member_id, None)
+
+    # Epochs and the target
+
+    def refresh(self, *, changed: bool) -> None:
+        """Begin a new epoch if members have `changed`, or if the topics they read have."""
+        if not changed and self._seen == self.topics.version:
+            return
+        self._match_patterns()
+        self._seen = self.topics.version
+        roster, topics_hash = self.roster, self._topics_hash()
+        if changed or topics_hash != roster.epoch.topics_hash:
+            roster.set_epochs(Epoch(roster.epoch.epoch + 1, topics_hash), roster.target_epoch)
+
+    def _match_patterns(self) -> None:
+        known = self.roster.patterns if self._seen == self.topics.version else {}
+        wanted = {member.regex for member in self.roster if member.regex}
+        names = self.topics.names() if wanted - known.keys() else ()
+        found = {each: known.get(each) or Matched(matches(each, names)) for each in sorted(wanted)}
+        self.roster.set_patterns(found)
+
+    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
+        """All topics that a member reads, by name or by pattern."""
+        matched = self.roster.patterns.get(member.regex)
+        return member.topics if matched is None else member.topics | matched.topics
+
+    def topic_names(self) -> frozenset[str]:
+        names: set[str] = set()
+        for member in self.roster:
+            names |= self.topics_of(member)
+        return frozenset(names)
+
+    def _known_topics(self) -> dict[str, KnownTopic]:
+        found = ((name, self.topics.find(name)) for name in self.topic_names())
+        return {name: topic for name, topic in found if topic is not None}
+
+    def _topics_hash(self) -> int:
+        """Differs when a topic that is read comes, goes, is made anew or gets more partitions."""
+        lines = [f"{topic.name} {topic.topic_id} {topic.partitions}\n" for topic in self._known_topics().values()]
+        digest = hashlib.blake2b("".join(sorted(lines)).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big", signed=True)
+
+    @property
+    def assignor(self) -> str:
+        return most_wanted([member.assignor for member in self.roster], DEFAULT_ASSIGNOR)
+
+    def retarget(self) -> None:
+        """Find the target of the group's epoch, if that is still to do."""
+        roster = self.roster
+        if roster.target_epoch == roster.epoch.epoch:
+            return
+        known = self._known_topics()
+        wishes = {member.id: self._wish(member, known) for member in roster}
+        targets = assign(self.assignor, wishes, {topic.topic_id: topic.partitions for topic in known.values()})
+        for target in targets.values():
+            self._check_target(target)
+        for member_id, target in targets.items():
+            roster.set_target(member_id, target)
+        roster.set_epochs(roster.epoch, roster.epoch.epoch)
+
+    def _wish(self, member: ConsumerMember, known: dict[str, KnownTopic]) -> Wish:
+        topics: frozenset[UUID] = frozenset(known[name].topic_id for name in self.topics_of(member) if name in known)
+        return Wish(topics, self.roster.target(member.id), member.instance_id)
+
+    def _check_target(self, target: Partitions) -> None:
+        """A member's record holds what it has and what it lets go, each up to one target."""
+        size_max = self._size_max // 2
+        if 4 * len(target) > size_max // 2 and len(encode_target(target)) > size_max:
+            raise AssignmentTooLarge(self.group_id, len(encode_target(target)), size_max)
+
+    # Reconciliation
+
+    def reconcile(self, member: ConsumerMember, owned: Partitions | None, now: int) -> ConsumerMember:
+        """Let a member take its next step, if it can."""
+        roster = self.roster
+        after = reconcile(
+            member,
+            roster.target(member.id),
+            roster.target_epoch,
+            owned,
+            lambda partition: roster.holder(partition) in (None, member.id),
+        )
+        if after.state is not MemberState.UNREVOKED:
+            self.deadlines.drop(member.id, Wait.REVOCATION)
+        elif after is not member:
+            self.deadlines.set(member.id, Wait.REVOCATION, now + max(member.rebalance_timeout_ms, 0))
+        roster.put(after)
+        return after

@@ -1,0 +1,205 @@
+"""Share groups and their partitions over the log: what the rules change is written, and answers wait for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from holdfast.coordinator.group.topic_view import TopicView
+from holdfast.coordinator.runtime.durable_key import Kept
+from holdfast.coordinator.runtime.timers import Timers
+from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.share.group import ShareGroup
+from holdfast.coordinator.share.partition import Acquired, Found, Image, Judged, Limits, SharePartition
+from holdfast.coordinator.share.records import (
+    GroupValue,
+    ShareGroupKey,
+    SharePartitionKey,
+    encode_group,
+    encode_image,
+    encode_key,
+)
+from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
+from holdfast.io.clock import Clock
+from holdfast.segment.names import PartitionId
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class ShareCounts:
+    """Records of all groups, since the start."""
+
+    timed_out: int = 0  # A member has held them for too long.
+    given_up: int = 0  # They were delivered as often as is allowed.
+
+
+class HostedSharePartition:
+    """One partition as one group reads it. Belongs to one event loop."""
+
+    def __init__(self, group: HostedShareGroup, home: PartitionId, image: Image) -> None:
+        self._group = group
+        self.home = home
+        self.rules = SharePartition(image)
+        self._is_deleted = False
+        key = encode_key(SharePartitionKey(group.rules.id, home))
+        self._kept = Kept(key, self._value, group.writer, group.clock)
+        self._written = self.rules.revision
+        self.listeners: set[Callable[[], None]] = set()  # Each is told once, when something may have become available.
+
+    def _value(self) -> bytes | None:
+        return None if self._is_deleted else encode_image(self.rules.image())
+
+    @property
+    def limits(self) -> Limits:
+        return self._group.limits
+
+    async def durable(self) -> None:
+        """Wait until all that was decided so far is durable."""
+        await self._kept.durable()
+
+    def begin(self) -> None:
+        """Write where the group begins."""
+        self._kept.changed()
+
+    def delete(self) -> None:
+        """Take everything back."""
+        self._is_deleted = True
+        self._group.timers.forget(self.tick)
+        self._kept.changed()
+        self._tell()
+
+    # What members ask
+
+    def acquire(self, member: str, found: Found, count_max: int, *, whole: bool) -> list[Acquired]:
+        """Give a member what is free of what was read."""
+        given = self.rules.acquire(member, found, count_max, self.limits, self._group.timers.now(), whole=whole)
+        self._note(freed=False)
+        return given
+
+    def cut(self, log_start: int) -> None:
+        """The log begins here now."""
+        self.rules.cut(log_start)
+        self._note(freed=False)
+
+    def acknowledge(self, member: str, batches: Sequence[Judged]) -> None:
+        """Take a member's verdicts. They hold when `durable` returns."""
+        self.rules.acknowledge(member, batches, self.limits, self._group.timers.now())
+        self._note(freed=True)
+
+    def release(self, member: str, *, delivered: bool) -> None:
+        """A member is gone."""
+        self.rules.release(member, self.limits, delivered=delivered)
+        self._note(freed=True)
+
+    def tick(self, now: int) -> None:
+        """Free what was held for too long."""
+        count = self.rules.tick(now, self.limits)
+        if count:
+            self._group.counts.timed_out += count
+            where = f"{self.home.topic_id}-{self.home.partition}"
+            log.info(
+                "group %s, %s: %d records were held for too long, and are free", self._group.rules.id, where, count
+            )
+        self._note(freed=bool(count))
+
+    def _note(self, *, freed: bool) -> None:
+        if self._is_deleted:
+            return
+        given_up, self.rules.given_up = self.rules.given_up, 0
+        if given_up:
+            self._group.counts.given_up += given_up
+            where = f"{self.home.topic_id}-{self.home.partition}"
+            told = "share group %s, %s: %d records were delivered as often as is allowed, and are delivered no more"
+            log.warning(told, self._group.rules.id, where, given_up)
+        if self.rules.revision != self._written:
+            self._written = self.rules.revision
+            self._kept.changed()
+        self._group.timers.call_at(self.rules.deadline, self.tick)
+        if freed:
+            self._tell()
+
+    def _tell(self) -> None:
+        told, self.listeners = self.listeners, set()
+        for each in told:
+            each()
+
+
+class HostedShareGroup:
+    """One group and its partitions. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        group_id: str,
+        value: GroupValue,
+        topics: TopicView,
+        writer: Writer,
+        timers: Timers,
+        clock: Clock,
+        settings: ShareSettings,
+        counts: ShareCounts,
+    ) -> None:
+        self.rules = ShareGroup(group_id, topics, value.epoch)
+        self.configs = ShareConfigs(value.configs)
+        self.partitions: dict[PartitionId, HostedSharePartition] = {}
+        self.writer = writer
+        self.timers = timers
+        self.clock = clock
+        self.counts = counts
+        self._settings = settings
+        self._is_deleted = False
+        self._kept = Kept(encode_key(ShareGroupKey(group_id)), self._value, writer, clock)
+        self._written: tuple[int, ShareConfigs] = (value.epoch, self.configs)
+
+    def _value(self) -> bytes | None:
+        return None if self._is_deleted else encode_group(GroupValue(self.rules.epoch, self.configs.given))
+
+    @property
+    def limits(self) -> Limits:
+        return self.configs.limits(self._settings.limits)
+
+    @property
+    def is_unused(self) -> bool:
+        """It has no members, and nothing that would be lost with it."""
+        return not self.rules.members and not self.partitions and not self.configs.given
+
+    async def note(self) -> None:
+        """Write what has changed, and wait until it is durable."""
+        self.write()
+        await self._kept.durable()
+
+    def write(self) -> None:
+        now = (self.rules.epoch, self.configs)
+        if now != self._written and not self._is_deleted:
+            self._written = now
+            self._kept.changed()
+        self.timers.call_at(self.rules.deadline, self.tick)
+
+    def tick(self, now: int) -> None:
+        """Give up members that were not heard of for too long; what they had is free."""
+        late = self.rules.late(now)
+        if late:
+            log.info(
+                "share group %s: %d members were not heard of for too long, and are gone", self.rules.id, len(late)
+            )
+        self.rules.remove(late)
+        self.release(late, delivered=True)
+        self.write()
+
+    def release(self, members: Iterable[str], *, delivered: bool) -> None:
+        """Members are gone: what they had is free."""
+        for member in members:
+            for partition in self.partitions.values():
+                partition.release(member, delivered=delivered)
+
+    async def delete(self) -> None:
+        """Take the group back, with all its partitions. Durable on return."""
+        self._is_deleted = True
+        self.timers.forget(self.tick)
+        for partition in self.partitions.values():
+            partition.delete()
+        self._kept.changed()
+        for partition in self.partitions.values():
+            await partition.durable()
+        await self._kept.durable()

@@ -1,0 +1,117 @@
+"""The records of the internal topic `__share_group_state`.
+
+    key      | kind i16: 0 | group string |                              the group
+             | kind i16: 1 | group string | topic id uuid | number i32 |  how far it is in one partition
+
+    value of a group, version 0
+    | version i16 | epoch i32 | count i32 | config string | value string | … |
+
+    value of a partition, version 0
+    | version i16 | start i64 | count i32 | run … |
+    run      | records i32 | state i8 | delivery count i16 |   the first begins at start, each other where one ends
+
+Everything is in the plain form (see `fields`). States are 0 available, 2 acknowledged, 4 archived. A record without a
+value takes its key back.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
+from holdfast.coordinator.runtime.fields import Malformed, Reader, string
+from holdfast.coordinator.share.partition import Image, Run, State
+from holdfast.segment.names import PartitionId
+
+_GROUP, _PARTITION = 0, 1
+_VERSION = 0
+_RUN = struct.Struct(">ibh")
+_COUNT_MAX = 32767
+
+
+class ShareGroupKey(NamedTuple):
+    group_id: str
+
+
+class SharePartitionKey(NamedTuple):
+    group_id: str
+    partition: PartitionId
+
+
+class GroupValue(NamedTuple):
+    epoch: int
+    configs: Mapping[str, str]
+
+
+ShareKey: TypeAlias = ShareGroupKey | SharePartitionKey
+
+
+def encode_key(key: ShareKey) -> bytes:
+    if isinstance(key, ShareGroupKey):
+        return struct.pack(">h", _GROUP) + string(key.group_id)
+    home = key.partition
+    return (
+        struct.pack(">h", _PARTITION) + string(key.group_id) + home.topic_id.bytes + struct.pack(">i", home.partition)
+    )
+
+
+def decode_key(data: bytes | None) -> ShareKey | None:
+    """What a record is about; None if only another release understands it."""
+    reader = Reader(data or b"")
+    try:
+        kind = reader.i16()
+        if kind == _GROUP:
+            return ShareGroupKey(reader.string())
+        if kind == _PARTITION:
+            return SharePartitionKey(reader.string(), PartitionId(reader.uuid(), reader.i32()))
+    except (Malformed, UnicodeDecodeError) as failure:
+        raise CorruptRecord("key of a share group", str(failure)) from failure
+    return None
+
+
+def encode_group(value: GroupValue) -> bytes:
+    pairs = [string(name) + string(text) for name, text in sorted(value.configs.items())]
+    return struct.pack(">hii", _VERSION, value.epoch, len(pairs)) + b"".join(pairs)
+
+
+def decode_group(data: bytes) -> GroupValue:
+    reader = _reader(data)
+    try:
+        epoch = reader.i32()
+        return GroupValue(epoch, {reader.string(): reader.string() for _ in range(reader.count())})
+    except (Malformed, UnicodeDecodeError) as failure:
+        raise CorruptRecord("share group", str(failure)) from failure
+
+
+def encode_image(image: Image) -> bytes:
+    runs = [_RUN.pack(run.end - run.first, run.state, min(run.count, _COUNT_MAX)) for run in image.runs]
+    return struct.pack(">hqi", _VERSION, image.start, len(runs)) + b"".join(runs)
+
+
+def decode_image(data: bytes) -> Image:
+    reader = _reader(data)
+    try:
+        start = at = reader.i64()
+        runs = []
+        for _ in range(reader.count()):
+            size, state, count = reader.i32(), State(reader.i8()), reader.i16()
+            if size < 1 or count < 0 or state is State.ACQUIRED:
+                raise Malformed(f"{size} records, delivered {count} times, in state {state.name}")
+            runs.append(Run(at, at + size, state, count))
+            at += size
+    except ValueError as failure:  # Also what is no state.
+        raise CorruptRecord("share partition", str(failure)) from failure
+    return Image(start, tuple(runs))
+
+
+def _reader(data: bytes) -> Reader:
+    reader = Reader(data)
+    try:
+        version = reader.i16()
+    except Malformed as failure:
+        raise CorruptRecord("share group", str(failure)) from failure
+    if version > _VERSION:
+        raise NewerRecord("share group", version, _VERSION)
+    return reader

@@ -1,0 +1,333 @@
+"""The transaction coordinator: all transactional ids whose internal partitions are here.
+
+coordinator = TransactionCoordinator(logs, ends, producer_ids, clock=clock)
+await coordinator.load()
+producer = await coordinator.initialize("copier", timeout_ms=60_000)
+coordinator.enlist("copier", producer, TopicPartition("t", 0), implicit=True)  # Then append the batch.
+producer = await coordinator.end("copier", producer, commit=True, client_version=2)
+
+Calls raise the errors of `holdfast.coordinator.transaction.errors`. An answer comes after everything it depends on is
+durable; a step that has begun is carried through, also if nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from holdfast.coordinator.group.classic.joining import check_text
+from holdfast.coordinator.group.errors import CoordinatorSetAside, CoordinatorStopped, NewerRecord
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
+from holdfast.coordinator.transaction import rules
+from holdfast.coordinator.transaction.durable_transaction import Ends, HostedTransaction
+from holdfast.coordinator.transaction.errors import (
+    ProducerIdMismatch,
+    TooManyTransactionalIds,
+    TransactionalIdInvalid,
+    TransactionalIdUnknown,
+    TransactionTimeoutInvalid,
+)
+from holdfast.coordinator.transaction.loader import load
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
+from holdfast.coordinator.transaction.settings import TransactionSettings
+from holdfast.coordinator.transaction.transaction import NO_ID, Producer, Transaction, TransactionState
+from holdfast.errors import Corrupt, HoldfastError
+from holdfast.io.clock import Clock
+from holdfast.log.partition.partition import PartitionLog
+
+log = logging.getLogger(__name__)
+
+_RETRY_MS = 1000
+_LOOK_MS = 1_000  # A full table is looked through at most so often,
+_GIVEN_UP_MAX = 500  # and so many ids go at a time.
+EXPLICIT, IMPLICIT = 1, 2  # Versions of transactions: partitions are added by a request, or by what is written to them.
+
+
+class TransactionCoordinator:
+    """Belongs to one event loop."""
+
+    def __init__(
+        self,
+        logs: Sequence[PartitionLog | Corrupt],
+        ends: Ends,
+        producer_ids: ProducerIds,
+        settings: TransactionSettings | None = None,
+        *,
+        clock: Clock,
+        alarm: Alarm | None = None,
+    ) -> None:
+        """`logs` are the partitions of the internal topic, in order; their number must never change.
+
+        A corrupt one is there as the reason why: its ids get CoordinatorSetAside, all others are served.
+        """
+        served = {number: each for number, each in enumerate(logs) if isinstance(each, PartitionLog)}
+        durable = all(each.settings.durability == "fsync" for each in served.values())
+        assert durable, "what is acknowledged here must survive"
+        self.timers = Timers(clock, alarm or LoopAlarm())
+        self._count = len(logs)
+        self._logs = served
+        self._aside: dict[int, CoordinatorSetAside] = {}
+        self._ends = ends
+        self._producer_ids = producer_ids
+        self._settings = settings or TransactionSettings()
+        self._clock = clock
+        self._hosted: dict[str, HostedTransaction] = {}
+        self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
+        self._looked_at = -_LOOK_MS
+        self._stopped = False
+        self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
+        for number, each in enumerate(logs):
+            if isinstance(each, Corrupt):
+                self._set_aside(number, each)
+
+    # Life
+
+    async def load(self) -> None:
+        """Read the internal partitions, and carry out what was prepared. What is open goes on until its time is up."""
+        for number, partition in list(self._logs.items()):
+            try:
+                loaded = await load(partition, f"internal partition {number} of transactions")
+            except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
+                raise
+            except Corrupt as failure:
+                self._set_aside(number, failure)
+                continue
+            for transaction in loaded:
+                self._host(transaction)
+        prepared = [each for each in self._hosted.values() if each.value.state.is_prepared]
+        for hosted in prepared:
+            hosted.complete()
+        for hosted in self._hosted.values():
+            if hosted.value.state is TransactionState.ONGOING:
+                hosted.set_timer()
+        await asyncio.gather(*(hosted.durable() for hosted in prepared))
+        if self._hosted:
+            log.info("%d transactional ids are loaded; %d ends carried out", len(self._hosted), len(prepared))
+        self.timers.call_at(self.timers.now() + self._settings.expiration_check_ms, self._expire_ids)
+
+    def _set_aside(self, number: int, why: Corrupt) -> None:
+        """Serve nothing of an internal partition. What is open stays open: nobody may guess how it ended."""
+        self._logs.pop(number, None)
+        failure = CoordinatorSetAside("transactions", number, why)
+        self._aside[number] = failure
+        facts = {"event": "coordinator_set_aside", "of": "transactions", "partition": number}
+        log.error("%s", failure, extra={"facts": facts})
+
+    async def close(self) -> None:
+        """Take no more; what was appended becomes durable when the logs are closed."""
+        self._stopped = True
+        self.timers.stop()
+        for task in self._fencing.values():
+            task.cancel()
+        await asyncio.gather(*self._fencing.values(), return_exceptions=True)
+
+    def _host(self, transaction: Transaction) -> HostedTransaction:
+        home = self._logs[self.partition_of(transaction.transactional_id)]
+        around = self._ends, self.timers, self._clock
+        hosted = HostedTransaction(transaction, home, *around, self._fence_late, self.ended)
+        self._hosted[transaction.transactional_id] = hosted
+        return hosted
+
+    def partition_of(self, transactional_id: str) -> int:
+        """The internal partition that holds a transactional id."""
+        return partition_of(transactional_id, self._count)
+
+    def aside(self, transactional_id: str | None = None) -> Corrupt | None:
+        """Why an id cannot be served, or why a list of all ids is not whole; None if all is well."""
+        if transactional_id is None:
+            return next(iter(self._aside.values()), None)
+        return self._aside.get(self.partition_of(transactional_id))
+
+    # Producers
+
+    async def initialize(self, transactional_id: str, timeout_ms: int, expected: Producer | None = None) -> Producer:
+        """A producer begins: all older ones of its id are shut out, and what they left open is aborted."""
+        self._check(transactional_id)
+        if not 1 <= timeout_ms <= self._settings.timeout_ms_max:
+            raise TransactionTimeoutInvalid(timeout_ms, self._settings.timeout_ms_max)
+        hosted = self._hosted.get(transactional_id) or await self._create(transactional_id, timeout_ms)
+        spare_id = await self._spare_id(hosted)
+        now_ms = self._clock.now_ms()
+        if hosted.value.state is TransactionState.ONGOING:
+            rules.check_expected(hosted.value, expected)
+            hosted.carry_out(rules.fence(hosted.value, spare_id, now_ms))
+            hosted.move(rules.take_over(hosted.value, expected, timeout_ms, spare_id, now_ms))
+        else:
+            hosted.move(rules.initialize(hosted.value, expected, timeout_ms, spare_id, now_ms))
+        producer = hosted.value.producer
+        await hosted.durable()
+        return producer
+
+    async def _create(self, transactional_id: str, timeout_ms: int) -> HostedTransaction:
+        if len(self._hosted) >= self._settings.ids_max:
+            self._make_room()
+        if len(self._hosted) >= self._settings.ids_max:
+            raise TooManyTransactionalIds(self._settings.ids_max)
+        producer_id = await self._producer_ids.next()
+        self._check_running()
+        found = self._hosted.get(transactional_id)  # Somebody else may have made it while we waited.
+        new = Transaction(transactional_id=transactional_id, producer_id=producer_id, timeout_ms=timeout_ms)
+        return found or self._host(new)
+
+    def _make_room(self) -> None:
+        """The table is full: ids that never had a transaction go, some at a time, and shut nobody out."""
+        now = self.timers.now()
+        if now < self._looked_at + _LOOK_MS:
+            return
+        self._looked_at = now
+        before_ms = self._clock.now_ms() - self._settings.silence_ms
+        newest_first = reversed(self._hosted.items())  # A flood is newer than who was here before it.
+        found = (
+            transactional_id
+            for transactional_id, hosted in newest_first
+            if hosted.value.state is TransactionState.EMPTY and 0 < hosted.value.changed_at_ms <= before_ms
+        )
+        unused = list(islice(found, _GIVEN_UP_MAX))
+        facts = {"event": "transactional_ids_full", "ids": self._settings.ids_max, "given_up": len(unused)}
+        log.warning(
+            "there are %d transactional ids: %d that were never used are given up",
+            self._settings.ids_max,
+            len(unused),
+            extra={"facts": facts},
+        )
+        for transactional_id in unused:
+            self._hosted.pop(transactional_id).forget()
+
+    async def _spare_id(self, hosted: HostedTransaction) -> int:
+        """A new producer id, if the next step may need one. Without a wait if not: nothing can change meanwhile."""
+        if not hosted.value.needs_spare_id:
+            return NO_ID
+        spare_id = await self._producer_ids.next()
+        self._check_running()
+        return spare_id
+
+    # Partitions
+
+    async def add(self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition]) -> None:
+        """Partitions become part of the open transaction; the first ones open it."""
+        hosted = self._find(transactional_id, producer)
+        hosted.move(rules.add(hosted.value, producer, partitions, EXPLICIT, self._clock.now_ms()))
+        await hosted.durable()
+
+    def verify(self, transactional_id: str, producer: Producer, partition: TopicPartition) -> None:
+        """Raise unless the partition is part of the producer's open transaction."""
+        rules.verify(self._find(transactional_id, producer).value, producer, partition)
+
+    def enlist(
+        self, transactional_id: str | None, producer: Producer, partition: TopicPartition, *, implicit: bool
+    ) -> None:
+        """Something of a producer's transaction is about to be appended to a partition.
+
+        Nobody has to wait: the record that makes the partition part of the transaction is in the write-ahead log when
+        this returns, and whatever the caller appends next is behind it. Unless `implicit`, it must be part already.
+        """
+        if transactional_id is None:
+            raise TransactionalIdInvalid(transactional_id)
+        hosted = self._find(transactional_id, producer)
+        if implicit:
+            hosted.move(rules.add(hosted.value, producer, (partition,), IMPLICIT, self._clock.now_ms()))
+        else:
+            rules.verify(hosted.value, producer, partition)
+
+    # The end
+
+    async def end(self, transactional_id: str, producer: Producer, *, commit: bool, client_version: int) -> Producer:
+        """Commit or abort. Who the producer is from then on: in version 2 each transaction has its own epoch."""
+        hosted = self._find(transactional_id, producer)
+        spare_id = await self._spare_id(hosted)
+        prepared = rules.end(
+            hosted.value,
+            producer,
+            commit=commit,
+            client_version=client_version,
+            spare_id=spare_id,
+            now_ms=self._clock.now_ms(),
+        )
+        if prepared is not hosted.value:
+            hosted.carry_out(prepared)
+        after = hosted.value.producer
+        await hosted.durable()
+        return after
+
+    def _fence_late(self, hosted: HostedTransaction) -> None:
+        """An open transaction has had its time."""
+        transactional_id = hosted.value.transactional_id
+        if not hosted.value.needs_spare_id:
+            self._fence(hosted, NO_ID)
+        elif transactional_id not in self._fencing:
+            task = asyncio.ensure_future(self._fence_with_new_id(hosted))
+            self._fencing[transactional_id] = task
+            task.add_done_callback(lambda _: self._fencing.pop(transactional_id, None))
+
+    async def _fence_with_new_id(self, hosted: HostedTransaction) -> None:
+        try:
+            spare_id = await self._spare_id(hosted)
+        except HoldfastError as failure:
+            log.warning("transactional id %s is late, but stays: %s", hosted.value.transactional_id, failure)
+            self.timers.call_at(self.timers.now() + _RETRY_MS, hosted.tick)
+            return
+        if hosted.is_late:
+            self._fence(hosted, spare_id)
+
+    def _fence(self, hosted: HostedTransaction, spare_id: int) -> None:
+        late = hosted.value
+        log.info("transactional id %s: its transaction has timed out, and is aborted", late.transactional_id)
+        try:
+            hosted.carry_out(rules.time_out(late, spare_id, self._clock.now_ms()))
+        except HoldfastError as failure:  # The logs have stopped: the next process will find it late, too.
+            log.warning("transactional id %s could not be aborted: %s", late.transactional_id, failure)
+
+    # Looking
+
+    def _find(self, transactional_id: str, producer: Producer) -> HostedTransaction:
+        hosted = self._hosted.get(transactional_id)
+        if hosted is None or self._stopped:
+            self._check(transactional_id)
+            raise ProducerIdMismatch(transactional_id, producer.producer_id, None)
+        return hosted
+
+    def _check(self, transactional_id: str) -> None:
+        self._check_running()
+        if not transactional_id:
+            raise TransactionalIdInvalid(transactional_id)
+        check_text("transactional id", transactional_id)
+        aside = self.aside(transactional_id)
+        if aside is not None:
+            raise aside
+
+    def _check_running(self) -> None:
+        if self._stopped:
+            raise CoordinatorStopped
+
+    def describe(self, transactional_id: str) -> Transaction:
+        """One transactional id; TransactionalIdUnknown if there is none."""
+        self._check(transactional_id)
+        hosted = self._hosted.get(transactional_id)
+        if hosted is None:
+            raise TransactionalIdUnknown(transactional_id)
+        return hosted.value
+
+    def all(self) -> list[Transaction]:
+        """All transactional ids but those that are set aside."""
+        self._check_running()
+        return [hosted.value for hosted in self._hosted.values()]
+
+    # Retention
+
+    def _expire_ids(self, now: int) -> None:
+        """Forget the ids that nobody has used for long."""
+        before_ms = self._clock.now_ms() - self._settings.id_expiration_ms
+        try:
+            for transactional_id, hosted in list(self._hosted.items()):
+                if hosted.value.state.is_idle and hosted.value.changed_at_ms <= before_ms:
+                    log.info("transactional id %s was not used for long: it is forgotten", transactional_id)
+                    hosted.forget()
+                    del self._hosted[transactional_id]
+        except HoldfastError as failure:
+            log.warning("transactional ids could not be forgotten: %s", failure)
+        self.timers.call_at(now + self._settings.expiration_check_ms, self._expire_ids)

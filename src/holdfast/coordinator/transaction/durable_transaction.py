@@ -1,0 +1,139 @@
+"""One transactional id over the log: each step is appended at once, and answers wait until it is durable.
+
+Steps are never held back for an fsync. Everything goes into one write-ahead log, in order, so what is durable is always
+a beginning of what was appended: a transaction's end never outlives a part of the transaction, and no part of a
+transaction outlives the record that opened it. See docs/decisions for why that is enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
+
+from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.runtime.timers import Timers
+from holdfast.coordinator.transaction import rules
+from holdfast.coordinator.transaction.records import forgotten_record, transaction_record
+from holdfast.coordinator.transaction.transaction import NO_TIME, Transaction, TransactionState
+from holdfast.io.clock import Clock
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.record.batch import read_header
+from holdfast.record.build import build
+from holdfast.record.errors import TooLarge
+from holdfast.record.marker import Marker, MarkerKind
+from holdfast.record.records import Record
+
+log = logging.getLogger(__name__)
+
+
+class Reached(Enum):
+    """What became of the end of a transaction in one of its partitions."""
+
+    ENDED = "ended"  # Also if it had ended before, or had nothing there.
+    GONE = "gone"  # The partition is deleted.
+    LATER = "later"  # The partition cannot be written to as long as this process runs.
+
+
+class Ends(Protocol):
+    """Where partitions are told that a transaction has ended."""
+
+    def end(self, partition: TopicPartition, marker: Marker) -> Reached:
+        """Append a marker where the producer's transaction is open. At once: it waits for nothing."""
+
+
+class HostedTransaction:
+    """One transactional id. Belongs to one event loop."""
+
+    __slots__ = ("_clock", "_ended", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
+
+    def __init__(
+        self,
+        value: Transaction,
+        log: PartitionLog,
+        ends: Ends,
+        timers: Timers,
+        clock: Clock,
+        on_due: Callable[[HostedTransaction], None],
+        ended: Counter[TransactionState],
+    ) -> None:
+        self.value = value
+        self.end_offset = 0  # Behind the newest of its records.
+        self._log = log
+        self._ends = ends
+        self._timers = timers
+        self._clock = clock
+        self._on_due = on_due
+        self._ended = ended  # How many have ended, and how.
+
+    def durable(self) -> asyncio.Future[None]:
+        """Done once everything that this id has done so far is durable."""
+        return self._log.durable.reached(self.end_offset)
+
+    def move(self, to: Transaction) -> None:
+        """Take a step."""
+        if to is self.value:
+            return
+        self._append(transaction_record(to, to.changed_at_ms))
+        self.value = to
+        if to.state is TransactionState.ONGOING:
+            self.set_timer()
+
+    def _append(self, record: Record) -> None:
+        batch = memoryview(build([record]))
+        if len(batch) > self._log.settings.batch_size_max:
+            raise TooLarge(len(batch), self._log.settings.batch_size_max)
+        self.end_offset = self._log.append_one(read_header(batch), batch).end_offset
+
+    def carry_out(self, prepared: Transaction) -> None:
+        """Prepare an end, put it into all partitions, and complete it: in this order, and in one go."""
+        self.move(prepared)
+        self.complete()
+
+    def complete(self) -> None:
+        """Put a prepared end into the partitions that do not have it yet."""
+        now_ms = self._clock.now_ms()
+        kind = MarkerKind.COMMIT if self.value.state is TransactionState.PREPARE_COMMIT else MarkerKind.ABORT
+        marker = Marker(kind, self.value.producer_id, self.value.epoch, self._log.epochs.current, now_ms)
+        left = [each for each in sorted(self.value.partitions) if self._ends.end(each, marker) is Reached.LATER]
+        if left:
+            log.error(
+                "transactional id %s: %s cannot be carried out in %s: repair the partition, then start again",
+                self.value.transactional_id,
+                self.value.state.title,
+                ", ".join(f"{topic}-{number}" for topic, number in left),
+            )
+            return
+        self.move(rules.complete(self.value, now_ms))
+        self._ended[self.value.state] += 1
+
+    def forget(self) -> None:
+        """Take the id back."""
+        self._append(forgotten_record(self.value.transactional_id, self._clock.now_ms()))
+        self._timers.forget(self.tick)
+
+    # Time
+
+    def set_timer(self) -> None:
+        """Call when the open transaction has to end. One that was set before is left alone: it asks again."""
+        assert self.value.started_at_ms != NO_TIME
+        left_ms = max(self.value.deadline_ms - self._clock.now_ms(), 0)
+        self._timers.call_at(self._timers.now() + left_ms, self.tick)
+
+    def tick(self, now: int) -> None:
+        """Look whether the open transaction has had its time."""
+        del now
+        if self.value.state is not TransactionState.ONGOING:
+            return
+        if self.is_late:
+            self._on_due(self)
+        else:
+            self.set_timer()
+
+    @property
+    def is_late(self) -> bool:
+        is_open = self.value.state is TransactionState.ONGOING
+        return is_open and self.value.deadline_ms <= self._clock.now_ms()

@@ -1,0 +1,1 @@
+"""An object store in a local directory."""

@@ -1,0 +1,1 @@
+"""What goes on behind appends and reads: flushes, retention, compaction, deletions."""

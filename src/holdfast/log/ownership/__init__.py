@@ -1,0 +1,1 @@
+"""Whose store it is: claims, fencing, and whether the store answers."""

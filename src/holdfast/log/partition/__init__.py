@@ -1,0 +1,1 @@
+"""One partition: appends, acks, the tail, reads, flushes, producers."""

@@ -1,0 +1,110 @@
+"""Room for producers: memory is kept bounded by spilling, and the write-ahead log by holding producers back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from holdfast.log.background.backlog import Largest
+from holdfast.log.ground import Ground
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.tail import MemoryUse
+from holdfast.log.pressure.held_back import HeldBack, Reason
+
+if TYPE_CHECKING:
+    from holdfast.log.logs import Logs
+
+_QUEUE_SIZE_MAX = 64 << 20  # Bytes on their way to the disk.
+_LISTED_SIZE_MIN = 16 << 20  # Bytes of memory that lists of spilled batches may take, whatever the limit is.
+
+
+class Room:
+    """Whether producers may go on."""
+
+    def __init__(self, logs: Logs, ground: Ground, use: MemoryUse) -> None:
+        self._logs = logs
+        self._use = use
+        self._ground = ground
+        self._largest = Largest[PartitionLog](lambda each: each.tail.memory_size)
+        self._open = asyncio.Event()
+        self._open.set()
+        self._failure: Exception | None = None
+        self._closing = False
+        self.held_back = HeldBack(ground.clock, self._why)
+
+    async def wait(self) -> None:
+        while not self._open.is_set():  # Who woke before us may have taken the room there was.
+            await self._open.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def fail(self, failure: Exception) -> None:
+        self._failure = failure
+        self._open.set()
+
+    def close(self) -> None:
+        """The logs are being closed: room that this makes is for nobody, who waits waits for the end."""
+        self._closing = True
+
+    def note(self, partition: PartitionLog) -> None:
+        """A partition's tail has grown or shrunk."""
+        self._largest.note(partition)
+
+    def update(self) -> None:
+        reason = self._missing() if self._failure is None else None
+        if reason is not None:
+            self._open.clear()
+        elif not self._closing:
+            self._open.set()
+        self.held_back.note(reason)
+
+    def _missing(self) -> Reason | None:
+        """What the write-ahead log has no room for, if it has none.
+
+        Its files are given back a chunk at a time. Were producers held back by that alone, they would stand still and
+        run by turns; what is still needed shrinks with every flush, and so its limit lies that much lower.
+        """
+        journal, limit = self._ground.journal, self._ground.settings.wal_size_max
+        size = journal.size
+        if journal.queued_size >= _QUEUE_SIZE_MAX:
+            return "queue"
+        if not self._lists_fit():
+            return "memory"
+        needed_max = max(limit - 2 * journal.chunk_size_max, limit // 2)
+        if size < needed_max or (size < limit and journal.size_from(self._logs.needed()) < needed_max):
+            return None
+        return "wal"
+
+    def _why(self, reason: Reason) -> str:
+        journal = self._ground.journal
+        if reason == "queue":
+            return f"{journal.queued_size} bytes wait to be written; the disk is slower than producers are"
+        if reason == "memory":
+            size = self._use.listed_size + journal.index_size
+            return f"{size} bytes of memory list batches that wait to be flushed; {self._logs.who_needs_most()}"
+        limit = self._ground.settings.wal_size_max
+        return f"the write-ahead log has {journal.size} of {limit} bytes; {self._logs.who_needs_most()}"
+
+    @property
+    def is_open(self) -> bool:
+        return self._open.is_set()
+
+    def _lists_fit(self) -> bool:
+        """Whether there is memory to list still more of what was spilled."""
+        limit = max(self._ground.settings.tail_size_max, _LISTED_SIZE_MIN)
+        listed = self._use.listed_size
+        return listed * 2 < limit or listed + self._ground.journal.index_size < limit
+
+    def spill(self) -> None:
+        """Past the limit, the largest tails' oldest durable bytes leave memory: the write-ahead log has them."""
+        limit = self._ground.settings.tail_size_max
+        listed = self._use.listed_size
+        excess = self._use.size - listed - max(limit - listed, limit // 8)
+        if excess <= 0:
+            return
+        excess += limit // 8  # Some more, so that not every append has to.
+        for partition in self._largest:
+            excess -= partition.tail.spill(excess, partition.marks.durable)
+            self._largest.note(partition)
+            if excess <= 0:
+                return

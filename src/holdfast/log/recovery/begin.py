@@ -1,0 +1,141 @@
+"""How the logs begin: the write-ahead log is opened and replayed, then held against the store."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from holdfast.io.believed_time import keep_first
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+from holdfast.io.disk import Directory
+from holdfast.io.objects.reserved import ReservedObjects
+from holdfast.io.versions import Patience
+from holdfast.log.errors import WalLimitTooLow
+from holdfast.log.ground import Parts
+from holdfast.log.journal import Journal
+from holdfast.log.kept import read_kept
+from holdfast.log.ownership.owner import Here, Owner, become_owner
+from holdfast.log.pressure.space import Space
+from holdfast.log.recovery.identify import begin_generation, identify
+from holdfast.log.recovery.replay import Replayed, replay
+from holdfast.log.settings import LogSettings
+from holdfast.wal import Wal, WalSettings
+from holdfast.wal.writer import OnFull, give_up_when_full
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class LocalLog:
+    """What the disk alone brings back. The store has not been asked for anything."""
+
+    wal: Wal
+    space: Space | None
+    replayed: Replayed
+    seconds: float = 0.0  # How long that took.
+    is_taken: bool = False  # The logs go on with it, and close it.
+
+    def close(self) -> None:
+        """Let go of everything; only for who does not go on."""
+        if self.space is not None:
+            self.space.close()
+        self.wal.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What the logs go on from."""
+
+    local: LocalLog
+    journal: Journal
+    owner: Owner
+    parts: Parts  # With a store that may use the disk's reserve, if there is one.
+
+
+async def open_local(
+    directory: Directory,
+    parts: Parts,
+    settings: LogSettings,
+    wal_settings: WalSettings,
+    *,
+    threaded: bool,
+    reserve_size: int,
+) -> LocalLog:
+    """Open the write-ahead log in a directory, and sort what it brings back."""
+    if settings.wal_size_max < 2 * wal_settings.chunk_size_max:
+        raise WalLimitTooLow(settings.wal_size_max, 2 * wal_settings.chunk_size_max)
+    calls, clock, chance = parts.calls, parts.clock, parts.chance
+    began = clock.monotonic()
+    space = Space(directory, reserve_size, calls, clock) if reserve_size else None
+    wal = await calls.local(
+        _open,
+        directory,
+        # The tails are in memory here: a second copy in the write-ahead log's own cache would serve nobody.
+        replace(wal_settings, cache_size_max=0, cache_entries_max=0, cache_open_chunk=False),
+        clock,
+        chance,
+        space.make_room if space else give_up_when_full,
+        threaded=threaded,
+    )
+    local = LocalLog(wal, space, Replayed())
+    try:
+        if space is not None:
+            await space.begin(waits=threaded)
+        kept = read_kept(wal)
+        deleted = kept.deleted if kept is not None else ()
+        local.replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), deleted)
+        local.seconds = clock.monotonic() - began
+    except BaseException:
+        local.close()
+        raise
+    return local
+
+
+async def begin(local: LocalLog, parts: Parts, settings: LogSettings, *, take_over: bool, here: Here) -> Begun:
+    """Hold what the disk has brought back against the store. If that fails, nothing has happened to it."""
+    calls, wal = parts.calls, local.wal
+    if local.space is not None:
+        parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))
+    identity = await calls.run(identify, wal, parts.objects, parts.chance, take_over=take_over)
+    await calls.run(keep_first, parts.objects, settings.clock_trust_ms / 1000)
+    patience = Patience(parts.clock, parts.chance, calls.block)
+    look_s = settings.owner_check_ms / 1000
+    owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
+    journal = Journal(wal, identity, owner.incarnation, owner.heir_of)
+    local.is_taken = True  # From here on its tails move, and only the logs may read them.
+    return Begun(local, journal, owner, parts)
+
+
+def _open(
+    directory: Directory, settings: WalSettings, clock: Clock, chance: Chance, on_full: OnFull, *, threaded: bool
+) -> Wal:
+    """The log, in a generation of its own if it was not closed: between the two nobody can break off a start."""
+    wal = Wal.open(directory, settings, clock=clock, chance=chance, threaded=threaded, on_full=on_full)
+    try:
+        begin_generation(wal)
+    except BaseException:
+        wal.close()
+        raise
+    return wal
+
+
+def tell_recovered(wal: Wal, partitions: int, seconds: float) -> None:
+    """Write into the broker's log what came back, and how fast."""
+    facts = {
+        "event": "recovered",
+        "clean": wal.opened.clean,
+        "entries": wal.state.next_index - wal.state.first_index,
+        "wal_size": wal.on_disk_size(),
+        "partitions": partitions,
+        "seconds": round(seconds, 3),
+    }
+    log.info(
+        "recovered: %d entries of %d partitions are in the write-ahead log, %d bytes in %.3f s, after %s stop",
+        facts["entries"],
+        facts["partitions"],
+        facts["wal_size"],
+        seconds,
+        "a clean" if wal.opened.clean else "an unclean",
+        extra={"facts": facts},
+    )

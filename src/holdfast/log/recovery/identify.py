@@ -1,0 +1,93 @@
+"""Whose write-ahead log and whose store it is: both carry the cluster's id, and must carry the same one."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from holdfast.errors import Corrupt
+from holdfast.io.chance import Chance
+from holdfast.io.objects import Exists, NotFound, Objects
+from holdfast.io.objects.names import CLUSTER as CLUSTER
+from holdfast.io.store_errors import NewerFormat
+from holdfast.log.errors import NewLog, StoreUnknown, WrongStore
+from holdfast.log.kept import Identity, Kept, read_kept, save_kept
+from holdfast.segment.names import MANIFESTS
+from holdfast.wal import Wal
+
+log = logging.getLogger(__name__)
+
+_VERSION = 1
+FIRST_GENERATION = 0  # The first leader epoch of a new broker's topics, as Kafka's is.
+
+
+def begin_generation(wal: Wal) -> None:
+    """After an unclean stop a new generation begins. To be called in one step with the opening of the log.
+
+    Durable before anything else can fail, or a start be broken off: the next open may find the log closed, and see
+    nothing unclean.
+    """
+    kept = read_kept(wal)
+    if kept is not None and not wal.opened.clean:
+        save_kept(wal, kept.of_generation(kept.identity.generation + 1))
+
+
+def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = True) -> Identity:
+    """Whose log this is; the store must be of the same cluster.
+
+    A new log on a store that holds partitions is said: the broker that wrote them had a log, with what it acknowledged
+    last. Without `take_over` it is refused.
+    """
+    kept = read_kept(wal)
+    cluster = _cluster_of(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
+    if kept is None:
+        _check_new(objects, cluster, take_over=take_over)
+        return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", FIRST_GENERATION))).identity
+    if kept.identity.cluster != cluster:
+        raise WrongStore(kept.identity.cluster, cluster, objects.url)
+    return kept.identity
+
+
+def _check_new(objects: Objects, cluster: str, *, take_over: bool) -> None:
+    if next(iter(objects.list(MANIFESTS)), None) is None:
+        return
+    found = NewLog(objects.url, cluster)
+    if not take_over:
+        raise found
+    log.warning("%s", found)
+
+
+def _known_cluster(objects: Objects) -> str:
+    """The cluster's id in a store that this log was used with: it had one before the log had.
+
+    It is never written a second time. Where it is missing, this is not the store, but perhaps its bare mount point.
+    """
+    try:
+        return decode_cluster(objects.get(CLUSTER))
+    except NotFound:
+        raise StoreUnknown(objects.url) from None
+
+
+def _cluster_of(objects: Objects, cluster: str) -> str:
+    """The cluster's id in the store; written there when it has none."""
+    try:
+        objects.put_if_absent(CLUSTER, [encode_cluster(cluster)])
+    except Exists:
+        return decode_cluster(objects.get(CLUSTER))
+    return cluster
+
+
+def encode_cluster(cluster: str) -> bytes:
+    return json.dumps({"version": _VERSION, "cluster": cluster}).encode()
+
+
+def decode_cluster(data: bytes) -> str:
+    """The cluster's id, as the store says it."""
+    try:
+        body = json.loads(data)
+        version, cluster = int(body["version"]), str(body["cluster"])
+    except (ValueError, TypeError, KeyError) as failure:
+        raise Corrupt(f"{CLUSTER} does not say which cluster the store belongs to: {failure!r}") from failure
+    if version > _VERSION:
+        raise NewerFormat(CLUSTER, version, _VERSION)
+    return cluster

@@ -1,0 +1,146 @@
+"""Partitions on their way from what the write-ahead log brought back to being open."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from uuid import UUID
+
+from holdfast.errors import Corrupt
+from holdfast.log.errors import SetBack, StoreBehind
+from holdfast.log.ground import Ground
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.partition.tail import Tail
+from holdfast.log.recovery.quarantine import Quarantine
+from holdfast.log.recovery.quarantined import Asides
+from holdfast.log.recovery.replay import Replayed, continue_at
+from holdfast.log.settings import PartitionSettings
+from holdfast.segment.errors import NoManifest
+from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.names import PartitionId
+
+log = logging.getLogger(__name__)
+
+
+class Openings:
+    """Belongs to one event loop. A partition is opened once, however many ask for it meanwhile."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        replayed: Replayed,
+        quarantine: Quarantine | None,
+        welcome: Callable[[PartitionLog], None],
+        on_set_back: Callable[[], None],
+    ) -> None:
+        """`welcome` takes a partition that is open, or raises if it came too late.
+
+        `on_set_back` is called when one shows that the data directory was set back to an earlier day.
+        """
+        self._ground = ground
+        self._use = replayed.use
+        self._tails = replayed.tails  # Of partitions nobody has opened yet.
+        self._strays = replayed.strays
+        self._asides = Asides(ground, quarantine)
+        self._asides.forget_saved(self._tails, self._strays)
+        self._welcome = welcome
+        self._set_back_generation = 0
+        self._on_set_back = on_set_back
+        self._under_way: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
+
+    @property
+    def homes(self) -> list[PartitionId]:
+        """Partitions that the write-ahead log has batches of, and nobody has opened."""
+        return list(self._tails)
+
+    def tail(self, home: PartitionId) -> Tail | None:
+        """What the write-ahead log has of a partition nobody has opened."""
+        return self._tails.get(home)
+
+    @property
+    def tails(self) -> list[Tail]:
+        """The tails of partitions nobody has opened."""
+        return [*self._tails.values(), *self._strays.values()]
+
+    def under_way(self, topic_id: UUID) -> list[asyncio.Future[PartitionLog]]:
+        """The partitions of a topic that are being opened."""
+        return [task for home, task in self._under_way.items() if home.topic_id == topic_id]
+
+    def forget(self, topic_id: UUID) -> None:
+        """A topic is deleted: nobody needs its tails."""
+        for tails in (self._tails, self._strays):
+            for home in [home for home in tails if home.topic_id == topic_id]:
+                tails.pop(home).clear()
+
+    async def open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+        """Open a partition, or make it. A tail that cannot go on where the store ends is set aside."""
+        if home not in self._under_way:
+            self._under_way[home] = asyncio.ensure_future(self._open(home, settings))
+            self._under_way[home].add_done_callback(lambda _: self._under_way.pop(home, None))
+        return await asyncio.shield(self._under_way[home])
+
+    async def _open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+        await self._asides.leave(home)
+        try:
+            self._asides.check(home)
+            partition = await self._open_sound(home, settings)
+        except Corrupt as failure:
+            tails = [each[home] for each in (self._strays, self._tails) if home in each]
+            aside = await self._asides.save(home, tails, failure)
+            if aside is None:
+                raise
+            raise aside from failure
+        self._welcome(partition)
+        self._tails.pop(home, None)
+        return partition
+
+    async def _open_sound(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
+        journal = self._ground.journal
+        tail, mark = self._tails.get(home) or Tail(self._use), journal.kept.flushed.get(home, 0)
+        start = tail.first.base if tail.first is not None else 0
+        try:
+            manifests = await self._ground.open_manifests(home, create=mark == start == 0)
+        except NoManifest as missing:
+            raise StoreBehind(home.path, 0, start or mark) from missing
+        manifest = manifests.manifest
+        taken_over = manifest.stamp.writer != journal.identity.broker
+        known = max(tail.end or 0, mark)
+        continue_at(tail, manifest, self._strays.get(home), mark)
+        if home in self._strays:
+            self._strays.pop(home).clear()
+        is_set_back = not taken_over and manifest.flushed > known
+        if is_set_back:
+            log.warning("%s", SetBack(home.path, known, manifest.flushed))
+        await self._raise_generation(manifest, taken_over=taken_over or is_set_back)
+        partition = PartitionLog(self._ground, home, settings, manifests, tail)
+        await partition.note_replayed()
+        partition.epochs.note(journal.identity.generation, partition.marks.log_end)
+        if taken_over or is_set_back:
+            await partition.take_over()
+        if is_set_back:
+            self._set_back_generation = max(self._set_back_generation, journal.identity.generation)
+            self._on_set_back()
+        return partition
+
+    def note_set_back(self, partitions: Iterable[PartitionLog]) -> None:
+        """One partition proves that the whole directory was set back: no other may go on in an epoch it had then."""
+        for each in partitions:
+            each.epochs.note(self._set_back_generation, each.marks.log_end)
+
+    async def _raise_generation(self, manifest: Manifest, *, taken_over: bool) -> None:
+        """No leader epoch may be ours that another broker may have used."""
+        journal = self._ground.journal
+        generation = journal.identity.generation
+        if manifest.epoch > generation or (taken_over and manifest.epoch == generation):
+            await self._ground.calls.local(journal.raise_generation, manifest.epoch + 1)
+
+    async def save_fenced(self, partition: PartitionLog) -> None:
+        """What another leader's writing has made homeless goes to quarantine."""
+        aside = await self._asides.save(partition.home, [partition.tail], partition.failure or Corrupt("fenced"))
+        if aside is not None:
+            log.error("%s", aside)
+
+    async def close(self) -> None:
+        """Nothing is set aside any more."""
+        await self._asides.close()

@@ -1,0 +1,1 @@
+"""Segments read through the block cache."""

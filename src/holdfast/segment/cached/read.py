@@ -1,0 +1,292 @@
+"""Reading a segment: batches from an offset on, or the first batch of a time, through the block cache.
+
+Every interval is held against its crc before a batch of it is handed out. One that is wrong is read once more; then it
+is damage, and what is sound in front of it is handed out. Batches are views of the cached blocks; only one that lies
+across the border of two blocks is copied.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from holdfast.record.batch import BatchHeader, read_header, split
+from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
+from holdfast.record.layout import LENGTH_END
+from holdfast.segment.cached.ahead import ReadAhead
+from holdfast.segment.cached.blocks import BlockCache, KeptBlocks, NotKept, Window
+from holdfast.segment.errors import Damaged, SegmentLost
+from holdfast.segment.index import Interval, Segment, check_is, decode_tail
+from holdfast.segment.manifest.info import SegmentInfo
+from holdfast.segment.manifest.manifest import Manifest
+from holdfast.types import Offset
+
+# Base offset, length, last offset delta and record count of a batch: a scan needs no more, and needs it fast.
+_PLACE = struct.Struct(">qi11xi30xi")
+assert _PLACE.size == BATCH_HEADER_SIZE
+
+
+class SegmentRead(NamedTuple):
+    """What a read found."""
+
+    buffers: list[memoryview]  # Each one or more whole batches; all of them in order.
+    next_offset: Offset  # Where to go on; the segment's end if nothing is left in it.
+    size: int
+    batch_count: int
+    record_count: int
+    cached: bool  # Whether no download was waited for.
+    damage: Damaged | None = None  # What is at `next_offset`, and ended the read there.
+
+    def batches(self) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """The batches one by one."""
+        for buffer in self.buffers:
+            yield from split(buffer)
+
+    def whole(self) -> SegmentRead:
+        """The same, for who can do nothing with what lies in front of damage."""
+        if self.damage is not None:
+            raise self.damage
+        return self
+
+
+class _Limits(NamedTuple):
+    """What a read asks for."""
+
+    offset: int
+    max_bytes: int
+    max_records: int | None
+    end: int
+
+
+@dataclass(frozen=True)
+class KeptReader:
+    """Reads what is in memory, and has no way to the store: for event loops."""
+
+    kept: KeptBlocks
+    ahead: ReadAhead
+
+    def read(
+        self,
+        info: SegmentInfo,
+        offset: int,
+        max_bytes: int,
+        *,
+        max_records: int | None = None,
+        end: int | None = None,
+    ) -> SegmentRead | None:
+        """The same as `SegmentReader.read` gives; None if a block is missing, or wrong, and the store must be asked."""
+        limits = _Limits(offset, max_bytes, max_records, info.end if end is None else end)
+        segment = self.kept.tail(info.name)
+        if segment is None:
+            return None
+        try:
+            found = _read(segment, info, limits, Window(self.kept, info.name, info.size), self.ahead)
+        except NotKept:
+            return None
+        return found if found.damage is None else None
+
+
+@dataclass(frozen=True)
+class SegmentReader:
+    """Reads segments through one block cache. Calls block; any thread may make them but an event loop's."""
+
+    blocks: BlockCache
+
+    @property
+    def kept(self) -> KeptReader:
+        """The part of it that an event loop may use."""
+        return KeptReader(self.blocks.kept, self.blocks.ahead)
+
+    def open(self, info: SegmentInfo) -> Segment:
+        """A segment's index and snapshots: one request, or none."""
+
+        def decode(tail: bytes) -> Segment:
+            segment = decode_tail(info.name, tail, info.size)
+            check_is(segment, info)
+            return segment
+
+        return self.blocks.tail(info.name, info.size, info.tail_size, decode)
+
+    def read(
+        self,
+        info: SegmentInfo,
+        offset: int,
+        max_bytes: int,
+        *,
+        max_records: int | None = None,
+        end: int | None = None,
+    ) -> SegmentRead:
+        """Batches from the one that holds `offset` on, or from the next one at a hole.
+
+        At least one batch if there is one, then as many as fit into both limits; none that starts at `end` or above.
+        What is sound in front of damage is returned, and says so; the damage itself is raised where nothing lies in
+        front. Bytes that are wrong are read once more before they are called damage.
+        Raises NotFound if the segment is gone: see `after_not_found`.
+        """
+        limits = _Limits(offset, max_bytes, max_records, info.end if end is None else end)
+        segment = self.open(info)
+        found = self._try(segment, info, limits)
+        if found.damage is not None:
+            found = self._try(segment, info, limits)
+        return found if found.batch_count else found.whole()
+
+    def _try(self, segment: Segment, info: SegmentInfo, limits: _Limits) -> SegmentRead:
+        found = _read(segment, info, limits, Window(self.blocks, info.name, info.size), self.blocks.ahead)
+        if found.damage is not None:
+            self._drop(segment, segment.interval_of_offset(found.next_offset))
+        return found
+
+    def _drop(self, segment: Segment, number: int) -> None:
+        interval = segment.interval(number)
+        self.blocks.drop(segment.name, interval.start, interval.end)
+
+    def find_timestamp(
+        self, info: SegmentInfo, timestamp: int, offset: int = 0
+    ) -> tuple[BatchHeader, memoryview] | None:
+        """The first batch, from the one that holds `offset` on, with a record at or after a time."""
+        segment = self.open(info)
+        first = max(segment.interval_of_timestamp(timestamp), segment.interval_of_offset(offset))
+        for number in range(first, len(segment.index)):
+            interval = segment.interval(number)
+            window = self._sound_window(segment, info, number)
+            position = interval.start
+            while position < interval.end:
+                header = read_header(_join(window.pieces(position, position + BATCH_HEADER_SIZE)))
+                if header.max_timestamp >= timestamp and header.end_offset > offset:
+                    return header, _join(window.pieces(position, position + header.size))
+                position += header.size
+        return None
+
+    def _sound_window(self, segment: Segment, info: SegmentInfo, number: int) -> Window:
+        """A window on one interval, whose bytes are right."""
+        for last in (False, True):
+            window = Window(self.blocks, info.name, info.size)
+            try:
+                _check_interval(info.name, window, segment.interval(number))
+            except Damaged:
+                self._drop(segment, number)
+                if last:
+                    raise
+            else:
+                break
+        return window
+
+
+def _read(segment: Segment, info: SegmentInfo, limits: _Limits, window: Window, ahead: ReadAhead) -> SegmentRead:
+    """Batches up to the limits, or up to the first interval that is not what was written."""
+    if not len(segment.index):
+        return SegmentRead([], info.end, 0, 0, 0, cached=True)
+    first = segment.interval_of_offset(limits.offset)
+    walk = _Walk(*limits)
+    wanted = 0 if limits.max_records else limits.max_bytes
+    ahead.ask(info.name, info.size, segment.interval(first).start, wanted, sequential=limits.offset == info.base)
+    damage = None
+    for number in range(first, len(segment.index)):
+        interval = segment.interval(number)
+        try:
+            _check_interval(info.name, window, interval)
+        except Damaged as found:
+            damage = found
+            walk.next_offset = max(limits.offset, int(segment.index[number]["base_offset"]))
+            break
+        if walk.is_over(window, interval):
+            ahead.expect(info.name, interval.start)  # Where a read of the next offset starts.
+            break
+    after = info.end if walk.next_offset is None else Offset(walk.next_offset)
+    size = walk.end - walk.start
+    return SegmentRead(walk.buffers(window), after, size, walk.batch_count, walk.record_count, window.cached, damage)
+
+
+class _Walk:
+    """Goes from batch to batch and takes those that belong to a read, which lie side by side: `[start, end)`."""
+
+    def __init__(self, offset: int, max_bytes: int, max_records: int | None, end_offset: int) -> None:
+        self._offset = offset
+        self._max_bytes = max_bytes
+        self._max_records = max_records
+        self._end_offset = end_offset
+        self._across: list[tuple[int, int]] = []  # Batches that lie across the border of two blocks.
+        self.start = 0
+        self.end = 0
+        self.batch_count = 0
+        self.record_count = 0
+        self.next_offset: int | None = None  # The first batch that is not taken, once there is one.
+
+    def is_over(self, window: Window, interval: Interval) -> bool:
+        """Walk through an interval; True if the read ends in it. There may be very many small batches."""
+        pieces = window.pieces(interval.start, interval.end)
+        whole = pieces[0] if len(pieces) == 1 else None
+        position = interval.start
+        while position < interval.end:
+            if whole is not None:
+                base, length, delta, count = _PLACE.unpack_from(whole, position - interval.start)
+            else:
+                base, length, delta, count = _PLACE.unpack(_join(window.pieces(position, position + _PLACE.size)))
+            end = position + length + LENGTH_END
+            if base + delta >= self._offset:
+                if base >= self._end_offset or (self.batch_count and self._is_full(end, count)):
+                    self.next_offset = base
+                    return True
+                if not self.batch_count:
+                    self.start = position
+                if whole is None and position // window.block_size != (end - 1) // window.block_size:
+                    self._across.append((position, end))
+                self.batch_count += 1
+                self.record_count += count
+                self.end = end
+            position = end
+        return False
+
+    def _is_full(self, end: int, count: int) -> bool:
+        too_many = self._max_records is not None and self.record_count + count > self._max_records
+        return too_many or end - self.start > self._max_bytes
+
+    def buffers(self, window: Window) -> list[memoryview]:
+        """Views of what was taken: as few as possible, and a copy only of batches across the border of two blocks."""
+        found = []
+        position = self.start
+        for start, end in self._across:
+            found += window.pieces(position, start)
+            found.append(_join(window.pieces(start, end)))
+            position = end
+        return found + window.pieces(position, self.end)
+
+
+def _check_interval(name: str, window: Window, interval: Interval) -> None:
+    crc = 0
+    for piece in window.pieces(interval.start, interval.end):
+        crc = crc32c(piece, crc)
+    if crc != interval.crc:
+        raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
+
+
+def _join(pieces: list[memoryview]) -> memoryview:
+    return pieces[0] if len(pieces) == 1 else memoryview(b"".join(pieces))
+
+
+@dataclass(frozen=True)
+class Expired:
+    """The offsets are below log start: skip them, count them, say so."""
+
+    log_start: Offset
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """Compaction wrote others for the same offsets: read these."""
+
+    segments: tuple[SegmentInfo, ...]
+
+
+def after_not_found(missing: SegmentInfo, newest: Manifest) -> Expired | Replaced:
+    """What to do about a segment that is not in the store, given the manifest loaded after that was noticed."""
+    if missing.end <= newest.log_start:
+        return Expired(newest.log_start)
+    listed = newest.segments.between(max(missing.base, newest.log_start), missing.end)
+    if not listed or any(each.name == missing.name for each in listed) or listed[-1].end < missing.end:
+        raise SegmentLost(missing.name, newest.version)
+    return Replaced(listed)

@@ -1,0 +1,1 @@
+"""The job `archive`: topics into Parquet, Delta Lake or Iceberg."""

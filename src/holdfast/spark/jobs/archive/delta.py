@@ -1,0 +1,150 @@
+"""An archive as a Delta table: executors write its files, the driver commits them with the next offsets.
+
+The offsets are Delta's own application transactions: one id for each partition, whose version is the next offset. Delta
+refuses a commit that moves an id which another commit has moved meanwhile, so of two runs one wins. Records and dead
+letters are two tables with offsets of their own; the dead letters go first, and a run that is killed between the two
+leaves rows out of the second that are in it already.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.io.clock import SystemClock
+from holdfast.spark.jobs.archive.layout import check_columns
+from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement, Progress
+from holdfast.spark.jobs.commit_log import Overtaken
+from holdfast.spark.store import Store
+
+_PARTITION_BY = ["topic", "date"]
+_FOLDERS = {RECORDS: "", DEAD_LETTERS: "_dead_letters/"}
+
+
+@dataclass(frozen=True)
+class DeltaTarget:
+    """A directory or a bucket with one Delta table, and that of its dead letters inside."""
+
+    store: Store
+    homes: tuple[Any, ...]  # The partitions whose offsets are asked for.
+    compression: str = "snappy"
+    delta_options: dict[str, str] = field(default_factory=dict)  # In the words of `deltalake`.
+
+    def recover(self) -> None:
+        """Nothing: a commit is one file."""
+
+    def progress(self) -> Progress:
+        return Progress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
+
+    def placement(self, run: str) -> Placement:
+        inside = _FOLDERS[DEAD_LETTERS]  # A Delta table knows its files by names below its own folder.
+        return Placement(self.store, f"files/{run}/", False, "us", self.compression, inside)  # noqa: FBT003
+
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        for table, schema in schemas.items():
+            there = self._table(table)
+            if there is not None:
+                wanted = _delta_schema(_with_place(schema))
+                check_columns(self._url(table), _types(there.schema()), _types(wanted))
+
+    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+        known = {RECORDS: before.records, DEAD_LETTERS: before.dead_letters}
+        for table in (DEAD_LETTERS, RECORDS):
+            if table in schemas:
+                new = [each for each in files if each.table == table]
+                moved = {home: end for home, end in after.items() if end > known[table].get(home, -1)}
+                self._commit(table, run, new, known[table], moved, schemas[table])
+
+    def _url(self, table: str) -> str:
+        return f"{self.store.url.rstrip('/')}/{_FOLDERS[table]}".rstrip("/")
+
+    def _table(self, table: str) -> Any:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import TableNotFoundError
+
+        try:
+            return DeltaTable(self._url(table), storage_options=self.delta_options or None)
+        except TableNotFoundError:
+            return None
+
+    def _offsets(self, table: str) -> dict[Any, int]:
+        found = self._table(table)
+        if found is None:
+            return {}
+        versions = {home: found.transaction_version(_app_id(home)) for home in self.homes}
+        return {home: version for home, version in versions.items() if version is not None}
+
+    def _commit(self, table: str, run: str, files: list[NewFile], known: Offsets, moved: Offsets, schema: Any) -> None:
+        from deltalake.exceptions import DeltaError
+        from deltalake.transaction import AddAction, CommitProperties, Transaction, create_table_with_add_actions
+
+        if not moved:
+            return
+        now_ms = SystemClock().now_ms()
+        moves = [Transaction(_app_id(home), end, now_ms) for home, end in sorted(moved.items())]
+        properties = CommitProperties(custom_metadata={"holdfast.run": run}, app_transactions=moves)
+        adds = [
+            AddAction(
+                path=each.name.removeprefix(_FOLDERS[table]),
+                size=each.size,
+                partition_values={"topic": each.topic, "date": each.date},
+                modification_time=now_ms,
+                data_change=True,
+                stats=_stats(each),
+            )
+            for each in files
+        ]
+        columns = _with_place(schema)
+        there = self._table(table)
+        if there is not None and self._offsets(table) != dict(known):
+            raise Overtaken(self._url(table), there.version())
+        try:
+            if there is None:
+                create_table_with_add_actions(
+                    self._url(table),
+                    _delta_schema(columns),
+                    adds,
+                    partition_by=_PARTITION_BY,
+                    storage_options=self.delta_options or None,
+                    commit_properties=properties,
+                )
+            else:
+                there.create_write_transaction(
+                    adds, "append", columns, partition_by=_PARTITION_BY, commit_properties=properties
+                )
+        except DeltaError as failure:
+            newest = self._table(table)
+            if newest is None or (there is not None and newest.version() == there.version()):
+                raise  # Nobody was quicker: it is something else.
+            raise Overtaken(self._url(table), newest.version()) from failure
+
+
+def _with_place(schema: Any) -> Any:
+    """The columns of a table: its files lack those that are its partitions."""
+    import pyarrow as pa
+
+    fields: Any = [("topic", pa.string()), ("date", pa.date32()), *schema]
+    return pa.schema(fields)
+
+
+def _types(schema: Any) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema.fields}
+
+
+def _delta_schema(columns: Any) -> Any:
+    from deltalake import Schema
+
+    return Schema.from_arrow(columns)
+
+
+def _app_id(home: Any) -> str:
+    return f"holdfast/{home.topic_id.hex}/{home.partition}"
+
+
+def _stats(file: NewFile) -> str:
+    """What readers skip files by."""
+    low = {name: bounds[0] for name, bounds in file.bounds.items() if name != "timestamp"}
+    high = {name: bounds[1] for name, bounds in file.bounds.items() if name != "timestamp"}
+    return json.dumps({"numRecords": file.rows, "minValues": low, "maxValues": high, "nullCount": {}})

@@ -1,0 +1,55 @@
+"""What a place holds already, so that no run adds to something that is not its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.io.objects import Objects
+from holdfast.spark.jobs.archive.errors import OtherLayout
+from holdfast.spark.jobs.commit_log import FOLDER, STAGING
+from holdfast.spark.store import Store
+
+MARKS = {  # What only an archive of this kind has.
+    "parquet": f"{FOLDER}0",  # Its first commit.
+    "delta": "_delta_log/",
+    "iceberg": "holdfast/records/metadata/",
+}
+_UNFINISHED = (STAGING, "files/", "_dead_letters/")  # Left by a run that was killed before its first commit.
+
+
+def layout_of(objects: Objects) -> str | None:
+    """Which kind of archive a store holds."""
+    return next((kind for kind, mark in MARKS.items() if _has(objects, mark)), None)
+
+
+def check_layout(store: Store, kind: str) -> None:
+    """Raise unless a run of this kind may write here."""
+    objects = store.open()
+    there = layout_of(objects)
+    if there not in (None, kind):
+        raise OtherLayout(store.url, f"is a {there} archive, and cannot become one of {kind}")
+    if there is None and kind != "iceberg":  # A warehouse may have other tables.
+        for each in objects.list(""):
+            if not each.name.startswith(_UNFINISHED):
+                raise OtherLayout(store.url, f"is not empty, and holds no archive, but {each.name}")
+
+
+def check_columns(url: str, there: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Raise unless a run writes the columns that are there: readers would see some rows without their values."""
+    if dict(there) != dict(wanted):
+        has, lacks = (
+            ", ".join(f"{name} {kind}" for name, kind in sorted(some)) or "nothing"
+            for some in (there.items() - wanted.items(), wanted.items() - there.items())
+        )
+        advice = "give the --value-format and --value-schema that it was made with, or name another place"
+        raise OtherLayout(url, f"has {has} where this run would write {lacks}", advice)
+
+
+def columns_of(schema: Any) -> dict[str, str]:
+    """Names and types of an Arrow schema."""
+    return {field.name: str(field.type) for field in schema}
+
+
+def _has(objects: Objects, prefix: str) -> bool:
+    return next(iter(objects.list(prefix)), None) is not None

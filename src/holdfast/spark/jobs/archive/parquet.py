@@ -1,0 +1,96 @@
+"""An archive as plain Parquet files in folders by topic and date, with a commit log beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.io.clock import SystemClock
+from holdfast.io.objects.open import open_objects
+from holdfast.spark.jobs.archive.errors import OtherLayout
+from holdfast.spark.jobs.archive.layout import check_columns, columns_of
+from holdfast.spark.jobs.archive.state import (
+    DEAD_LETTERS,
+    RECORDS,
+    NewFile,
+    Offsets,
+    Placement,
+    Progress,
+    offsets_from_json,
+    offsets_to_json,
+)
+from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, clear_staging, publish
+from holdfast.spark.jobs.run import OnDone, Unit, run_units
+from holdfast.spark.store import Store, typed
+
+DEAD_LETTER_FOLDER = "_dead_letters/"  # Not seen by who reads the whole directory, but readable by its own name.
+
+
+@dataclass(frozen=True)
+class ParquetTarget:
+    """A directory or a bucket."""
+
+    session: Any
+    store: Store
+    compression: str = "snappy"
+    on_done: OnDone | None = None
+
+    def recover(self) -> None:
+        log = CommitLog(self.store)
+        newest = log.newest()
+        if newest is not None:
+            self._publish(log, newest)
+        clear_staging(self.store, SystemClock().now_ms())
+
+    def progress(self) -> Progress:
+        newest = CommitLog(self.store).newest()
+        if newest and "offsets" not in newest.memory:
+            raise OtherLayout(self.store.url, "holds a merge, and no archive")
+        offsets = offsets_from_json(newest.memory["offsets"]) if newest else {}
+        return Progress(offsets, offsets)
+
+    def check(self, schemas: Mapping[str, Any]) -> None:
+        newest = CommitLog(self.store).newest()
+        if newest and "columns" in newest.memory:
+            check_columns(self.store.url, newest.memory["columns"], columns_of(schemas[RECORDS]))
+
+    def placement(self, run: str) -> Placement:
+        return Placement(self.store, f"{STAGING}{run}/", compression=self.compression)
+
+    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+        log = CommitLog(self.store)
+        newest = log.newest()
+        known = offsets_from_json(newest.memory["offsets"]) if newest else {}
+        version = newest.version + 1 if newest else 0
+        if known != dict(before.records):
+            version -= 1  # Somebody has moved the offsets since: that number is theirs.
+        elif newest is not None:
+            self._publish(log, newest)  # Its run may have been killed after `recover`: nobody looks behind the newest.
+        moves = [Move(each.name, _final_name(run, each), each.size) for each in files]
+        offsets = offsets_to_json({**known, **after})
+        memory = {"run": run, "offsets": offsets, "columns": columns_of(schemas[RECORDS])}
+        self._publish(log, log.commit(version, moves, memory))
+
+    def _publish(self, log: CommitLog, commit: Commit) -> None:
+        """By executors: in an object store every file is copied."""
+        store = self.store
+        units = [Unit((store, each), 0, each.size) for each in log.unpublished(commit)]
+        run_units(self.session, units, _publish_one)
+        for each in commit.moves:
+            store.open().delete(each.source)
+
+
+def _publish_one(todo: tuple[Store, Move]) -> None:
+    publish(*todo)
+
+
+def _final_name(run: str, file: NewFile) -> str:
+    table = DEAD_LETTER_FOLDER if file.table == DEAD_LETTERS else ""
+    return f"{table}{file.folder}{run}-{file.leaf}"
+
+
+def parquet_store(target: str, options: Mapping[str, str] | None = None) -> Store:
+    """The store of a target; a directory is made when it is not there."""
+    given = typed(options or {})
+    return Store(open_objects(target, dict(given) or None).url, given)

@@ -1,0 +1,1 @@
+"""The job `audit`: every record that was promised is there."""

@@ -1,0 +1,1 @@
+"""The job `merge`: topics of several clusters into one order."""

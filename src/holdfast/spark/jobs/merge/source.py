@@ -1,0 +1,74 @@
+"""What is to be merged, as a person writes it: a topic or a partition, of one cluster or of several.
+
+orders                      a topic of the cluster at --path
+orders:3                    one of its partitions
+s3://bucket/b::orders       a topic of another cluster
+/data/b::orders:0           one partition of another cluster
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from holdfast.errors import Rejected
+from holdfast.spark.catalog import TopicPartition, open_catalog
+from holdfast.spark.errors import DataLost
+from holdfast.spark.source.plan import Piece, pieces_of
+from holdfast.spark.store import Store
+
+_SOURCE = re.compile(r"(?:(?P<path>.+)::)?(?P<topic>[A-Za-z0-9._-]+)(?::(?P<partition>\d+))?")
+
+
+class SourceMoved(Rejected):
+    """A source has changed under a merge."""
+
+    def __init__(self, where: str, start: int, end: int, reason: str) -> None:
+        super().__init__(f"{where}: offsets [{start}, {end}) went while they were merged: {reason}. Run it again")
+        self.where = where
+        self.start = start
+        self.end = end
+        self.reason = reason
+
+
+def moved(lost: DataLost) -> None:
+    """A merge holds everything that was there when it began, or nothing."""
+    raise SourceMoved(lost.where, lost.start, lost.end, lost.reason)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source, opened: its place in the order, and what of it can be read now."""
+
+    number: int
+    name: str
+    store: Store
+    pieces: tuple[Piece, ...]
+
+
+def open_sources(texts: Sequence[str], path: str | None, options: Mapping[str, str] | None = None) -> list[Source]:
+    """All sources, as far as they are readable now. The order in which they are named is theirs in the result."""
+    found = [_open(number, text, path, options) for number, text in enumerate(texts)]
+    seen: dict[tuple[str, str], str] = {}
+    for each in found:
+        for piece in each.pieces:
+            key = each.store.url, piece.home.path
+            if seen.setdefault(key, each.name) != each.name:
+                raise Rejected(f"{each.name} and {seen[key]} both hold {piece.topic}-{piece.home.partition}")
+    return found
+
+
+def _open(number: int, text: str, path: str | None, options: Mapping[str, str] | None) -> Source:
+    match = _SOURCE.fullmatch(text)
+    if match is None:
+        raise Rejected(f"{text} is no source: write TOPIC, TOPIC:PARTITION or PATH::TOPIC")
+    place = match["path"] or path
+    if place is None:
+        raise Rejected(f"{text} does not say where it is: give --path, or write PATH::{text}")
+    catalog = open_catalog(place, options, topics=[match["topic"]])
+    wanted = sorted(catalog.manifests.keys() | catalog.missing)
+    if match["partition"] is not None:
+        wanted = [TopicPartition(match["topic"], int(match["partition"]))]
+    pieces = [piece for where in wanted for piece in pieces_of(catalog, where, catalog.readable(where))]
+    return Source(number, text, catalog.store, tuple(pieces))

@@ -1,0 +1,1 @@
+"""The job `replay`: an archive back into topics."""

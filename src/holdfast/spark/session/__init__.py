@@ -1,0 +1,1 @@
+"""A Spark session that has what our tasks need."""

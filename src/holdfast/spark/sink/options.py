@@ -1,0 +1,114 @@
+"""The options of the sink, in the words of Spark's own Kafka sink where it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.record.layout import Codec
+from holdfast.spark.sink.errors import BadOption
+from holdfast.spark.store import Store, find_store, typed
+from holdfast.spark.suggest import nearest
+
+_KNOWN = (
+    "topic",
+    "kafka.bootstrap.servers",
+    "kafka.compression.type",
+    "kafka.transaction.timeout.ms",
+    "path",
+    "staging",
+    "sinkId",
+    "jobId",
+    "includeTimestamp",
+    "maxCommitBytes",
+    "stagingGraceHours",
+)
+_SPARKS_OWN = ("checkpointlocation", "queryname", "outputmode", "includeheaders")  # Meant for Spark, or always so here.
+_STORE = "store."
+
+_TIMEOUT_MS = 300_000
+_COMMIT_SIZE_MAX = 4 << 30
+_GRACE_HOURS = 24
+
+
+@dataclass(frozen=True)
+class SinkOptions:
+    """What the sink was told. It travels to executors."""
+
+    bootstrap: str
+    staging: Store
+    topic: str | None = None
+    sink_id: str | None = None  # Streams without one take the query's id.
+    job_id: str | None = None  # A batch job that must not be written twice.
+    codec: int = Codec.LZ4
+    include_timestamp: bool = False
+    transaction_timeout_ms: int = _TIMEOUT_MS
+    commit_size_max: int = _COMMIT_SIZE_MAX
+    grace_hours: int = _GRACE_HOURS
+
+
+def read_options(given: Mapping[str, str]) -> SinkOptions:
+    """The options of one write. One that nobody knows is an error that names the nearest."""
+    lower = {name.lower(): value for name, value in given.items()}
+    store = {name.removeprefix(_STORE): value for name, value in lower.items() if name.startswith(_STORE)}
+    _check_names(name for name in given if not name.lower().startswith(_STORE))
+    if "kafka.bootstrap.servers" not in lower:
+        raise BadOption("kafka.bootstrap.servers", "is missing: the driver commits through a broker, name its address")
+    defaults = SinkOptions("", Store(""))
+    return SinkOptions(
+        bootstrap=lower["kafka.bootstrap.servers"],
+        staging=_staging(lower, store),
+        topic=lower.get("topic"),
+        sink_id=lower.get("sinkid"),
+        job_id=lower.get("jobid"),
+        codec=_codec(lower.get("kafka.compression.type", "lz4")),
+        include_timestamp=_switch(lower, "includeTimestamp"),
+        transaction_timeout_ms=_number(lower, "kafka.transaction.timeout.ms", defaults.transaction_timeout_ms),
+        commit_size_max=_number(lower, "maxCommitBytes", defaults.commit_size_max),
+        grace_hours=_number(lower, "stagingGraceHours", defaults.grace_hours),
+    )
+
+
+def _check_names(names: Iterable[str]) -> None:
+    known = {each.lower() for each in _KNOWN} | set(_SPARKS_OWN)
+    for name in names:
+        if name.lower() not in known:
+            raise BadOption(name, f"is unknown to the sink{nearest(name, _KNOWN)}")
+
+
+def _staging(lower: Mapping[str, str], store: Mapping[str, str]) -> Store:
+    """Where executors put what they have encoded: a place of its own, or the store of the cluster."""
+    if "staging" in lower:
+        place = lower["staging"]
+        return Store(place if "://" in place else str(Path(place).absolute()), typed(store))
+    if "path" in lower:
+        return find_store(lower["path"], store)
+    raise BadOption(
+        "staging",
+        "is missing: executors stage what they write before the driver commits it. Name a directory or bucket that "
+        "driver and executors share, or give path, the broker's data directory or store",
+    )
+
+
+def _codec(name: str) -> int:
+    try:
+        return Codec[name.upper()]
+    except KeyError:
+        raise BadOption("kafka.compression.type", f"{name} is none of none, gzip, snappy, lz4, zstd") from None
+
+
+def _number(lower: Mapping[str, str], name: str, default: int) -> int:
+    text = lower.get(name.lower())
+    if text is None:
+        return default
+    if not text.isdecimal() or not int(text):
+        raise BadOption(name, f"is {text!r}, but it must be a whole number above 0")
+    return int(text)
+
+
+def _switch(lower: Mapping[str, str], name: str) -> bool:
+    text = lower.get(name.lower(), "false").lower()
+    if text not in ("true", "false"):
+        raise BadOption(name, f"is {text!r}, but it must be true or false")
+    return text == "true"

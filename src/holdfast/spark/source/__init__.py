@@ -1,0 +1,1 @@
+"""The data source: topics as tables and streams, straight from segments."""

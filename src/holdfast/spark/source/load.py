@@ -1,0 +1,118 @@
+"""Bytes of segments for one task: opened and read a little ahead, in order, and held against their crc.
+
+A small segment that is wanted whole comes with one request; of others the index comes first, then only the intervals
+that can hold what is wanted, some megabytes at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from crc32c import crc32c
+
+from holdfast.io.objects import Objects
+from holdfast.segment.cached.blocks import read_whole
+from holdfast.segment.errors import Damaged
+from holdfast.segment.index import Segment, check_is, decode_tail
+from holdfast.spark.source.plan import Piece
+from holdfast.spark.source.times import LATEST, Times
+
+CHUNK_SIZE = 8 * 1024 * 1024
+OPEN_AHEAD = 4
+READ_AHEAD = 2
+
+T = TypeVar("T")
+
+
+class Chunk(NamedTuple):
+    """Whole batches of a piece, checked. All of the piece's batches below `next_offset` came here or before."""
+
+    piece: Piece
+    data: memoryview
+    next_offset: int
+
+
+class _Opened(NamedTuple):
+    piece: Piece
+    segment: Segment
+    data: memoryview | None  # Of the whole segment, where it was read at once.
+
+
+def chunks(objects: Objects, pieces: Iterable[Piece], times: Times, chunk_size: int = CHUNK_SIZE) -> Iterator[Chunk]:
+    """What the pieces hold, in order. Raises NotFound at the first one whose segment is gone."""
+    with ThreadPoolExecutor(OPEN_AHEAD + READ_AHEAD, thread_name_prefix="holdfast-read") as pool:
+        opened = ahead(pool, (_opening(objects, each, chunk_size) for each in pieces), OPEN_AHEAD)
+        reads = (read for each in opened for read in _reads(objects, each, times, chunk_size))
+        yield from ahead(pool, reads, READ_AHEAD)
+
+
+def ahead(pool: ThreadPoolExecutor, calls: Iterable[Callable[[], T]], count: int) -> Iterator[T]:
+    """The results of calls, in order, with so many of them under way before they are asked for."""
+    waiting: deque[Future[T]] = deque()
+    try:
+        for call in calls:
+            waiting.append(pool.submit(call))
+            if len(waiting) > count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for each in waiting:
+            each.cancel()
+
+
+def _opening(objects: Objects, piece: Piece, chunk_size: int) -> Callable[[], _Opened]:
+    return lambda: _open(objects, piece, chunk_size)
+
+
+def _open(objects: Objects, piece: Piece, chunk_size: int) -> _Opened:
+    info = piece.segment
+    at_once = info.size <= chunk_size and (piece.start, piece.end) == (info.base, info.end)
+    start = 0 if at_once else info.size - info.tail_size
+    data = memoryview(read_whole(objects, info.name, start, info.size))
+    segment = decode_tail(info.name, data, info.size)
+    check_is(segment, info)
+    return _Opened(piece, segment, data if at_once else None)
+
+
+def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> Iterator[Callable[[], Chunk]]:
+    piece, segment, _ = opened
+    first, last = _intervals(piece, segment, times)
+    while first < last:
+        stop = first + 1
+        while stop < last and segment.interval(stop).end - segment.interval(first).start <= chunk_size:
+            stop += 1
+        yield _reading(objects, opened, first, stop, last)
+        first = stop
+
+
+def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
+    """The numbers `[first, last)` of the intervals that can hold what is wanted."""
+    first = segment.interval_of_offset(piece.start)
+    last = int(segment.index["base_offset"].searchsorted(piece.end, side="left"))
+    known = piece.segment.times
+    if known is not None:
+        first = max(first, segment.interval_of_timestamp(times.start))
+        if known.back_ms is not None:
+            # From there on every record has a batch before its own that is late enough to rule it out.
+            last = min(last, segment.interval_of_timestamp(min(times.end + known.back_ms, LATEST)) + 1)
+    return first, last
+
+
+def _reading(objects: Objects, opened: _Opened, first: int, stop: int, last: int) -> Callable[[], Chunk]:
+    return lambda: _read(objects, opened, first, stop, last)
+
+
+def _read(objects: Objects, opened: _Opened, first: int, stop: int, last: int) -> Chunk:
+    piece, segment, whole = opened
+    start, end = segment.interval(first).start, segment.interval(stop - 1).end
+    data = whole[start:end] if whole is not None else memoryview(read_whole(objects, segment.name, start, end))
+    for number in range(first, stop):
+        interval = segment.interval(number)
+        if crc32c(data[interval.start - start : interval.end - start]) != interval.crc:
+            raise Damaged(segment.name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
+    next_offset = piece.end if stop == last else int(segment.index[stop]["base_offset"])
+    return Chunk(piece, data, min(next_offset, piece.end))

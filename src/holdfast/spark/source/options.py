@@ -1,0 +1,175 @@
+"""The options of the source, in the words of Spark's own Kafka source. One that nobody knows is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from holdfast.errors import Rejected
+from holdfast.spark.source.bounds import (
+    BadOption,
+    Bound,
+    Earliest,
+    Latest,
+    parse_assign,
+    parse_offsets,
+    parse_time,
+    parse_times,
+)
+from holdfast.spark.source.plan import SPLIT_SIZE
+from holdfast.spark.source.subscription import Assigned, Matching, Named, Subscription
+from holdfast.spark.suggest import nearest
+
+STORE_PREFIX = "store."
+KNOWN = (
+    "path",
+    "subscribe",
+    "subscribePattern",
+    "assign",
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "endingOffsets",
+    "endingTimestamp",
+    "endingOffsetsByTimestamp",
+    "minPartitions",
+    "maxOffsetsPerTrigger",
+    "includeHeaders",
+    "failOnDataLoss",
+    "splitSize",
+    "pushFilters",
+    "kafka.bootstrap.servers",
+    "kafka.isolation.level",
+)
+_ENDINGS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+
+
+class UnknownOption(Rejected):
+    """An option that the source does not have."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no option {name}{nearest(name, KNOWN)}")
+        self.name = name
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What is to be read, and how."""
+
+    path: str
+    subscription: Subscription
+    starting: Bound
+    ending: Bound = field(default_factory=Latest)
+    min_partitions: int = 0
+    max_offsets_per_trigger: int | None = None
+    include_headers: bool = False
+    fail_on_data_loss: bool = True
+    split_size: int = SPLIT_SIZE
+    push_filters: bool = False
+    bootstrap: str = ""  # Empty: only what is stored is read.
+    committed: bool = True
+    store: Mapping[str, str] = field(default_factory=dict, repr=False)  # May hold credentials.
+
+
+def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
+    """Options as Spark hands them over: the case of their names does not count."""
+    options = {name.lower(): text for name, text in given.items()}
+    known = {name.lower(): name for name in KNOWN}
+    for name in options:
+        if name not in known and not name.startswith(STORE_PREFIX):
+            raise UnknownOption(name)
+    named = {known[name]: text for name, text in options.items() if name in known}
+    if "path" not in named:
+        raise Rejected("the option path is missing: name a broker's data directory or its store, as in .load(path)")
+    if stream:
+        _refuse_endings(named)
+    return ReadOptions(
+        path=named["path"],
+        subscription=_subscription(named),
+        starting=_bound(named, "starting", Latest() if stream else Earliest()),
+        ending=_bound(named, "ending", Latest()),
+        min_partitions=_number(named, "minPartitions") or 0,
+        max_offsets_per_trigger=_number(named, "maxOffsetsPerTrigger"),
+        include_headers=_switch(named, "includeHeaders", default=False),
+        fail_on_data_loss=_switch(named, "failOnDataLoss", default=True),
+        split_size=_number(named, "splitSize") or SPLIT_SIZE,
+        push_filters=_switch(named, "pushFilters", default=False),
+        bootstrap=named.get("kafka.bootstrap.servers", ""),
+        committed=_is_committed(named),
+        store={name[len(STORE_PREFIX) :]: text for name, text in options.items() if name.startswith(STORE_PREFIX)},
+    )
+
+
+def _subscription(named: Mapping[str, str]) -> Subscription:
+    ways = [name for name in ("subscribe", "subscribePattern", "assign") if name in named]
+    if len(ways) != 1:
+        found = " and ".join(ways) or "none of them"
+        raise Rejected(f"give one of subscribe, subscribePattern and assign; there is {found}")
+    text = named[ways[0]]
+    if ways[0] == "assign":
+        return Assigned(parse_assign("assign", text))
+    if ways[0] == "subscribe":
+        names = frozenset(name.strip() for name in text.split(",") if name.strip())
+        if not names:
+            raise BadOption("subscribe", text, "one or more topics with commas between them")
+        return Named(names)
+    try:
+        re.compile(text)
+    except re.error as failure:
+        raise BadOption("subscribePattern", text, f"a regular expression ({failure})") from None
+    return Matching(text)
+
+
+def _bound(named: Mapping[str, str], side: str, default: Bound) -> Bound:
+    """A time goes before times for each partition, and those before offsets, as in Spark's own source."""
+    time, times, offsets = f"{side}Timestamp", f"{side}OffsetsByTimestamp", f"{side}Offsets"
+    lenient = side == "ending" or _is_lenient(named)
+    if time in named:
+        return parse_time(time, named[time], lenient=lenient)
+    if times in named:
+        return parse_times(times, named[times], lenient=lenient)
+    if offsets in named:
+        return parse_offsets(offsets, named[offsets])
+    return default
+
+
+def _is_lenient(named: Mapping[str, str]) -> bool:
+    name = "startingOffsetsByTimestampStrategy"
+    text = named.get(name, "error")
+    if text not in ("error", "latest"):
+        raise BadOption(name, text, "error or latest")
+    return text == "latest"
+
+
+def _is_committed(named: Mapping[str, str]) -> bool:
+    name = "kafka.isolation.level"
+    text = named.get(name, "read_committed")
+    if text not in ("read_committed", "read_uncommitted"):
+        raise BadOption(name, text, "read_committed or read_uncommitted")
+    return text == "read_committed"
+
+
+def _refuse_endings(named: Mapping[str, str]) -> None:
+    for name in _ENDINGS:
+        if name in named:
+            raise Rejected(f"a stream has no end: leave out {name}, or use spark.read")
+
+
+def _number(named: Mapping[str, str], name: str) -> int | None:
+    text = named.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise BadOption(name, text, "a whole number above 0")
+    return int(text)
+
+
+def _switch(named: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = named.get(name)
+    if text is None:
+        return default
+    if text.lower() not in ("true", "false"):
+        raise BadOption(name, text, "true or false")
+    return text.lower() == "true"

@@ -1,0 +1,150 @@
+"""From ranges of offsets to even tasks, without a request: everything needed stands in the manifests.
+
+All pieces are laid in one row, each as long as it costs to read, and the row is cut at equal distances. A cut may fall
+inside a segment: then both tasks get a range of its offsets, and each finds the bytes by the segment's own index. Where
+only some time is wanted, a piece is as long as that time's share of it is likely to be, and is cut inside that share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from holdfast.segment.manifest.info import Aborted, SegmentInfo
+from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.names import PartitionId
+from holdfast.spark.catalog import Catalog, Range, TopicPartition
+from holdfast.spark.errors import OutOfRange
+from holdfast.spark.source.times import ALWAYS, Times
+
+SPLIT_SIZE = 32 * 1024 * 1024
+OPEN_SIZE = 256 * 1024  # What opening a segment costs, in bytes that could be read meanwhile: bounds a task's pieces.
+_PART_SIZE_MIN = 128 * 1024  # Two index intervals. Smaller parts are cut only for who asks for that many tasks.
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Offsets `[start, end)` of one segment."""
+
+    topic: str
+    home: PartitionId
+    segment: SegmentInfo
+    start: int
+    end: int
+    aborted: tuple[Aborted, ...] = ()  # Transactions whose records are to be left out.
+
+    @property
+    def size(self) -> int:
+        """About how many bytes hold these offsets."""
+        share = (self.end - self.start) / (self.segment.end - self.segment.base)
+        return int((self.segment.size - self.segment.tail_size) * share)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one executor reads, in this order. Small, and made to be pickled."""
+
+    pieces: tuple[Piece, ...]
+    times: Times = ALWAYS
+
+    @property
+    def size(self) -> int:
+        return sum(each.size for each in self.pieces)
+
+
+def plan(
+    catalog: Catalog,
+    ranges: Mapping[TopicPartition, Range],
+    *,
+    times: Times = ALWAYS,
+    committed: bool = True,
+    min_partitions: int = 0,
+    split_size: int = SPLIT_SIZE,
+) -> list[Task]:
+    """Tasks that together read every offset of the ranges once.
+
+    Segments without a record in `times` are left out. With `committed`, so are aborted transactions, and no range may
+    reach into an open one.
+    """
+    pieces = [
+        piece
+        for where, wanted in sorted(ranges.items())
+        for piece in pieces_of(catalog, where, wanted, committed=committed)
+        if times.may_hold(piece.segment)
+    ]
+    weighed = [weigh(each, times) for each in pieces]
+    return [Task(tuple(each), times) for each in pack(weighed, min_partitions, split_size)]
+
+
+def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committed: bool = True) -> list[Piece]:
+    """The pieces of one partition's range, in order, one for each segment."""
+    if wanted.start >= wanted.end:
+        return []
+    manifest = catalog.manifest(where)
+    readable = catalog.readable(where, committed=committed)
+    if wanted.start < manifest.log_start or wanted.end > readable.end:
+        raise OutOfRange(str(where), *wanted, *readable)
+    return list(cover(where.topic, manifest, wanted, committed=committed))
+
+
+def cover(topic: str, manifest: Manifest, wanted: Range, *, committed: bool) -> Iterator[Piece]:
+    """One piece for each segment that the range touches."""
+    for segment in manifest.segments.between(wanted.start, wanted.end):
+        start, end = max(wanted.start, segment.base), min(wanted.end, segment.end)
+        aborted = tuple(manifest.segments.aborted(start, end)) if committed else ()
+        yield Piece(topic, manifest.home, segment, start, end, aborted)
+
+
+class Weighed(NamedTuple):
+    """A piece, and what reading it costs: nearly all of it between two of its offsets."""
+
+    piece: Piece
+    cost: int
+    start: int
+    end: int
+
+
+def weigh(piece: Piece, times: Times = ALWAYS) -> Weighed:
+    """What a piece costs where only these times are wanted of it."""
+    low, high = times.share_of(piece.segment)
+    base, width = piece.segment.base, piece.segment.end - piece.segment.base
+    start = min(max(base + int(low * width), piece.start), piece.end)
+    end = min(max(base + math.ceil(high * width), start), piece.end)
+    return Weighed(piece, OPEN_SIZE + int(piece.size * (end - start) / (piece.end - piece.start)), start, end)
+
+
+def pack(pieces: list[Weighed], min_partitions: int = 0, split_size: int = SPLIT_SIZE) -> Iterator[list[Piece]]:
+    """The pieces in runs of about equal cost: as many as are asked for, or as the split size makes."""
+    total = sum(each.cost for each in pieces)
+    count = max(min_partitions, math.ceil(total / split_size), 1)
+    distance = total / count
+    part_size_min = 0 if count == min_partitions else _PART_SIZE_MIN
+    run: list[Piece] = []
+    at = 0
+    for piece in pieces:
+        first, last = math.floor(at / distance) + 1, math.ceil((at + piece.cost) / distance)
+        rest: Piece | None = piece.piece
+        for number in range(first, last):
+            taken, rest = _cut(piece, rest, (number * distance - at) / piece.cost, part_size_min)
+            run += [] if taken is None else [taken]
+            if run:
+                yield run
+            run = []
+        run += [] if rest is None else [rest]
+        at += piece.cost
+    if run:
+        yield run
+
+
+def _cut(whole: Weighed, rest: Piece | None, share: float, part_size_min: int) -> tuple[Piece | None, Piece | None]:
+    """What is left of a piece, cut where that share of its cost ends; at an end where a part would be small."""
+    if rest is None:
+        return None, None
+    middle = whole.start + round((whole.end - whole.start) * share)
+    if rest.start < middle < rest.end:
+        parts = replace(rest, end=middle), replace(rest, start=middle)
+        if min(each.size for each in parts) >= part_size_min:
+            return parts
+    return (rest, None) if middle - rest.start > rest.end - middle else (None, rest)

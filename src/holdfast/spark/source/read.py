@@ -1,0 +1,126 @@
+"""One task to Arrow batches, on an executor: native decoding, crc checked, aborted and control records left out.
+
+A segment may go while a task waits to read it. Then the manifest is asked again, and says which of three it is:
+expired, which is data loss and the caller's choice; replaced by compaction, whose segments are read instead from the
+first offset that was not handed out yet; or still listed, which is corruption.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from holdfast.io.objects import NotFound, Objects
+from holdfast.record.decode import Decoder, Skip
+from holdfast.record.unreadable import Unreadable, telling
+from holdfast.segment.cached.read import Replaced, after_not_found
+from holdfast.segment.errors import NoManifest
+from holdfast.segment.manifest.load import load_manifest
+from holdfast.spark.catalog import Range
+from holdfast.spark.errors import DataLost
+from holdfast.spark.source.batch_filter import sift
+from holdfast.spark.source.load import Chunk, chunks
+from holdfast.spark.source.plan import Piece, Task
+from holdfast.spark.source.rows import check_columns, cut, needed, to_rows
+from holdfast.spark.store import Store
+
+ROW_COUNT = 20_000  # Of one Arrow batch, about: smaller ones cost more, larger ones gain nothing.
+BATCH_SIZE = 8 * 1024 * 1024  # And so many bytes: for larger ones memory is taken anew each time.
+
+OnLoss = Callable[[DataLost], None]  # Returns if the read is to go on without it.
+
+_log = logging.getLogger(__name__)
+
+
+def read(
+    task: Task, columns: Sequence[str], store: Store, *, fail_on_data_loss: bool = True, row_count: int = ROW_COUNT
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a task, in its order, with just these columns (names of Spark's Kafka source, in this order)."""
+    check_columns(columns)
+    wanted = needed(columns)
+    on_loss = fail if fail_on_data_loss else warn
+    for chunk in chunks_of(store.open(), task, on_loss=on_loss):
+        piece = chunk.piece
+        where = f"{piece.topic}-{piece.home.partition}"
+        skip = skipping(where, Range(piece.start, piece.end), on_loss)
+        decoder = Decoder(wanted, place=piece.segment.name, skip=skip)
+        batches = sift(chunk.data, task.times, piece.aborted, piece.segment.times)
+        for group in decoder.groups(batches, row_count, BATCH_SIZE):
+            rows = to_rows(group, columns, piece.topic, piece.home.partition)
+            rows = cut(rows, group, Range(piece.start, piece.end), task.times)
+            if rows.num_rows:
+                yield rows
+
+
+def skipping(where: str, offsets: Range, on_loss: OnLoss) -> Skip:
+    """What to do with a batch that nobody can read: of those in the range, as with what is lost."""
+
+    def lose(one: Unreadable) -> None:
+        on_loss(DataLost(where, one.start, one.end, f"nobody can read this batch: {one.why}"))
+
+    return telling(lose, offsets.start, offsets.end)
+
+
+def fail(lost: DataLost) -> None:
+    """What is lost ends the read."""
+    raise lost
+
+
+def warn(lost: DataLost) -> None:
+    """The read goes on without it."""
+    _log.warning("%s", lost)
+
+
+def chunks_of(objects: Objects, task: Task, *, on_loss: OnLoss = fail) -> Iterator[Chunk]:
+    """The task's batches as bytes, whole and checked, whatever happens to its segments meanwhile."""
+    todo = list(task.pieces)
+    while todo:
+        try:
+            for chunk in chunks(objects, todo, task.times):
+                yield chunk
+                todo = _after(todo, chunk)
+            return
+        except NotFound as gone:
+            todo = _instead(objects, todo, gone, on_loss)
+
+
+def _after(todo: list[Piece], chunk: Chunk) -> list[Piece]:
+    """What is left to be read after a chunk was handed out. A piece without one ends with the next one's first."""
+    while todo[0].segment.name != chunk.piece.segment.name or todo[0].end != chunk.piece.end:
+        todo = todo[1:]
+    if chunk.next_offset >= chunk.piece.end:
+        return todo[1:]
+    return [replace(todo[0], start=chunk.next_offset), *todo[1:]]
+
+
+def _instead(objects: Objects, todo: list[Piece], gone: NotFound, on_loss: OnLoss) -> list[Piece]:
+    """What to read now that a segment is gone."""
+    number = next((n for n, piece in enumerate(todo) if piece.segment.name == gone.name), None)
+    if number is None:
+        raise gone
+    missing = todo[number]
+    instead, lost = _judge(objects, missing)
+    if lost is not None:
+        on_loss(lost)
+    return [*todo[:number], *instead, *todo[number + 1 :]]
+
+
+def _judge(objects: Objects, missing: Piece) -> tuple[list[Piece], DataLost | None]:
+    """The pieces that hold what a piece of a missing segment held, and what of it no piece does."""
+    where = f"{missing.topic}-{missing.home.partition}"
+    try:
+        newest = load_manifest(objects, missing.home)
+    except NoManifest:
+        return [], DataLost(where, missing.start, missing.end, "the topic was deleted")
+    answer = after_not_found(missing.segment, newest)
+    there = max(missing.start, newest.log_start)
+    lost = None
+    if there > missing.start:
+        end = min(there, missing.end)
+        lost = DataLost(where, missing.start, end, f"the log starts at {newest.log_start} now")
+    replaced = answer.segments if isinstance(answer, Replaced) else ()
+    ranges = [(each, max(there, each.base), min(missing.end, each.end)) for each in replaced]
+    return [replace(missing, segment=each, start=start, end=end) for each, start, end in ranges if start < end], lost

@@ -1,0 +1,56 @@
+"""The schema of rows: exactly that of Spark's own Kafka source, or a narrower one that a user gives."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from holdfast.errors import Rejected
+from holdfast.spark.source.rows import check_columns
+
+_HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_TYPES: Final[dict[str, DataType]] = {
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "timestamp": TimestampType(),
+    "timestampType": IntegerType(),
+    "headers": ArrayType(_HEADER),
+}
+
+
+class WrongType(Rejected):
+    """A schema gives a column another type than it has."""
+
+    def __init__(self, name: str, given: DataType, has: DataType) -> None:
+        super().__init__(
+            f"column {name} is {has.simpleString()}, not {given.simpleString()}: read it as it is, then cast it"
+        )
+        self.name = name
+
+
+def full_schema(*, include_headers: bool) -> StructType:
+    """All columns."""
+    names = [name for name in _TYPES if include_headers or name != "headers"]
+    return StructType([StructField(name, _TYPES[name]) for name in names])
+
+
+def check_schema(schema: StructType) -> None:
+    """Raise unless rows can be read with this schema: some of the columns, in any order, with their own types."""
+    check_columns(schema.fieldNames())
+    for each in schema.fields:
+        if each.dataType != _TYPES[each.name]:
+            raise WrongType(each.name, each.dataType, _TYPES[each.name])

@@ -1,0 +1,90 @@
+"""What can be read now: the stored part of every partition and, where a broker is asked, the tail it holds.
+
+The broker is asked first and the manifests are looked at after it, so that what it flushed meanwhile is planned from
+segments, and the tail begins exactly where the stored part ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.client.client import Client
+from holdfast.client.offsets import LATEST, FoundOffset
+from holdfast.spark.catalog import Catalog, TopicPartition, open_catalog
+from holdfast.spark.errors import NotMadeYet
+from holdfast.spark.source.options import ReadOptions
+from holdfast.spark.source.subscription import Assigned, is_chosen, partitions_of
+
+
+class Marks(NamedTuple):
+    """What can be read of a partition: `[log_start, end)`, of which `[log_start, stored)` from segments."""
+
+    log_start: int
+    stored: int
+    end: int
+    epoch: int  # The leader epoch at the end. The manifest learns of a new one with its first flush.
+
+
+@dataclass(frozen=True)
+class View:
+    """One look at all partitions that are wanted."""
+
+    catalog: Catalog
+    marks: Mapping[TopicPartition, Marks]
+
+
+def first_view(options: ReadOptions) -> View:
+    """Open the store, and look."""
+    chosen = lambda topic: is_chosen(options.subscription, topic)  # noqa: E731
+    return look(open_catalog(options.path, options.store, topics=chosen), options)
+
+
+def whole_view(options: ReadOptions) -> View:
+    """The same for a read that happens once: a partition that is not there yet must not pass for an empty one."""
+    view = first_view(options)
+    for where in sorted(view.catalog.missing):
+        if not isinstance(options.subscription, Assigned) or where in options.subscription.partitions:
+            raise NotMadeYet(str(where))
+    return view
+
+
+def next_view(view: View, options: ReadOptions) -> View:
+    """Look again."""
+    return look(view.catalog.refresh(), options, gone_is_fine=not options.fail_on_data_loss)
+
+
+def look(catalog: Catalog, options: ReadOptions, *, gone_is_fine: bool = False) -> View:
+    """What can be read, given a look at the store that is just made."""
+    wanted = partitions_of(options.subscription, catalog, gone_is_fine=gone_is_fine)
+    ends: Mapping[TopicPartition, FoundOffset] = {}
+    if options.bootstrap:
+        ends = _ends(options, wanted)
+        if any(end.offset > catalog.readable(where, committed=options.committed).end for where, end in ends.items()):
+            catalog = catalog.refresh()
+    return View(catalog, {where: _marks(catalog, where, options, ends) for where in wanted})
+
+
+def _ends(options: ReadOptions, wanted: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
+    with Client(options.bootstrap, "holdfast-spark") as client:
+        return client.list_offsets(dict.fromkeys(wanted, LATEST), committed=options.committed)
+
+
+def _marks(
+    catalog: Catalog, where: TopicPartition, options: ReadOptions, ends: Mapping[TopicPartition, FoundOffset]
+) -> Marks:
+    manifest = catalog.manifest(where)
+    stored = catalog.readable(where, committed=options.committed).end
+    told = ends.get(where)
+    if told is None or told.offset <= stored:
+        return Marks(manifest.log_start, stored, stored, manifest.epoch)
+    return Marks(manifest.log_start, stored, told.offset, max(manifest.epoch, told.leader_epoch))
+
+
+def ends_of_epochs(options: ReadOptions, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Where leader epochs ended, as the brokers know it: they know of later ones before the manifests do."""
+    if not epochs or not options.bootstrap:
+        return {}
+    with Client(options.bootstrap, "holdfast-spark") as client:
+        return client.ends_of_epochs({(topic, number): each for (topic, number), each in epochs.items()})

@@ -1,0 +1,1 @@
+"""Many partitions into one order: used by server and client alike."""

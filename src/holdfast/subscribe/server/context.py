@@ -1,0 +1,29 @@
+"""What all subscriptions of a server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from holdfast.io.calls import Calls
+from holdfast.io.clock import Clock
+from holdfast.measure import SubscriptionCounts
+from holdfast.subscribe.merge.memory import Memory
+from holdfast.subscribe.server.topics import Catalogue
+from holdfast.subscribe.settings import SubscribeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all subscriptions of a server share."""
+
+    catalogue: Catalogue
+    cluster_id: str
+    store_url: str
+    calls: Calls
+    clock: Clock
+    settings: SubscribeSettings
+    counts: SubscriptionCounts = field(default_factory=SubscriptionCounts)
+    memory: Memory = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "memory", Memory(self.settings.memory_size_max))

@@ -1,0 +1,119 @@
+"""The gRPC service: one call. Only this module and `feed` import grpc."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from holdfast.errors import Corrupt, HoldfastError, Rejected
+from holdfast.subscribe.errors import BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone
+from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.keepalive import with_signs
+from holdfast.subscribe.wire import messages
+from holdfast.subscribe.wire.errors import cause_of, cut, facts_of
+from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
+
+log = logging.getLogger(__name__)
+
+SERVICE = "holdfast.subscribe.v1.Subscriptions"
+_OPTIONS = (
+    ("grpc.max_send_message_length", -1),  # A single event may be as large as a record may be.
+    ("grpc.keepalive_time_ms", 20_000),  # A client that is gone without a word is noticed and dropped.
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.so_reuseport", 0),  # A port that is taken is an error.
+)
+
+CODES = (  # The first that fits; the client turns them back.
+    (CursorDiverged, grpc.StatusCode.OUT_OF_RANGE),
+    (SourceGone, grpc.StatusCode.ABORTED),
+    (NoSuchSource, grpc.StatusCode.NOT_FOUND),
+    (BadCursor, grpc.StatusCode.INVALID_ARGUMENT),
+    (BadFilter, grpc.StatusCode.INVALID_ARGUMENT),
+    (BadRequest, grpc.StatusCode.INVALID_ARGUMENT),
+    (Corrupt, grpc.StatusCode.DATA_LOSS),
+    (Rejected, grpc.StatusCode.FAILED_PRECONDITION),
+    (HoldfastError, grpc.StatusCode.UNAVAILABLE),
+)
+
+
+class Service:
+    """All subscriptions of one server."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._is_warm = False
+        self.streams = 0
+
+    async def subscribe(self, request: wire.Request, context: Any) -> None:
+        """One stream. It is cancelled when its client goes away."""
+        settings = self._site.settings
+        if self.streams >= settings.subscriptions_max:
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self.streams} subscriptions are open: try later")
+        self.streams += 1
+        try:
+            if not self._is_warm:
+                await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
+            from holdfast.subscribe.server.stream import ServerStream
+
+            await ServerStream(self._site, Asked.from_message(request), context.write).run()
+        except HoldfastError as failure:
+            code = next(code for kind, code in CODES if isinstance(failure, kind))
+            log.info("a subscription ends: %s", failure)
+            await context.abort(code, cut(str(failure)), facts_of(failure))
+        except Exception as failure:
+            if context.done():  # The client is gone: whatever a write to it failed with, nobody is there to be told.
+                return
+            log.exception("a subscription fails unexpectedly")
+            await context.abort(grpc.StatusCode.INTERNAL, *cause_of(failure))
+        finally:
+            self.streams -= 1
+
+    async def _warm(self) -> None:
+        await self._site.calls.run(_warm)
+        self._is_warm = True
+
+    def handler(self) -> Any:
+        method = grpc.unary_stream_rpc_method_handler(
+            self.subscribe, request_deserializer=wire.Request.FromString, response_serializer=None
+        )
+        return grpc.method_handlers_generic_handler(SERVICE, {"Subscribe": method})
+
+
+def _warm() -> None:
+    """For the first subscription, in a thread: a broker that has none loads neither Arrow nor the loops."""
+    from holdfast.subscribe.warm import warm
+
+    warm()
+
+
+class PortTaken(Rejected):
+    """The port cannot be listened on."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"cannot listen on {address}: choose another subscribe.listen, or none")
+        self.address = address
+
+
+@asynccontextmanager
+async def serving(site: Site, address: str) -> AsyncIterator[int]:
+    """The port, for as long as the block lasts. Streams end with it."""
+    server = grpc.aio.server(options=_OPTIONS)
+    server.add_generic_rpc_handlers((Service(site).handler(),))
+    try:
+        port = server.add_insecure_port(address)
+    except RuntimeError:
+        raise PortTaken(address) from None
+    if not port:
+        raise PortTaken(address)
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(None)

@@ -1,0 +1,81 @@
+"""`holdfast status`: a real broker whose segment is damaged under it, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from tests.metrics.test_metrics import url
+
+from holdfast.cli.status import examine
+from holdfast.errors import Rejected
+from holdfast.testing import RunningBroker, running_broker
+
+
+def ask(broker: RunningBroker, *options: str) -> subprocess.CompletedProcess[str]:
+    address = url(broker).removeprefix("http://").partition("/")[0]
+    command = [sys.executable, "-m", "holdfast.cli", "status", address, *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_damaged_segment_is_seen_by_who_asks(tmp_path: Path) -> None:
+    """D8, D5: the log has object and byte, the metrics count, `status` names the partition; what is sound is served."""
+    settings = {"serve_metrics_listen": "127.0.0.1:0"}
+    with running_broker(tmp_path, **settings) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap})
+        for number in range(10):
+            producer.produce("orders", b"%d" % number, partition=0)
+            producer.flush()
+        well = ask(broker, "--json")
+        assert (well.returncode, json.loads(well.stdout)["unwell"]) == (0, [])
+        broker.stop()
+    segments = sorted((tmp_path).rglob("*.seg"))
+    assert segments
+    with running_broker(tmp_path, **settings) as broker:
+        data = bytearray(segments[0].read_bytes())
+        data[100] ^= 1
+        segments[0].write_bytes(data)
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "enable.auto.commit": False})
+        consumer.assign([TopicPartition("orders", 0, 0)])
+        consumer.poll(2)
+        consumer.close()
+        found = ask(broker, "--json")
+        assert found.returncode == 1
+        (row,) = json.loads(found.stdout)["unwell"]
+        assert row == {"topic": "orders", "partition": 0, "state": "served", "damaged": 1}
+        assert "orders" in ask(broker).stdout
+        lines = [line for line in broker.said if segments[0].name in line and "the crc of bytes" in line]
+        assert len(lines) == 1
+
+
+def test_nobody_there_is_one_sentence() -> None:
+    """D5: and not a broker that is well."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        command = [sys.executable, "-m", "holdfast.cli", "status", address]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.count("\n") == 1
+    assert "no metrics at" in answer.stderr
+
+
+def test_what_is_not_well() -> None:
+    """D5: failed, damaged and held back; anything else is well."""
+    info = ("holdfast_info", {"version": "1", "cluster": "c"}, 1.0)
+
+    def of(topic: str, partition: int, what: str, value: float) -> tuple[str, dict[str, str], float]:
+        return f"holdfast_partition_{what}", {"topic": topic, "partition": str(partition)}, value
+
+    healthy = [info, of("a", 0, "failed", 0), of("a", 0, "damaged", 0), ("holdfast_producers_held_back", {}, 0.0)]
+    assert examine(healthy)["well"]
+    assert not examine([*healthy, of("a", 1, "failed", 1)])["well"]
+    assert not examine([*healthy, of("a", 1, "damaged", 2)])["well"]
+    assert not examine([*healthy, ("holdfast_producers_held_back", {}, 1.0)])["well"]
+    with pytest.raises(Rejected):
+        examine([])
