@@ -95,8 +95,8 @@ BUGS = [
     ),
     bug(
         "records are compacted however young they are",
-        "log/background/compaction.py",
-        "    if settings.compaction_lag_ms_min > 0:\n",
+        "segment/compaction/keys.py",
+        "    if rules.lag_ms_min > 0:\n",
         "    if False:\n",
         PROMISES + "::test_what_is_too_young_is_not_compacted",
     ),
@@ -138,8 +138,8 @@ BUGS = [
     bug(
         "Spark's source loses what nobody can read in silence",
         "spark/source/read.py",
-        '            on_loss(DataLost(where, start, end, f"nobody can read this batch: {violation}"))\n',
-        "            pass\n",
+        '        on_loss(DataLost(where, one.start, one.end, f"nobody can read this batch: {one.why}"))\n',
+        "        pass\n",
         f"tests/spark/{OLD_DATA}",
     ),
     bug(

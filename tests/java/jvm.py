@@ -42,12 +42,16 @@ class JavaFailure(Exception):
 
 
 class Jvm:
-    """Kafka's Java clients, connected to one broker. Calls are made one after the other."""
+    """Kafka's Java clients, connected to one broker. Calls are made one after the other.
 
-    def __init__(self, bootstrap: str) -> None:
+    `jar`: of another release of the clients, which then come from there.
+    """
+
+    def __init__(self, bootstrap: str, jar: Path | None = None) -> None:
+        class_path = CLASS_PATH if jar is None else f"{jar}:{CLASS_PATH}"
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed on the way out)
         self._process = subprocess.Popen(
-            ["java", *OPTIONS, "-cp", CLASS_PATH, "driver.Driver", bootstrap],
+            ["java", *OPTIONS, "-cp", class_path, "driver.Driver", bootstrap],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
