@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 from tests.log.test_clones import open_with
-from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all
+from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all, turns
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk.simulated import SimulatedDisk
@@ -158,3 +158,18 @@ async def test_a_kill_at_any_call_of_a_start_is_not_taken_for_a_copy() -> None:
         if left[0] > 0:
             break
     assert left[0] > 0, "The start makes more calls than were tried."
+
+
+@in_loop
+async def test_a_log_that_was_set_back_is_said_to_be_once(caplog: pytest.LogCaptureFixture) -> None:
+    """D1: the next start, after an unclean stop, knows how far the store had come."""
+    world = World()
+    world.disk = await lived(world)
+    logs = await world.open()
+    await logs.partition(HOME)
+    logs.purge(chunks_only=True)  # As the flusher does with every tick.
+    await turns()
+    for _ in range(2):
+        logs = await world.reopen()
+        assert await read_all(await logs.partition(HOME)) == numbered(0, 8)
+    assert len([each for each in caplog.records if "set back" in each.message]) == 1

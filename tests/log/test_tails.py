@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import pytest
-from tests.log.world import HOME, World, batch, fill, from_producer, in_loop, marker, numbered, records
+from tests.log.world import HOME, World, batch, fill, from_producer, in_loop, marker, numbered, read_all, records
 
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
@@ -181,3 +182,28 @@ async def test_a_deleted_topic_is_not_there() -> None:
     tails = Tails(await local(world))
     assert tails.find(HOME) is None
     assert HOME.topic_id in tails.deleted
+
+
+@in_loop
+async def test_a_start_without_the_store_makes_no_stop_a_clean_one(caplog: pytest.LogCaptureFixture) -> None:
+    """D4: killed, started without the store, and stopped cleanly: the next start says that the last stop was unclean,
+    and the one after it, which followed a clean one, that it was clean."""
+    caplog.set_level(logging.INFO, "holdfast.log.recovery.begin")
+    world = World()
+    await fill(await (await world.open()).partition(HOME), 3)
+    (await local(world)).close()
+    settings = LogSettings(**world.settings)
+    parts = Parts(world.store, InlineCalls(), world.clock, SeededChance(6))
+    again = await open_local(world.disk, parts, settings, world.wal, threaded=False, reserve_size=0)
+    assert again.wal.opened.clean, "The process before has closed the log."
+    again.close()
+    for _ in range(2):
+        logs = await world.open()
+        assert await read_all(await logs.partition(HOME)) == numbered(0, 3)
+        await logs.close()
+    said = [each.getMessage() for each in caplog.records if each.name == "holdfast.log.recovery.begin"]
+    assert [line.rsplit(", ", 1)[1] for line in said] == [
+        "after a clean stop",  # It is new.
+        "after an unclean stop",
+        "after a clean stop",
+    ]

@@ -10,6 +10,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from holdfast.cluster.metadata import Metadata
+from holdfast.cluster.metadata_copy import FORMAT, KIND, NAME
+from holdfast.errors import Corrupt
+from holdfast.io.envelope import unseal
 from holdfast.testing.process import BrokerDidNotStart, RunningBroker
 
 COUNT = 50
@@ -94,6 +98,15 @@ def test_a_broker_that_waits_can_be_stopped(broker: RunningBroker, store: Path, 
     assert broker.stop() == 0
 
 
+def topics_of(copy: bytes) -> object:
+    """What a copy of the metadata says of topics; None where it is damaged."""
+    try:
+        metadata = unseal(NAME, KIND, FORMAT, copy)
+    except Corrupt:
+        return None
+    return Metadata.from_body(metadata["cluster"], metadata["version"], metadata["full"]).topics
+
+
 def test_a_damaged_copy_is_none(broker: RunningBroker, store: Path, away: Path) -> None:
     """D4: a start without store and copy fails, and says both; with the store the copy is made again."""
     copy = broker.data / "metadata.json"
@@ -105,4 +118,6 @@ def test_a_damaged_copy_is_none(broker: RunningBroker, store: Path, away: Path) 
     assert any("metadata.json" in line and "is not used" in line for line in broker.said)
     away.rename(store)
     broker.start()
-    until(lambda: copy.read_bytes() == sound, broker)
+    topics = topics_of(sound)
+    assert "orders" in topics
+    until(lambda: topics_of(copy.read_bytes()) == topics, broker)

@@ -176,3 +176,34 @@ def test_a_tail_in_a_recycled_file_is_followed_by_old_frames() -> None:
     wal.flush()
     disk.kill()
     assert held(open_log(disk), 15) == entries
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_old_bytes_behind_an_idle_log_are_not_a_torn_tail(torn: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """W7: in a recycled file old frames follow the last one. Nothing was being written, so nothing is said to be cut;
+    what was begun behind the marker, and is not whole, is."""
+    disk = new_disk()
+    wal = open_log(disk, chunk_size_max=1 << 14, chunk_entries_max=40, zero_ahead_size=0, spares_max=1)
+    append(wal, 120, size=300)
+    wal.flush()
+    wal.purge(LogId(1, 39))
+    wal.flush()
+    assert any(name.endswith(".spare") for name in disk.names())
+    append(wal, 2)  # Begins the next chunk, in the spare.
+    wal.flush()
+    wal.mark()
+    name = chunk_names(disk)[-1]
+    end = lines(disk, name)[-1].offset + lines(disk, name)[-1].size
+    assert any(disk.content(name)[end : end + 24]), "There must be old bytes, or this shows nothing."
+    if torn:
+        append(wal, 1)
+        wal.flush()
+    entries = held(wal)
+    disk.kill()
+    if torn:
+        disk.damage(name, end + 40)
+    caplog.clear()
+    wal = open_log(disk)
+    assert held(wal) == (entries[:-1] if torn else entries)
+    assert wal.opened.cut == ((name, end) if torn else None)
+    assert ("torn tail cut" in caplog.text) is torn

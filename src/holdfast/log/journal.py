@@ -171,8 +171,13 @@ class Journal:
         False: not now, another thread is saving something, and the loop never waits for a disk.
         """
         log_id = self._wal.log_id(index - 1)
-        if log_id is None:
-            return True
+        return log_id is None or self._keep(change, lambda: self._wal.purge(log_id))
+
+    def keep(self, change: Callable[[Kept], Kept]) -> bool:
+        """Save what `change` makes of what is kept, without a purge. False: not now, as above."""
+        return self._keep(change, lambda: None)
+
+    def _keep(self, change: Callable[[Kept], Kept], then: Callable[[], object]) -> bool:
         if not self._saving.acquire(blocking=False):
             return False
         try:
@@ -180,7 +185,7 @@ class Journal:
             if kept != self.kept:
                 self._wal.save_user_data(kept.encode())
                 self.kept = kept  # Only now: what is not saved must be saved by the next purge.
-            self._wal.purge(log_id)
+            then()
         finally:
             self._saving.release()
         if not self._flush_due:

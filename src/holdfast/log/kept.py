@@ -9,7 +9,8 @@ It is the log's user data, so that it is in the head of every chunk, and as dura
      "deleted":"<topic ids, in base64>",
      "aside":{"<topic id>":{"<partition>":[<start>,<end>,"<file>"]}},
      "deletes_from":<index of an entry>,
-     "undecided":{"<topic id>":[<partition>,…]}}
+     "undecided":{"<topic id>":[<partition>,…]},
+     "unclean":true}
 
     marks       of each topic: | id, 16 bytes | count u32 | count times (partition u32, offset u64) |   little endian
     topic ids   16 bytes each
@@ -20,10 +21,13 @@ entries held, which nothing else could tell of a partition without a tail. `dele
 the entries which say that a topic is deleted need not stay until nothing of it is left. `lives` are the processes that
 have last had this log: their claims in the store are ours (`log.ownership.owner`).
 
-The last two say what can be told of the entries while the store is away (`log.recovery.tails`). Releases that do not
-know them drop them, and so nothing is told then. From the entry `deletes_from` on the log says which records were
-deleted. `undecided` are the partitions in which a transaction may have been open when entries were purged last; without
-it these are all.
+The two before the last say what can be told of the entries while the store is away (`log.recovery.tails`). Releases
+that do not know them drop them, and so nothing is told then. From the entry `deletes_from` on the log says which records
+were deleted. `undecided` are the partitions in which a transaction may have been open when entries were purged last;
+without it these are all.
+
+`unclean` is there from the first open after an unclean stop to the first that goes on with the store: a process that
+found the store away, and was stopped cleanly, has not made the stop before it a clean one.
 
 It cannot outgrow its record: every table has a limit, and all of them at their limits fit into what the write-ahead log
 takes.
@@ -102,6 +106,7 @@ class Kept:
     lives: tuple[Life, ...] = ()  # The newest last.
     deletes_from: int | None = None  # From this entry on the log says which records are deleted.
     undecided: frozenset[PartitionId] | None = None  # Where a transaction may have been open at the last purge.
+    unclean: bool = False  # The last process that went on with the store did not close the log.
 
     def encode(self) -> bytes:
         identity = self.identity
@@ -122,6 +127,8 @@ class Kept:
             for topic_id, partition in sorted(self.undecided):
                 by_topic.setdefault(topic_id.hex, []).append(partition)
             body["undecided"] = by_topic
+        if self.unclean:
+            body["unclean"] = True
         return json.dumps(body, separators=(",", ":")).encode()
 
     def of_generation(self, generation: int) -> Kept:
@@ -147,6 +154,7 @@ def decode(data: bytes) -> Kept:
                 lives,
                 body.get("deletes_from"),
                 _decode_undecided(body.get("undecided")),
+                bool(body.get("unclean", False)),
             )
     except (ValueError, TypeError, KeyError, AttributeError, struct.error) as failure:
         raise Corrupt(f"the write-ahead log does not say whose it is: {failure!r}") from failure

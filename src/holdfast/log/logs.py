@@ -67,6 +67,7 @@ class Logs:
         self._flusher = Flusher(self, self._ground, self._use)
         self._upkeep = Upkeep(self, self._ground)
         self._purged_below = 0
+        self._keep_due = journal.kept.unclean  # What the log keeps is to be saved, purge or not.
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
         journal.on_durable = self._became_durable
@@ -126,7 +127,7 @@ class Logs:
             look_calls = ThreadCalls(1) if threaded else None
             shelf = Quarantine(quarantine, parts.chance) if quarantine else None
             logs = cls(begun, settings, shelf, look_calls)
-            tell_recovered(found.wal, len(logs._openings.homes), found.seconds)
+            tell_recovered(found, len(logs._openings.homes))
         except BaseException:
             if local is None or local.is_taken:
                 found.close()
@@ -161,6 +162,7 @@ class Logs:
         self._changed(partition)
 
     def _note_set_back(self) -> None:
+        self._keep_due = True  # How far the store has come: or the next start would take it for another time.
         self._openings.note_set_back(self._partitions.values())
 
     async def save_fenced(self, partition: PartitionLog) -> None:
@@ -300,7 +302,11 @@ class Logs:
         """
         journal = self._ground.journal
         needed = self.needed()
-        if needed <= self._purged_below or self._failure is not None:
+        if self._failure is not None:
+            return
+        if self._keep_due and journal.keep(self._to_keep):
+            self._keep_due = False
+        if needed <= self._purged_below:
             return
         if chunks_only and not journal.frees_a_chunk(needed):
             return
@@ -317,8 +323,9 @@ class Logs:
                 flushed[home] = partition.marks.flushed
         aside = {home: each for home, each in before.aside.items() if home.topic_id not in deleted}
         marks = at_most(flushed, MARKS_MAX)
+        undecided = self._undecided(before, marks)
         return replace(
-            before, flushed=marks, aside=aside, deleted=deleted.under_way, undecided=self._undecided(before, marks)
+            before, flushed=marks, aside=aside, deleted=deleted.under_way, undecided=undecided, unclean=False
         )
 
     def _undecided(self, before: Kept, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:

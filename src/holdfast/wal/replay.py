@@ -20,7 +20,7 @@ from holdfast.wal import record, scan, walk
 from holdfast.wal.chain import Chain, Link, read_chain
 from holdfast.wal.chunk import Chunk, ChunkName
 from holdfast.wal.errors import Damaged, EntriesMissing
-from holdfast.wal.frame import HEADER, Frame
+from holdfast.wal.frame import HEADER, Frame, mark_of
 from holdfast.wal.index import EntryIndex
 from holdfast.wal.state import Current, LogId, State, Vote
 from holdfast.wal.walk import Numbers, Walked
@@ -68,6 +68,7 @@ class Tail:
     end: int = 0  # Valid frames end here.
     last_round: int = 0
     closed: bool = False  # The last frame says that the log was closed.
+    idle: bool = False  # The last frame says that nothing was being written.
     torn: bool = False  # Something that is no valid frame begins at `end`.
     first_record: int | None = None  # Where the first frame is that is neither head nor marker.
     unproven: list[Frame] = field(default_factory=list)
@@ -89,10 +90,16 @@ def read_tail(directory: Directory, link: Link) -> Tail:
             if not scan.is_frame(file, seed, tail.end):
                 raise Damaged(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
             _walk_to_end(file, seed, tail)  # It was written while we looked: without the lock a log may grow.
-        tail.torn = not tail.closed and any(file.read_at(tail.end, HEADER.size))
+        tail.torn = not tail.closed and _is_torn(file.read_at(tail.end, HEADER.size), seed, was_idle=tail.idle)
         unproven = _all_frames(file, link.name, tail.proven, tail.end)
         tail.unproven = [frame for frame in unproven if frame.kind not in (record.HEAD, record.MARKER)]
     return tail
+
+
+def _is_torn(found: bytes, seed: int, *, was_idle: bool) -> bool:
+    """Whether these bytes are what is left of a frame. Behind the last one of a recycled file come old bytes: where
+    nothing was being written, only what has the mark of this chunk is no leftover."""
+    return found[4:7] == mark_of(seed) if was_idle and len(found) == HEADER.size else any(found)
 
 
 def _all_frames(file: File, name: ChunkName, start: int, end: int) -> list[Frame]:
@@ -114,6 +121,7 @@ def _walk_to_end(file: File, seed: int, tail: Tail) -> None:
             tail.first_record = int(walked.rows[records[0], walk.OFFSET]) if len(records) else None
         tail.proven, tail.last_round = last[walk.ROUND_START], last[walk.ROUND]
         tail.end = last[walk.OFFSET] + last[walk.SIZE]
+        tail.idle = last[walk.KIND] in (record.HEAD, record.MARKER)
         tail.closed = last[walk.KIND] == record.MARKER and walked.body(-1)[0] == 1
 
 

@@ -35,6 +35,7 @@ class LocalLog:
     replayed: Replayed
     seconds: float = 0.0  # How long that took.
     is_taken: bool = False  # The logs go on with it, and close it.
+    is_clean: bool = True  # The last process that had taken it has closed it.
 
     def close(self) -> None:
         """Let go of everything; only for who does not go on."""
@@ -83,6 +84,7 @@ async def open_local(
         if space is not None:
             await space.begin(waits=threaded)
         kept = read_kept(wal)
+        local.is_clean = kept is None or not kept.unclean
         deleted = kept.deleted if kept is not None else ()
         local.replayed = await calls.local(replay, wal, settings.tail_size_max // 2, clock.monotonic(), deleted)
         local.seconds = clock.monotonic() - began
@@ -120,11 +122,12 @@ def _open(
     return wal
 
 
-def tell_recovered(wal: Wal, partitions: int, seconds: float) -> None:
+def tell_recovered(local: LocalLog, partitions: int) -> None:
     """Write into the broker's log what came back, and how fast."""
+    wal, seconds = local.wal, local.seconds
     facts = {
         "event": "recovered",
-        "clean": wal.opened.clean,
+        "clean": local.is_clean,
         "entries": wal.state.next_index - wal.state.first_index,
         "wal_size": wal.on_disk_size(),
         "partitions": partitions,
@@ -136,6 +139,6 @@ def tell_recovered(wal: Wal, partitions: int, seconds: float) -> None:
         facts["partitions"],
         facts["wal_size"],
         seconds,
-        "a clean" if wal.opened.clean else "an unclean",
+        "a clean" if local.is_clean else "an unclean",
         extra={"facts": facts},
     )

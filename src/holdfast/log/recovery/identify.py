@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 
 from holdfast.errors import Corrupt
 from holdfast.io.chance import Chance
@@ -29,7 +30,7 @@ def begin_generation(wal: Wal) -> None:
     """
     kept = read_kept(wal)
     if kept is not None and not wal.opened.clean:
-        save_kept(wal, kept.of_generation(kept.identity.generation + 1))
+        save_kept(wal, replace(kept.of_generation(kept.identity.generation + 1), unclean=True))
 
 
 def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = True) -> Identity:
