@@ -22,9 +22,9 @@ the entries which say that a topic is deleted need not stay until nothing of it 
 have last had this log: their claims in the store are ours (`log.ownership.owner`).
 
 The two before the last say what can be told of the entries while the store is away (`log.recovery.tails`). Releases
-that do not know them drop them, and so nothing is told then. From the entry `deletes_from` on the log says which records
-were deleted. `undecided` are the partitions in which a transaction may have been open when entries were purged last;
-without it these are all.
+that do not know them drop them, and so nothing is told then. From the entry `deletes_from` on the log says which
+records were deleted. `undecided` are the partitions in which a transaction may have been open when entries were purged
+last; without it these are all.
 
 `unclean` is there from the first open after an unclean stop to the first that goes on with the store: a process that
 found the store away, and was stopped cleanly, has not made the stop before it a clean one.
