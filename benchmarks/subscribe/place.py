@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.subscribe.data import SOURCES, batch_of
 
-from holdfast.broker.broker import Parts
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import ThreadCalls
@@ -28,7 +28,7 @@ from holdfast.wal import WalSettings
 
 
 @asynccontextmanager
-async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[Parts, Site]]:
+async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[BrokerContext, Site]]:
     """A broker without its sockets."""
     around = Surroundings.real(RealDirectory(data / "wal"), objects)
     everything = AllSettings(broker=BrokerSettings(log_retention_ms=-1), log=LogSettings(), wal=WalSettings())
@@ -47,7 +47,7 @@ async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[Parts, S
         )
 
 
-async def fill(parts: Parts, per_source: int, batch_count: int, flush_every: int = 0) -> None:
+async def fill(parts: BrokerContext, per_source: int, batch_count: int, flush_every: int = 0) -> None:
     """Topics a, b and c, each with so many events; flushed as the broker would, or every so many events."""
     for source, name in enumerate(SOURCES):
         topic = await parts.topics.create(name, 1, {"retention.ms": "-1"})

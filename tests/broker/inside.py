@@ -8,7 +8,8 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.broker import Broker
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import AllSettings, Surroundings, listening, opened
 from holdfast.broker.settings import BrokerSettings
@@ -42,7 +43,7 @@ class InsideBroker:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
-        self.parts: Parts  # To be looked at, not touched: it belongs to another thread.
+        self.parts: BrokerContext  # To be looked at, not touched: it belongs to another thread.
         self.broker: Broker  # The same.
         self.server: Server  # The same.
 

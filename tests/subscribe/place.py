@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.broker.broker import Parts
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.running import AllSettings, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import Calls
@@ -32,7 +32,7 @@ OLD_MS = 1_700_000_000_000
 class Place:
     """What a test works with."""
 
-    parts: Parts
+    parts: BrokerContext
     site: Site
     objects: Objects
     address: str

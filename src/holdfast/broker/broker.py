@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
-from holdfast.broker.markers import Markers
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Pace
-from holdfast.broker.settings import BrokerSettings
-from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.table import HANDLERS, MessageHandler
-from holdfast.broker.topics import Topics
-from holdfast.coordinator.group.coordinator import GroupCoordinator
-from holdfast.coordinator.share.coordinator import ShareCoordinator
-from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
-from holdfast.coordinator.transaction.producer_ids import ProducerIds
-from holdfast.io.calls import Calls
-from holdfast.io.chance import Chance
-from holdfast.io.clock import Clock
-from holdfast.log.logs import Logs
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
@@ -36,31 +24,10 @@ _LARGE_SIZE = 16 << 10  # Bytes of a request,
 _LARGE_COUNT = 300  # and items of an answer, from where on a thread is worth its while.
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the APIs work with."""
-
-    settings: BrokerSettings
-    cluster_id: str
-    host: str  # As clients are told to reach us.
-    port: int
-    logs: Logs
-    topics: Topics
-    groups: GroupCoordinator
-    shares: ShareCoordinator
-    share_sessions: ShareSessions
-    producer_ids: ProducerIds
-    transactions: TransactionCoordinator
-    markers: Markers
-    clock: Clock
-    chance: Chance
-    heavy: Calls  # For work that would hold the event loop for too long.
-
-
 class Broker:
     """Dispatches requests. The table of handlers is in `table`."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: BrokerContext) -> None:
         self._parts = parts
         self.held = HeldLoop(parts.clock)
         settings = parts.settings

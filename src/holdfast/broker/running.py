@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from holdfast.broker.broker import Broker, Parts
+from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import GROUP, HEARTBEAT, SESSION
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.server import Limits as ServerLimits
@@ -102,7 +103,7 @@ class AllSettings:
 class Opened:
     """A broker without its sockets."""
 
-    parts: Parts
+    parts: BrokerContext
     broker: Broker
 
 
@@ -158,7 +159,7 @@ async def opened(
             shares = await _open_shares(topics, groups, settings.broker, around)
             markers = Markers(topics, groups)
             transactions = await _open_transactions(topics, settings.broker, markers, producer_ids, around)
-            parts = Parts(
+            parts = BrokerContext(
                 settings.broker,
                 identity.cluster,
                 host,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from holdfast.broker.api import (
     acls,
@@ -55,24 +55,24 @@ from holdfast.broker.api import (
     txn_offset_commit,
     write_txn_markers,
 )
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
 from holdfast.protocol.messages import Message
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 
 class MessageHandler(Protocol):
     """Makes the answer to a request: a message, or its bytes as a list of buffers."""
 
-    def __call__(self, parts: Parts, message: Message, request: Request) -> Coroutine[Any, Any, Message | Body]: ...
+    def __call__(
+        self, parts: BrokerContext, message: Message, request: Request
+    ) -> Coroutine[Any, Any, Message | Body]: ...
 
 
 def _whole(handler: MessageHandler) -> MessageHandler:
     """A change that has begun is carried through, also when the client that asked for it goes away meanwhile."""
 
-    async def handle(parts: Parts, message: Message, request: Request) -> Message:
+    async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
         return await asyncio.shield(handler(parts, message, request))
 
     return handle

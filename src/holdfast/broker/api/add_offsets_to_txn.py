@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.group.requests import TopicPartition
@@ -14,14 +13,11 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.ADD_OFFSETS_TO_TXN)
 _FENCED_FROM = 2
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
     aside = parts.groups.aside(message.group_id)

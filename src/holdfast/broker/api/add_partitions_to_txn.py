@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
@@ -16,9 +15,6 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.ADD_PARTITIONS_TO_TXN)
 _Transaction = _Answer.AddPartitionsToTxnResult
 _FENCED_FROM = 2
@@ -26,7 +22,7 @@ _MANY_FROM = 4
 _ABORTABLE_FROM = 5
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     version, pace = request.version, request.pace
     if version < _MANY_FROM:
         producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
@@ -47,7 +43,12 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 
 
 async def _add(
-    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int, pace: Pace
+    parts: BrokerContext,
+    transactional_id: str,
+    producer: Producer,
+    partitions: list[TopicPartition],
+    version: int,
+    pace: Pace,
 ) -> dict[TopicPartition, Code]:
     """All, or none: where one partition is not there, no other is added."""
     refused = {each: _refusal(parts, each) async for each in pace.through(partitions)}
@@ -62,14 +63,19 @@ async def _add(
     return refused
 
 
-def _refusal(parts: Parts, partition: TopicPartition) -> Code:
+def _refusal(parts: BrokerContext, partition: TopicPartition) -> Code:
     if partition.topic == TRANSACTIONS_TOPIC:
         return Code.INVALID_TOPIC_EXCEPTION
     return check_partition(parts, *partition)
 
 
 async def _verify(
-    parts: Parts, transactional_id: str, producer: Producer, partitions: list[TopicPartition], version: int, pace: Pace
+    parts: BrokerContext,
+    transactional_id: str,
+    producer: Producer,
+    partitions: list[TopicPartition],
+    version: int,
+    pace: Pace,
 ) -> dict[TopicPartition, Code]:
     codes = {}
     async for partition in pace.through(partitions):

@@ -6,7 +6,7 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
@@ -28,15 +28,13 @@ from holdfast.broker.configs.topic import (
     check_topic_configs,
     subtract_items,
 )
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.share.settings import check_config, share_configs
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Replaced = response_class(Key.ALTER_CONFIGS)
 _Changed = response_class(Key.INCREMENTAL_ALTER_CONFIGS)
@@ -58,17 +56,19 @@ class Operation(enum.IntEnum):
     SUBTRACT = 3
 
 
-async def replace(parts: Parts, message: Message, request: Request) -> Message:
+async def replace(parts: BrokerContext, message: Message, request: Request) -> Message:
     answer = _Replaced.AlterConfigsResourceResponse
     return _Replaced(responses=await _alter_all(parts, message, request, _replace, answer))
 
 
-async def change(parts: Parts, message: Message, request: Request) -> Message:
+async def change(parts: BrokerContext, message: Message, request: Request) -> Message:
     answer = _Changed.AlterConfigsResourceResponse
     return _Changed(responses=await _alter_all(parts, message, request, _change, answer))
 
 
-async def _alter_all(parts: Parts, message: Message, request: Request, change: Change, answer: Any) -> list[Message]:
+async def _alter_all(
+    parts: BrokerContext, message: Message, request: Request, change: Change, answer: Any
+) -> list[Message]:
     named = Counter((each.resource_type, each.resource_name) for each in message.resources)
     answers = []
     async for each in request.pace.through(message.resources):
@@ -90,7 +90,7 @@ async def _alter_all(parts: Parts, message: Message, request: Request, change: C
     return answers
 
 
-async def _alter(parts: Parts, wanted: Message, change: Change, *, validate_only: bool) -> None:
+async def _alter(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
     name, kind = wanted.resource_name, wanted.resource_type
     if len({each.name for each in wanted.configs}) < len(wanted.configs):
         raise Rejected("the request names a config twice")
@@ -112,7 +112,7 @@ async def _alter(parts: Parts, wanted: Message, change: Change, *, validate_only
 
 
 async def _alter_share_group(
-    parts: Parts, group_id: str, wanted: Sequence[Message], change: Change, *, validate_only: bool
+    parts: BrokerContext, group_id: str, wanted: Sequence[Message], change: Change, *, validate_only: bool
 ) -> None:
     """Those of share groups are kept by their coordinator."""
 
@@ -135,7 +135,7 @@ async def _alter_share_group(
         await parts.shares.configure(group_id, make)
 
 
-async def _alter_broker(parts: Parts, wanted: Message, change: Change, *, validate_only: bool) -> None:
+async def _alter_broker(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
     """The defaults of topics can be changed while the broker runs, for it or for all; every other setting is fixed."""
     name = wanted.resource_name
     if name != ALL_BROKERS:
@@ -158,7 +158,7 @@ def _is_taken_back(wanted: Message) -> bool:
     return getattr(wanted, "config_operation", None) == Operation.DELETE
 
 
-async def _alter_group(parts: Parts, wanted: Message, change: Change, *, validate_only: bool) -> None:
+async def _alter_group(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
     known, of_shares = group_configs(parts.settings), share_configs(parts.shares.settings)
     for each in wanted.configs:
         if each.name not in known and each.name not in of_shares:
@@ -180,7 +180,7 @@ async def _alter_group(parts: Parts, wanted: Message, change: Change, *, validat
 
 
 async def _alter_dynamic(
-    parts: Parts, kind: str, name: str, make: Callable[[Configs], Configs], *, validate_only: bool
+    parts: BrokerContext, kind: str, name: str, make: Callable[[Configs], Configs], *, validate_only: bool
 ) -> None:
     if validate_only:
         make(parts.topics.dynamic.of(kind, name))

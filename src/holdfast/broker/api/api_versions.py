@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.features import FEATURES
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, encode_response, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.API_VERSIONS)
 _ZERO_FROM = 4  # Clients that ask in an older version cannot read a feature whose lowest level is 0.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     del message
     return answer(request.version, parts.topics.metadata.version)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.quotas import (
     Entity,
@@ -14,6 +12,7 @@ from holdfast.broker.configs.quotas import (
     entity_text,
     parse_entity,
 )
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
@@ -21,16 +20,13 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Described = response_class(Key.DESCRIBE_CLIENT_QUOTAS)
 _Entry = _Described.EntryData
 _Altered = response_class(Key.ALTER_CLIENT_QUOTAS)
 _AlteredEntry = _Altered.EntryData
 
 
-async def describe(parts: Parts, message: Message, request: Request) -> Message:
+async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace = request.pace
     try:
         wanted = [Filter.of(each.entity_type, each.match_type, each.match) for each in message.components]
@@ -51,7 +47,7 @@ async def describe(parts: Parts, message: Message, request: Request) -> Message:
     return _Described(error_code=Code.NONE, error_message=None, entries=entries)
 
 
-async def alter(parts: Parts, message: Message, request: Request) -> Message:
+async def alter(parts: BrokerContext, message: Message, request: Request) -> Message:
     entries = []
     async for each in request.pace.through(message.entries):
         code, reason = Code.NONE, None
@@ -66,7 +62,7 @@ async def alter(parts: Parts, message: Message, request: Request) -> Message:
     return _Altered(entries=entries)
 
 
-async def _alter(parts: Parts, wanted: Message, *, validate_only: bool) -> None:
+async def _alter(parts: BrokerContext, wanted: Message, *, validate_only: bool) -> None:
     entity: Entity = {each.entity_type: each.entity_name for each in wanted.entity}
     if len(entity) < len(wanted.entity):
         raise QuotaRefused("an entity names a type twice")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
 
 from holdfast.broker.configs.dynamic import GROUP
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.LIST_CONFIG_RESOURCES)
 
@@ -37,13 +34,13 @@ class ResourceRefused(Rejected):
         self.name = name
 
 
-def check_broker(parts: Parts, name: str) -> None:
+def check_broker(parts: BrokerContext, name: str) -> None:
     """Raise unless `name` is this broker's."""
     if name != str(parts.settings.node_id):
         raise ResourceRefused(Resource.BROKER, name, f"this is broker {parts.settings.node_id}")
 
 
-async def list_resources(parts: Parts, message: Message, request: Request) -> Message:
+async def list_resources(parts: BrokerContext, message: Message, request: Request) -> Message:
     wanted = set(message.resource_types or Resource) if request.version > 0 else {Resource.CLIENT_METRICS}
     if not wanted <= set(Resource):
         return _Answer(error_code=Code.UNSUPPORTED_VERSION, config_resources=[])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import ConsumerGroupDescription, ConsumerMemberDescription
@@ -14,16 +15,13 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.CONSUMER_GROUP_DESCRIBE)
 _Group = _Answer.DescribedGroup
 _Member = _Group.Member
 _CLASSIC, _CONSUMER = 0, 1
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
@@ -44,7 +42,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(groups=groups)
 
 
-def _described(parts: Parts, found: ConsumerGroupDescription) -> Message:
+def _described(parts: BrokerContext, found: ConsumerGroupDescription) -> Message:
     return _Group(
         error_code=Code.NONE,
         group_id=found.group_id,
@@ -56,7 +54,7 @@ def _described(parts: Parts, found: ConsumerGroupDescription) -> Message:
     )
 
 
-def _member(parts: Parts, found: ConsumerMemberDescription) -> Message:
+def _member(parts: BrokerContext, found: ConsumerMemberDescription) -> Message:
     member = found.member
     return _Member(
         member_id=member.id,
@@ -73,7 +71,7 @@ def _member(parts: Parts, found: ConsumerMemberDescription) -> Message:
     )
 
 
-def _assignment(parts: Parts, answer: Any, partitions: Partitions) -> Message:
+def _assignment(parts: BrokerContext, answer: Any, partitions: Partitions) -> Message:
     """By topic; one that was deleted meanwhile has no name, and is left out."""
     numbers: dict[str, list[int]] = {}
     for topic_id, number in sorted(partitions):

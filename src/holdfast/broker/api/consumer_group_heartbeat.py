@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
@@ -15,15 +15,12 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.segment.names import PartitionId
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.CONSUMER_GROUP_HEARTBEAT)
 _OWN_ID_FROM = 1  # From this version on clients make their ids themselves.
 _NO_ID = UUID(int=0)
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     member_id = message.member_id
     if not member_id and message.member_epoch == 0 and request.version < _OWN_ID_FROM:
         member_id = str(UUID(int=parts.chance.bits(128), version=4))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
@@ -13,13 +13,10 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.CREATE_PARTITIONS)
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     names = Counter(each.name for each in message.topics)
     results = []
     async for each in request.pace.through(message.topics):
@@ -33,7 +30,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(results=results)
 
 
-async def _add(parts: Parts, wanted: Message, *, validate_only: bool) -> tuple[Code, str]:
+async def _add(parts: BrokerContext, wanted: Message, *, validate_only: bool) -> tuple[Code, str]:
     if wanted.name in INTERNAL:
         return Code.INVALID_REQUEST, "an internal topic keeps the partitions it was made with"
     try:

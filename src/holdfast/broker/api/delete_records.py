@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL
 from holdfast.errors import HoldfastError
@@ -13,16 +13,13 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DELETE_RECORDS)
 _Topic = _Answer.DeleteRecordsTopicResult
 _NO_OFFSET = -1
 _OWN_S = 10.0  # A client's time-out is for other replicas: what we do ourselves is waited for, also with one of 0.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     timeout = max(message.timeout_ms / 1000, _OWN_S)
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
@@ -38,7 +35,7 @@ def _last_of_each(partitions: list[Message]) -> list[Message]:
     return list({each.partition_index: each for each in partitions}.values())
 
 
-async def _delete(parts: Parts, name: str, wanted: Message, timeout: float) -> Message:
+async def _delete(parts: BrokerContext, name: str, wanted: Message, timeout: float) -> Message:
     log_start: int = _NO_OFFSET
     code = Code.NONE
     try:

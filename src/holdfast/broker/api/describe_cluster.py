@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.operations import ON_CLUSTER, if_asked
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_CLUSTER)
 _BROKERS, _CONTROLLERS = 1, 2
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     del request
     wanted = message.endpoint_type
     if wanted != _BROKERS:

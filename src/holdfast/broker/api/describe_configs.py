@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.broker import BrokerConfig, broker_configs
 from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP, group_configs
 from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, Kind, Source
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.share.settings import share_configs
 from holdfast.errors import HoldfastError
@@ -17,20 +18,17 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_CONFIGS)
 _Result = _Answer.DescribeConfigsResult
 _Config = _Result.DescribeConfigsResourceResult
 _Synonym = _Config.DescribeConfigsSynonym
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     return _Answer(results=[_describe(parts, each, message) async for each in request.pace.through(message.resources)])
 
 
-def _describe(parts: Parts, wanted: Message, message: Message) -> Message:
+def _describe(parts: BrokerContext, wanted: Message, message: Message) -> Message:
     named: dict[str, Any] = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
     try:
         found = _configs(parts, wanted)
@@ -44,7 +42,7 @@ def _describe(parts: Parts, wanted: Message, message: Message) -> Message:
     return _Result(error_code=Code.NONE, error_message=None, configs=configs, **named)
 
 
-def _configs(parts: Parts, wanted: Message) -> list[Message]:
+def _configs(parts: BrokerContext, wanted: Message) -> list[Message]:
     if wanted.resource_type == Resource.TOPIC:
         return _of_topic(parts, parts.topics.get(wanted.resource_name).topic.configs)
     if wanted.resource_type == Resource.BROKER:
@@ -60,7 +58,7 @@ def _configs(parts: Parts, wanted: Message) -> list[Message]:
 Place: TypeAlias = tuple[str, str, Source]  # Where a config has a value: under which name, which value, and whose.
 
 
-def places(parts: Parts, config: Config, configs: Mapping[str, str]) -> list[Place]:
+def places(parts: BrokerContext, config: Config, configs: Mapping[str, str]) -> list[Place]:
     """All places where a topic's config has a value; the first is the one that counts."""
     found: list[Place] = []
     if configs.get(config.name):
@@ -73,7 +71,7 @@ def places(parts: Parts, config: Config, configs: Mapping[str, str]) -> list[Pla
     return [*found, (config.broker_name or config.name, config.default, Source.DEFAULT)]
 
 
-def _dynamic(parts: Parts, name: str) -> list[Place]:
+def _dynamic(parts: BrokerContext, name: str) -> list[Place]:
     """What was set for this broker, and for all of them, while they ran."""
     own = parts.topics.dynamic.of(BROKER, str(parts.settings.node_id)).get(name)
     of_all = parts.topics.dynamic.of(BROKER, ALL_BROKERS).get(name)
@@ -81,7 +79,7 @@ def _dynamic(parts: Parts, name: str) -> list[Place]:
     return [(name, value, source) for value, source in rows if value is not None]
 
 
-def _of_topic(parts: Parts, configs: Mapping[str, str]) -> list[Message]:
+def _of_topic(parts: BrokerContext, configs: Mapping[str, str]) -> list[Message]:
     return [
         _shown(
             config.name, places(parts, config, configs), config.kind, config.effect or "Accepted; changes nothing here."
@@ -90,7 +88,7 @@ def _of_topic(parts: Parts, configs: Mapping[str, str]) -> list[Message]:
     ]
 
 
-def _of_broker(parts: Parts) -> list[Message]:
+def _of_broker(parts: BrokerContext) -> list[Message]:
     shown = broker_configs(parts.settings, f"{parts.host}:{parts.port}")
     return [
         _shown(each.name, _of_setting(parts, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS)
@@ -98,7 +96,7 @@ def _of_broker(parts: Parts) -> list[Message]:
     ]
 
 
-def _of_share_group(parts: Parts, group_id: str) -> list[Message]:
+def _of_share_group(parts: BrokerContext, group_id: str) -> list[Message]:
     given = parts.shares.configs(group_id)
     shown = []
     for name, default in share_configs(parts.shares.settings).items():
@@ -109,14 +107,14 @@ def _of_share_group(parts: Parts, group_id: str) -> list[Message]:
     return shown
 
 
-def _of_setting(parts: Parts, config: BrokerConfig) -> list[Place]:
+def _of_setting(parts: BrokerContext, config: BrokerConfig) -> list[Place]:
     found = _dynamic(parts, config.name)
     if config.source is Source.BROKER:
         found.append((config.name, config.value, Source.BROKER))
     return [*found, (config.name, config.default, Source.DEFAULT)]
 
 
-def _of_all_brokers(parts: Parts) -> list[Message]:
+def _of_all_brokers(parts: BrokerContext) -> list[Message]:
     """What was set for all of them while they ran."""
     configs = parts.topics.dynamic.of(BROKER, ALL_BROKERS)
     return [
@@ -125,7 +123,7 @@ def _of_all_brokers(parts: Parts) -> list[Message]:
     ]
 
 
-def _of_group(parts: Parts, group_id: str) -> list[Message]:
+def _of_group(parts: BrokerContext, group_id: str) -> list[Message]:
     shown = []
     settings = {each.name: each for each in broker_configs(parts.settings, "")}
     for config in group_configs(parts.settings).values():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.answers import GroupDescription, GroupState, MemberDescription
 from holdfast.coordinator.group.errors import GroupNotFound
@@ -14,15 +13,12 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_GROUPS)
 _Group = _Answer.DescribedGroup
 _NOT_FOUND_FROM = 6  # Before this version a group that is not there is described as a dead one.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     asked = bool(message.include_authorized_operations)
     groups = []
     async for group_id in request.pace.through(message.groups):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
@@ -12,15 +11,12 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.segment.producers import ProducerState
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_PRODUCERS)
 _Topic = _Answer.TopicResponse
 _Partition = _Topic.PartitionResponse
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         answers = [_answer(parts, topic.name, each) async for each in pace.through(topic.partition_indexes)]
@@ -28,7 +24,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(topics=topics)
 
 
-def _answer(parts: Parts, topic: str, number: int) -> Message:
+def _answer(parts: BrokerContext, topic: str, number: int) -> Message:
     try:
         states = parts.topics.get(topic).partition(number).producers.snapshot()
     except HoldfastError as failure:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.operations import ON_TOPIC
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import Corrupt
@@ -12,15 +11,12 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_TOPIC_PARTITIONS)
 _Topic = _Answer.DescribeTopicPartitionsResponseTopic
 _PARTITIONS_MAX = 2000  # Of one answer.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     names = {each.name for each in message.topics} or {each.topic.name for each in parts.topics.all()}
     first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
     left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
@@ -49,7 +45,7 @@ def _unknown(name: str) -> Message:
     return _Topic(error_code=Code.UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
 
 
-def _describe(parts: Parts, opened: OpenTopic, begin: int, end: int) -> Message:
+def _describe(parts: BrokerContext, opened: OpenTopic, begin: int, end: int) -> Message:
     return _Topic(
         error_code=Code.NONE,
         name=opened.topic.name,
@@ -60,7 +56,7 @@ def _describe(parts: Parts, opened: OpenTopic, begin: int, end: int) -> Message:
     )
 
 
-def _partition(parts: Parts, opened: OpenTopic, number: int) -> Message:
+def _partition(parts: BrokerContext, opened: OpenTopic, number: int) -> Message:
     node, log = parts.settings.node_id, opened.logs[number]
     return _Topic.DescribeTopicPartitionsResponsePartition(
         error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Corrupt) else Code.NONE,

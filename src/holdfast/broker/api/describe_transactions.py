@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_TRANSACTIONS)
 _State = _Answer.TransactionState
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     wanted = request.pace.through(message.transactional_ids)
     return _Answer(transaction_states=[_describe(parts, each) async for each in wanted])
 
 
-def _describe(parts: Parts, transactional_id: str) -> Message:
+def _describe(parts: BrokerContext, transactional_id: str) -> Message:
     try:
         found = parts.transactions.describe(transactional_id)
     except HoldfastError as failure:

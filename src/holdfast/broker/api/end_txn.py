@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, IMPLICIT
 from holdfast.coordinator.transaction.transaction import Producer
@@ -13,15 +12,12 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.END_TXN)
 _FENCED_FROM = 2
 _IMPLICIT_FROM = 5
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     client_version = IMPLICIT if request.version >= _IMPLICIT_FROM else EXPLICIT
     producer = Producer(message.producer_id, message.producer_epoch)
     try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.UPDATE_FEATURES)
 _EACH_UNTIL = 1  # Up to this version every feature has a result of its own.
@@ -32,7 +30,7 @@ FEATURES: Mapping[str, Feature] = {
 }
 
 
-async def update(parts: Parts, message: Message, request: Request) -> Message:
+async def update(parts: BrokerContext, message: Message, request: Request) -> Message:
     """Levels come with the release: asking for the one there is succeeds, every other is refused."""
     del parts
     wanted = request.pace.through(message.feature_updates)

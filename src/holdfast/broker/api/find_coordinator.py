@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.FIND_COORDINATOR)
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     key_type = message.key_type if request.version >= 1 else _GROUP
     if request.version < 4:
         return _Answer(**_found(parts, key_type, message.key))
@@ -27,7 +25,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(coordinators=keys)
 
 
-def _found(parts: Parts, key_type: int, key: str) -> dict[str, Any]:
+def _found(parts: BrokerContext, key_type: int, key: str) -> dict[str, Any]:
     if key_type == _GROUP:
         aside = parts.groups.aside(key) if not parts.shares.has(key) else None
     elif key_type == _TRANSACTION:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.errors import MemberIdRequired
 from holdfast.coordinator.group.requests import JoinRequest, Protocol
@@ -13,16 +12,13 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.JOIN_GROUP)
 _ID_FIRST = 4  # From this version on a new member gets an id, and joins again with it.
 _NULL_NAME_FROM = 7  # From this version on a protocol may have no name.
 _SKIPS_FROM = 9  # From this version on a leader can be told not to assign.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     wanted = JoinRequest(
         protocol_type=message.protocol_type,
         protocols=tuple(Protocol(each.name, each.metadata) for each in message.protocols),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.OFFSET_FOR_LEADER_EPOCH)
 _Topic = _Answer.OffsetForLeaderTopicResult
@@ -27,7 +23,7 @@ def check_epoch(partition: PartitionLog, epoch: int) -> Code:
     return Code.UNKNOWN_LEADER_EPOCH if epoch > partition.epochs.current else Code.NONE
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         answers = [_answer(parts, topic.topic, each) async for each in pace.through(topic.partitions)]
@@ -35,7 +31,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(topics=topics)
 
 
-def _answer(parts: Parts, topic: str, wanted: Message) -> Message:
+def _answer(parts: BrokerContext, topic: str, wanted: Message) -> Message:
     epoch, end = _UNKNOWN
     try:
         partition = parts.topics.get(topic).partition(wanted.partition)

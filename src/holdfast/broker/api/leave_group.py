@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
 from holdfast.coordinator.group.requests import Leaving
@@ -13,14 +12,11 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.LEAVE_GROUP)
 _MANY_FROM = 3
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     if request.version < _MANY_FROM:
         leaving = [Leaving(message.member_id)]
     else:

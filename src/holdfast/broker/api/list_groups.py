@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
@@ -14,14 +15,11 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.LIST_GROUPS)
 Word = TypeVar("Word", bound=Enum)
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     states = _known(GroupState, message.states_filter)
     types = _known(GroupType, message.types_filter)
     if (message.states_filter and not states) or (message.types_filter and not types):

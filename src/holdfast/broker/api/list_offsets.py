@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.leader_epochs import check_epoch
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.LIST_OFFSETS)
 _Topic = _Answer.ListOffsetsTopicResponse
@@ -28,7 +24,7 @@ _NEVER = 1 << 15
 _READ_COMMITTED = 1
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     committed = request.version >= 2 and message.isolation_level == _READ_COMMITTED
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
@@ -40,7 +36,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(topics=topics)
 
 
-async def _answer(parts: Parts, topic: str, wanted: Message, version: int, *, committed: bool) -> Message:
+async def _answer(parts: BrokerContext, topic: str, wanted: Message, version: int, *, committed: bool) -> Message:
     number = wanted.partition_index
     if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, _NEVER):
         return _Partition(partition_index=number, error_code=Code.UNSUPPORTED_VERSION)

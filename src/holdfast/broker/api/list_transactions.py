@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.transaction.filter import TransactionFilter
 from holdfast.coordinator.transaction.transaction import TransactionState
@@ -13,14 +12,11 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.LIST_TRANSACTIONS)
 _STATES = {state.title: state for state in TransactionState}
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     unknown = [name for name in message.state_filters if name not in _STATES]
     try:
         wanted = TransactionFilter.make(

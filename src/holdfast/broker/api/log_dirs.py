@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING
 
 from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import OpenTopic
@@ -14,9 +14,6 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Described = response_class(Key.DESCRIBE_LOG_DIRS)
 _Dir = _Described.DescribeLogDirsResult
 _Topic = _Dir.DescribeLogDirsTopic
@@ -24,7 +21,7 @@ _Moved = response_class(Key.ALTER_REPLICA_LOG_DIRS)
 _MovedTopic = _Moved.AlterReplicaLogDirTopicResult
 
 
-async def describe(parts: Parts, message: Message, request: Request) -> Message:
+async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace = request.pace
     if message.topics is None:
         topics = [await _describe(each, range(len(each.logs)), pace) async for each in pace.through(parts.topics.all())]
@@ -54,7 +51,7 @@ def _size(log: PartitionLog) -> int:
     return sum(each.size for each in log.manifest.segments) + log.tail.size
 
 
-async def move(parts: Parts, message: Message, request: Request) -> Message:
+async def move(parts: BrokerContext, message: Message, request: Request) -> Message:
     """Where a partition is already it may be moved to; there is nowhere else."""
     topics, here = [], _stores(parts)
     async for each in request.pace.through(message.dirs):
@@ -64,7 +61,7 @@ async def move(parts: Parts, message: Message, request: Request) -> Message:
     return _Moved(results=topics)
 
 
-async def _move(parts: Parts, topic: Message, pace: Pace, *, is_there: bool) -> Message:
+async def _move(parts: BrokerContext, topic: Message, pace: Pace, *, is_there: bool) -> Message:
     result = _MovedTopic.AlterReplicaLogDirPartitionResult
     answers = []
     async for number in pace.through(topic.partitions):
@@ -73,5 +70,5 @@ async def _move(parts: Parts, topic: Message, pace: Pace, *, is_there: bool) -> 
     return _MovedTopic(topic_name=topic.name, partitions=answers)
 
 
-def _stores(parts: Parts) -> set[str]:
+def _stores(parts: BrokerContext) -> set[str]:
     return {each.ground.objects.url for each in parts.logs.partitions}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
 
 from holdfast.broker.api.operations import ON_CLUSTER, ON_TOPIC, if_asked
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
@@ -22,16 +22,13 @@ from holdfast.protocol.messages import Message, response_class
 from holdfast.protocol.metadata import encode_response, encode_topic
 from holdfast.types import Buffer
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.METADATA)
 _Topic = _Answer.MetadataResponseTopic
 _MAY_CREATE_FROM = 4  # Before this version clients cannot say that they do not want a topic to be made.
 _NULL_NAME_FROM = 12
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Body:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Body:
     version = request.version
     asked = bool(message.include_topic_authorized_operations)
     topics: list[Buffer]
@@ -50,7 +47,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Body:
     return encode_response(version, _around(parts, message), topics)
 
 
-def _around(parts: Parts, message: Message) -> Message:
+def _around(parts: BrokerContext, message: Message) -> Message:
     """All but the topics."""
     node = parts.settings.node_id
     return _Answer(
@@ -62,7 +59,7 @@ def _around(parts: Parts, message: Message) -> Message:
     )
 
 
-async def _find(parts: Parts, wanted: Message, *, may_create: bool) -> OpenTopic | Code:
+async def _find(parts: BrokerContext, wanted: Message, *, may_create: bool) -> OpenTopic | Code:
     if wanted.topic_id is not None and not wanted.name:
         return parts.topics.find_id(wanted.topic_id) or Code.UNKNOWN_TOPIC_ID
     if wanted.name is None:
@@ -77,7 +74,7 @@ async def _find(parts: Parts, wanted: Message, *, may_create: bool) -> OpenTopic
     return found or Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def _create(parts: Parts, name: str) -> None:
+async def _create(parts: BrokerContext, name: str) -> None:
     """A topic as it is made when a client names one that is not there."""
     with contextlib.suppress(TopicExists):  # Another request was quicker.
         await parts.topics.create(name, parts.settings.num_partitions, {})
@@ -88,7 +85,7 @@ def _failed(wanted: Message, code: Code, version: int) -> Message:
     return _Topic(error_code=code, name=name, topic_id=wanted.topic_id, partitions=[])
 
 
-def _kept(parts: Parts, opened: OpenTopic, version: int, *, asked: bool) -> bytes:
+def _kept(parts: BrokerContext, opened: OpenTopic, version: int, *, asked: bool) -> bytes:
     """A topic's bytes; a topic that changes is another `OpenTopic`."""
     kept = opened.kept.get((version, asked))
     if kept is None:
@@ -98,7 +95,7 @@ def _kept(parts: Parts, opened: OpenTopic, version: int, *, asked: bool) -> byte
     return kept
 
 
-def _describe(parts: Parts, opened: OpenTopic) -> Message:
+def _describe(parts: BrokerContext, opened: OpenTopic) -> Message:
     name = opened.topic.name
     return _Topic(
         error_code=Code.NONE,
@@ -109,7 +106,7 @@ def _describe(parts: Parts, opened: OpenTopic) -> Message:
     )
 
 
-def _partition(parts: Parts, number: int, log: PartitionLog | Exception) -> Message:
+def _partition(parts: BrokerContext, number: int, log: PartitionLog | Exception) -> Message:
     node = parts.settings.node_id
     return _Topic.MetadataResponsePartition(
         error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Exception) else Code.NONE,

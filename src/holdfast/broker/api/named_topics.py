@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from holdfast.broker.context import BrokerContext
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
-
-def name_of(parts: Parts, topic: Message, *, by_id: bool) -> str | None:
+def name_of(parts: BrokerContext, topic: Message, *, by_id: bool) -> str | None:
     """The topic's name; None if it is named by an id that nobody has."""
     if not by_id:
         return str(topic.name)
@@ -19,7 +15,7 @@ def name_of(parts: Parts, topic: Message, *, by_id: bool) -> str | None:
     return found.topic.name if found is not None else None
 
 
-def check_partition(parts: Parts, name: str | None, number: int) -> Code:
+def check_partition(parts: BrokerContext, name: str | None, number: int) -> Code:
     """Why there is no such partition; NONE if there is one."""
     if name is None:
         return Code.UNKNOWN_TOPIC_ID

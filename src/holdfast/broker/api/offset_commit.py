@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.named_topics import check_partition, name_of
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
@@ -13,9 +12,6 @@ from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.OFFSET_COMMIT)
 _Topic = _Answer.OffsetCommitResponseTopic
@@ -29,7 +25,7 @@ _BEFORE_EPOCHS = {
 _RETENTION_UNTIL = 4  # Up to this version clients may say how long an offset is kept.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     expires_at_ms = -1
     if request.version <= _RETENTION_UNTIL and message.retention_time_ms >= 0:
         expires_at_ms = parts.clock.now_ms() + message.retention_time_ms
@@ -62,7 +58,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 
 
 async def _commit(
-    parts: Parts, group_id: str, caller: Caller, offsets: dict[TopicPartition, OffsetToCommit]
+    parts: BrokerContext, group_id: str, caller: Caller, offsets: dict[TopicPartition, OffsetToCommit]
 ) -> dict[TopicPartition, Code]:
     found = {each.topic: parts.topics.find(each.topic) for each in offsets}
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import PIECE_COUNT, Pace, pieces_of
 from holdfast.coordinator.group.answers import CommittedOffset
@@ -16,9 +17,6 @@ from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Answer = response_class(Key.OFFSET_FETCH)
 _Topic = _Answer.OffsetFetchResponseTopic
@@ -32,7 +30,7 @@ Found: TypeAlias = CommittedOffset | OffsetUndecided | None
 Make: TypeAlias = Callable[[int, Found, Code], Message]
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     stable = bool(message.require_stable)
     if request.version >= _MANY_FROM:
         by_id = request.version >= _BY_ID_FROM
@@ -51,7 +49,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(error_code=Code.NONE, topics=topics)
 
 
-async def _answer_group(parts: Parts, wanted: Message, pace: Pace, *, stable: bool, by_id: bool) -> Message:
+async def _answer_group(parts: BrokerContext, wanted: Message, pace: Pace, *, stable: bool, by_id: bool) -> Message:
     try:
         topics = await _find(
             parts,
@@ -75,7 +73,7 @@ def _caller(wanted: Message) -> Caller:
 
 
 async def _find(
-    parts: Parts,
+    parts: BrokerContext,
     pace: Pace,
     group_id: str,
     wanted: Sequence[Message] | None,
@@ -108,7 +106,7 @@ async def _find(
 
 
 async def _all_topics(
-    parts: Parts, pace: Pace, everything: dict[TopicPartition, Found], answer: Any, make: Make, *, by_id: bool
+    parts: BrokerContext, pace: Pace, everything: dict[TopicPartition, Found], answer: Any, make: Make, *, by_id: bool
 ) -> list[Message]:
     """All that a group has committed; a deleted topic has no id to be named by, and is left out."""
     by_name: dict[str, list[Message]] = {}

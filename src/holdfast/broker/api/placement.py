@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.named_topics import check_partition
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Elected = response_class(Key.ELECT_LEADERS)
 _ElectedTopic = _Elected.ReplicaElectionResult
@@ -21,7 +17,7 @@ _ReassignedTopic = _Reassigned.ReassignableTopicResponse
 _Listed = response_class(Key.LIST_PARTITION_REASSIGNMENTS)
 
 
-async def elect(parts: Parts, message: Message, request: Request) -> Message:
+async def elect(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace = request.pace
     # Asked for all partitions, only those are listed that had need of an election: none.
     wanted = message.topic_partitions or []
@@ -29,7 +25,7 @@ async def elect(parts: Parts, message: Message, request: Request) -> Message:
     return _Elected(error_code=Code.NONE, replica_election_results=results)
 
 
-async def _elect_topic(parts: Parts, wanted: Message, pace: Pace) -> Message:
+async def _elect_topic(parts: BrokerContext, wanted: Message, pace: Pace) -> Message:
     results = []
     async for number in pace.through(wanted.partitions):
         code = check_partition(parts, wanted.topic, number) or Code.ELECTION_NOT_NEEDED
@@ -39,7 +35,7 @@ async def _elect_topic(parts: Parts, wanted: Message, pace: Pace) -> Message:
     return _ElectedTopic(topic=wanted.topic, partition_result=results)
 
 
-async def reassign(parts: Parts, message: Message, request: Request) -> Message:
+async def reassign(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         answers = [_reassign(parts, topic.name, each) async for each in pace.through(topic.partitions)]
@@ -52,7 +48,7 @@ async def reassign(parts: Parts, message: Message, request: Request) -> Message:
     )
 
 
-def _reassign(parts: Parts, name: str, wanted: Message) -> Message:
+def _reassign(parts: BrokerContext, name: str, wanted: Message) -> Message:
     node = parts.settings.node_id
     code, reason = check_partition(parts, name, wanted.partition_index), None
     if code:
@@ -66,6 +62,6 @@ def _reassign(parts: Parts, name: str, wanted: Message) -> Message:
     )
 
 
-async def list_reassignments(parts: Parts, message: Message, request: Request) -> Message:
+async def list_reassignments(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _Listed(error_code=Code.NONE, error_message=None, topics=[])

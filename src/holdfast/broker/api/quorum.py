@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Described = response_class(Key.DESCRIBE_QUORUM)
 _Topic = _Described.TopicData
@@ -23,7 +19,7 @@ _LISTENER = "PLAINTEXT"
 _ONE_VOTER = "there is one voter, and it stays one: metadata is in the store"
 
 
-async def describe(parts: Parts, message: Message, request: Request) -> Message:
+async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace, topics, found = request.pace, [], False
     async for topic in pace.through(message.topics):
         answers = []
@@ -35,7 +31,7 @@ async def describe(parts: Parts, message: Message, request: Request) -> Message:
     return _Described(error_code=Code.NONE, error_message="", topics=topics, nodes=[_node(parts)] if found else [])
 
 
-def _quorum(parts: Parts) -> Message:
+def _quorum(parts: BrokerContext) -> Message:
     """Versions of the metadata are its offsets, and generations of this broker its epochs."""
     end, now_ms = parts.topics.metadata.version + 1, parts.clock.now_ms()
     voter = _Topic.PartitionData.ReplicaState(
@@ -70,22 +66,22 @@ def _unknown(number: int) -> Message:
     )
 
 
-def _node(parts: Parts) -> Message:
+def _node(parts: BrokerContext) -> Message:
     listener = _Described.Node.Listener(name=_LISTENER, host=parts.host, port=parts.port)
     return _Described.Node(node_id=parts.settings.node_id, listeners=[listener])
 
 
-async def add_voter(parts: Parts, message: Message, request: Request) -> Message:
+async def add_voter(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _Added(error_code=Code.UNSUPPORTED_VERSION, error_message=_ONE_VOTER)
 
 
-async def remove_voter(parts: Parts, message: Message, request: Request) -> Message:
+async def remove_voter(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _Removed(error_code=Code.UNSUPPORTED_VERSION, error_message=_ONE_VOTER)
 
 
-async def unregister(parts: Parts, message: Message, request: Request) -> Message:
+async def unregister(parts: BrokerContext, message: Message, request: Request) -> Message:
     """No broker but this one is known, and this one is there."""
     del request
     if message.broker_id != parts.settings.node_id:

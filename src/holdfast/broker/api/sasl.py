@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Shaken = response_class(Key.SASL_HANDSHAKE)
 _Authenticated = response_class(Key.SASL_AUTHENTICATE)
@@ -25,18 +22,18 @@ _ANYBODY = ("User", "ANONYMOUS")
 _NO_SCRAM = "this broker authenticates nobody, and keeps no credentials"
 
 
-async def handshake(parts: Parts, message: Message, request: Request) -> Message:
+async def handshake(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _Shaken(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
 
 
-async def authenticate(parts: Parts, message: Message, request: Request) -> Message:
+async def authenticate(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     reason = "this listener has no SASL: clients need no authentication"
     return _Authenticated(error_code=Code.ILLEGAL_SASL_STATE, error_message=reason, auth_bytes=b"")
 
 
-async def describe_scram(parts: Parts, message: Message, request: Request) -> Message:
+async def describe_scram(parts: BrokerContext, message: Message, request: Request) -> Message:
     """Nobody has any; a user that is named is told so."""
     del parts
     named = Counter(each.name for each in message.users or [])
@@ -53,7 +50,7 @@ async def describe_scram(parts: Parts, message: Message, request: Request) -> Me
     return _Described(error_code=Code.NONE, error_message=None, results=results)
 
 
-async def alter_scram(parts: Parts, message: Message, request: Request) -> Message:
+async def alter_scram(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts
     gone, wanted = {each.name for each in message.deletions}, {each.name for each in message.upsertions}
     results = []
@@ -63,7 +60,7 @@ async def alter_scram(parts: Parts, message: Message, request: Request) -> Messa
     return _Altered(results=results)
 
 
-async def create_token(parts: Parts, message: Message, request: Request) -> Message:
+async def create_token(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _NewToken(
         error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
@@ -76,16 +73,16 @@ async def create_token(parts: Parts, message: Message, request: Request) -> Mess
     )
 
 
-async def renew_token(parts: Parts, message: Message, request: Request) -> Message:
+async def renew_token(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _RenewedToken(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
-async def expire_token(parts: Parts, message: Message, request: Request) -> Message:
+async def expire_token(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _ExpiredToken(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
-async def describe_tokens(parts: Parts, message: Message, request: Request) -> Message:
+async def describe_tokens(parts: BrokerContext, message: Message, request: Request) -> Message:
     del parts, message, request
     return _Tokens(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, tokens=[])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.share.acks import acknowledge, judged, named
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionEpochWrong
@@ -14,16 +13,13 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.segment.names import PartitionId
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.SHARE_ACKNOWLEDGE)
 _Topic = _Answer.ShareAcknowledgeTopicResponse
 _Partition = _Topic.PartitionData
 _RENEWS_FROM = 2
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _RENEWS_FROM and bool(message.is_renew_ack)
     try:
@@ -48,7 +44,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     )
 
 
-def _partition(parts: Parts, home: PartitionId, failure: HoldfastError | None) -> Message:
+def _partition(parts: BrokerContext, home: PartitionId, failure: HoldfastError | None) -> Message:
     return _Partition(
         partition_index=home.partition,
         error_code=Code.NONE if failure is None else code_of(failure),

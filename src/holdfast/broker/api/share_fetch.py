@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace
 from holdfast.broker.share.acks import NO_ID, acknowledge, find_log, judged, named
@@ -21,9 +21,6 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.segment.names import PartitionId
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.SHARE_FETCH)
 _Topic = _Answer.ShareFetchableTopicResponse
 _Partition = _Topic.PartitionData
@@ -31,7 +28,7 @@ _MODES_FROM = 2  # From this version on there are renewals, and a member may wan
 _BY_BATCH = 0
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _MODES_FROM and bool(message.is_renew_ack)
     try:
@@ -74,7 +71,7 @@ class _Fetching:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: BrokerContext,
         group: HostedShareGroup,
         session: ShareSession,
         member_id: str,
@@ -159,7 +156,7 @@ class _Fetching:
 
 
 def _partition(
-    parts: Parts, home: PartitionId, refused: HoldfastError | None, found: Given | HoldfastError | None
+    parts: BrokerContext, home: PartitionId, refused: HoldfastError | None, found: Given | HoldfastError | None
 ) -> Message:
     failure = found if isinstance(found, HoldfastError) else None
     given = found if isinstance(found, Given) else None
@@ -180,7 +177,7 @@ def _acquired(acquired: Sequence[tuple[int, int, int]]) -> list[Message]:
     return [row(first_offset=first, last_offset=end - 1, delivery_count=count) for first, end, count in acquired]
 
 
-def _code_of(parts: Parts, home: PartitionId, failure: HoldfastError) -> Code:
+def _code_of(parts: BrokerContext, home: PartitionId, failure: HoldfastError) -> Code:
     if isinstance(failure, TopicUnknown) and parts.topics.find_id(home.topic_id) is None:
         return Code.UNKNOWN_TOPIC_ID
     return code_of(failure)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.share.group import ASSIGNOR, ShareGroup, ShareMember, by_topic
 from holdfast.errors import HoldfastError
@@ -13,15 +12,12 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.SHARE_GROUP_DESCRIBE)
 _Group = _Answer.DescribedGroup
 _Member = _Group.Member
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
@@ -42,7 +38,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
     return _Answer(groups=groups)
 
 
-def _described(parts: Parts, found: ShareGroup) -> Message:
+def _described(parts: BrokerContext, found: ShareGroup) -> Message:
     return _Group(
         error_code=Code.NONE,
         group_id=found.id,
@@ -54,7 +50,7 @@ def _described(parts: Parts, found: ShareGroup) -> Message:
     )
 
 
-def _member(parts: Parts, member: ShareMember) -> Message:
+def _member(parts: BrokerContext, member: ShareMember) -> Message:
     """What it reads is by topic; one that was deleted meanwhile has no name, and is left out."""
     row = _Member.Assignment.TopicPartitions
     found = ((parts.topics.find_id(topic_id), numbers) for topic_id, numbers in by_topic(member.assigned).items())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import code_of, group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.share.durable_share import HostedShareGroup
 from holdfast.coordinator.share.partition import State
@@ -14,16 +13,13 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.segment.names import PartitionId
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.DESCRIBE_SHARE_GROUP_OFFSETS)
 _Group = _Answer.DescribeShareGroupOffsetsResponseGroup
 _Topic = _Group.DescribeShareGroupOffsetsResponseTopic
 _Partition = _Topic.DescribeShareGroupOffsetsResponsePartition
 
 
-async def describe(parts: Parts, message: Message, request: Request) -> Message:
+async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
     groups = []
     async for wanted in request.pace.through(message.groups):
         try:
@@ -50,7 +46,7 @@ def _named(wanted: Message) -> dict[str, list[int]]:
     return {topic.topic_name: topic.partitions for topic in wanted.topics}
 
 
-def _all(parts: Parts, group: HostedShareGroup) -> dict[str, list[int]]:
+def _all(parts: BrokerContext, group: HostedShareGroup) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for topic_id, number in sorted(group.partitions):
         opened = parts.topics.find_id(topic_id)
@@ -59,7 +55,7 @@ def _all(parts: Parts, group: HostedShareGroup) -> dict[str, list[int]]:
     return found
 
 
-def _described(parts: Parts, group: HostedShareGroup, name: str, number: int) -> Message:
+def _described(parts: BrokerContext, group: HostedShareGroup, name: str, number: int) -> Message:
     try:
         opened = parts.topics.get(name)
         log = opened.partition(number)

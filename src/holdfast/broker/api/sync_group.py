@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.codes import group_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.requests import Caller, SyncRequest
 from holdfast.errors import HoldfastError
@@ -12,14 +11,11 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.SYNC_GROUP)
 _NAMES_PROTOCOL_FROM = 5
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     if request.version >= _NAMES_PROTOCOL_FROM and None in (message.protocol_type, message.protocol_name):
         return _Answer(error_code=Code.INCONSISTENT_GROUP_PROTOCOL, assignment=b"")
     wanted = SyncRequest(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
-
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
 
 _Subscribed = response_class(Key.GET_TELEMETRY_SUBSCRIPTIONS)
 _Pushed = response_class(Key.PUSH_TELEMETRY)
@@ -20,7 +17,7 @@ _SIZE_MAX = 1 << 20
 _CODECS = [4, 3, 1, 2]  # As Kafka lists them.
 
 
-async def subscriptions(parts: Parts, message: Message, request: Request) -> Message:
+async def subscriptions(parts: BrokerContext, message: Message, request: Request) -> Message:
     """A client without an id gets one; and no metrics are asked of it."""
     del request
     return _Subscribed(
@@ -35,7 +32,7 @@ async def subscriptions(parts: Parts, message: Message, request: Request) -> Mes
     )
 
 
-async def push(parts: Parts, message: Message, request: Request) -> Message:
+async def push(parts: BrokerContext, message: Message, request: Request) -> Message:
     """Nobody has asked for it: the client asks for its subscription again, and hears so."""
     del parts, request
     known = message.client_instance_id is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from holdfast.broker.api.describe_configs import places
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
 from holdfast.broker.settings import BrokerSettings
@@ -19,15 +19,12 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Created = response_class(Key.CREATE_TOPICS)
 _Deleted = response_class(Key.DELETE_TOPICS)
 _NO_ID = UUID(int=0)
 
 
-async def create(parts: Parts, message: Message, request: Request) -> Message:
+async def create(parts: BrokerContext, message: Message, request: Request) -> Message:
     names = Counter(each.name for each in message.topics)
     answers = []
     async for each in request.pace.through(message.topics):
@@ -38,7 +35,7 @@ async def create(parts: Parts, message: Message, request: Request) -> Message:
     return _Created(topics=answers)
 
 
-async def _create_one(parts: Parts, wanted: Message, *, validate_only: bool) -> Message:
+async def _create_one(parts: BrokerContext, wanted: Message, *, validate_only: bool) -> Message:
     configs = {each.name: each.value for each in wanted.configs}
     if None in configs.values():
         return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
@@ -87,7 +84,7 @@ def _create_failed(name: str, code: Code, reason: str) -> Message:
     )
 
 
-def _create_done(parts: Parts, name: str, partitions: int, configs: dict[str, str], topic_id: UUID) -> Message:
+def _create_done(parts: BrokerContext, name: str, partitions: int, configs: dict[str, str], topic_id: UUID) -> Message:
     shown = [
         _Created.CreatableTopicResult.CreatableTopicConfigs(
             name=each.name,
@@ -110,7 +107,7 @@ def _create_done(parts: Parts, name: str, partitions: int, configs: dict[str, st
     )
 
 
-async def delete(parts: Parts, message: Message, request: Request) -> Message:
+async def delete(parts: BrokerContext, message: Message, request: Request) -> Message:
     if request.version < 6:
         wanted = [(name, None) for name in message.topic_names]
     else:
@@ -121,7 +118,7 @@ async def delete(parts: Parts, message: Message, request: Request) -> Message:
     return _Deleted(responses=responses)
 
 
-async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> Message:
+async def _delete_one(parts: BrokerContext, name: str | None, topic_id: UUID | None) -> Message:
     found: OpenTopic | None
     if name is not None:
         found, unknown = parts.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -148,7 +145,7 @@ async def _delete_one(parts: Parts, name: str | None, topic_id: UUID | None) -> 
     )
 
 
-async def _delete(parts: Parts, topic: OpenTopic) -> None:
+async def _delete(parts: BrokerContext, topic: OpenTopic) -> None:
     """Its groups' offsets go with it, also where the store fails behind the moment from which on it is deleted."""
     try:
         await parts.topics.delete(topic)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
 from holdfast.broker.topics import OFFSETS_TOPIC
@@ -16,9 +15,6 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.TXN_OFFSET_COMMIT)
 _Topic = _Answer.TxnOffsetCommitResponseTopic
 _Partition = _Topic.TxnOffsetCommitResponsePartition
@@ -26,7 +22,7 @@ _ABORTABLE_FROM = 4
 _IMPLICIT_FROM = 5  # From this version on the offsets are part of the transaction by being committed.
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     pace = request.pace
@@ -54,7 +50,7 @@ async def handle(parts: Parts, message: Message, request: Request) -> Message:
 
 
 async def _commit(
-    parts: Parts, message: Message, offsets: dict[TopicPartition, OffsetToCommit], version: int
+    parts: BrokerContext, message: Message, offsets: dict[TopicPartition, OffsetToCommit], version: int
 ) -> dict[TopicPartition, Code]:
     caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     producer = Producer(message.producer_id, message.producer_epoch)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace, in_pieces
 from holdfast.coordinator.group.requests import TopicPartition
@@ -15,21 +15,18 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.record.marker import Marker, MarkerKind
 
-if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
-
 _Answer = response_class(Key.WRITE_TXN_MARKERS)
 _Marker = _Answer.WritableTxnMarkerResult
 _Topic = _Marker.WritableTxnMarkerTopicResult
 _Partition = _Topic.WritableTxnMarkerPartitionResult
 
 
-async def handle(parts: Parts, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
     pace = request.pace
     return _Answer(markers=[await _write(parts, each, pace) async for each in pace.through(message.markers)])
 
 
-async def _write(parts: Parts, wanted: Message, pace: Pace) -> Message:
+async def _write(parts: BrokerContext, wanted: Message, pace: Pace) -> Message:
     kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
     now_ms = parts.clock.now_ms()
     marker = Marker(kind, wanted.producer_id, wanted.producer_epoch, wanted.coordinator_epoch, now_ms)
@@ -50,7 +47,7 @@ async def _write(parts: Parts, wanted: Message, pace: Pace) -> Message:
     return _Marker(producer_id=wanted.producer_id, topics=topics)
 
 
-async def _end(parts: Parts, place: TopicPartition, marker: Marker) -> Code:
+async def _end(parts: BrokerContext, place: TopicPartition, marker: Marker) -> Code:
     try:
         partition = parts.topics.get(place.topic).partition(place.partition)
         parts.markers.append(place, partition, marker)

@@ -12,7 +12,7 @@ from holdfast.cli.address import Address, parse_address
 from holdfast.measure import SubscriptionCounts
 
 if TYPE_CHECKING:
-    from holdfast.broker.broker import Parts
+    from holdfast.broker.context import BrokerContext
     from holdfast.broker.running import Surroundings
     from holdfast.subscribe.server.context import Site
     from holdfast.subscribe.settings import SubscribeSettings
@@ -25,7 +25,7 @@ PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 @asynccontextmanager
 async def subscriptions(
     settings: SubscribeSettings,
-    parts: Parts,
+    parts: BrokerContext,
     around: Surroundings,
     kafka: Address,
     counts: SubscriptionCounts | None = None,

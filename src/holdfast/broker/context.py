@@ -1,0 +1,39 @@
+"""The context of a request: what the APIs work with, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.broker.markers import Markers
+from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.share.sessions import ShareSessions
+from holdfast.broker.topics import Topics
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.share.coordinator import ShareCoordinator
+from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
+from holdfast.coordinator.transaction.producer_ids import ProducerIds
+from holdfast.io.calls import Calls
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+from holdfast.log.logs import Logs
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerContext:
+    """One broker's parts, handed to every API."""
+
+    settings: BrokerSettings
+    cluster_id: str
+    host: str  # As clients are told to reach us.
+    port: int
+    logs: Logs
+    topics: Topics
+    groups: GroupCoordinator
+    shares: ShareCoordinator
+    share_sessions: ShareSessions
+    producer_ids: ProducerIds
+    transactions: TransactionCoordinator
+    markers: Markers
+    clock: Clock
+    chance: Chance
+    heavy: Calls  # For work that would hold the event loop for too long.
