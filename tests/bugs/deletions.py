@@ -76,7 +76,7 @@ BUGS = (
             Edit(
                 "log/recovery/identify.py",
                 "if kept is None else _known_cluster(objects)\n",
-                "if kept is None else _cluster_of(objects, kept.identity.cluster)\n",
+                "if kept is None else claim_store(objects, kept.identity.cluster)\n",
             ),
         ),
         ("tests/operate/test_disk_full.py::test_a_start_puts_nothing_into_a_store_that_knows_its_cluster",),

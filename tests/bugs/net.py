@@ -80,7 +80,13 @@ BUGS = [
     ),
     Bug(
         "a backup does not look at the bytes it copies",
-        (Edit("cli/backup/store.py", "            if _is_sound(name, data):", "            if True:"),),
+        (
+            Edit(
+                "cli/backup/store.py",
+                "            if damage is None:\n                return data",
+                "            if True:\n                return data",
+            ),
+        ),
         (f"{PLACES}::test_a_segment_is_checked_as_it_passes",),
     ),
     Bug(

@@ -28,10 +28,10 @@ from holdfast.broker.running import Opened
 from holdfast.cli.backup.run import back_up
 from holdfast.cli.backup.wal import copy_log
 from holdfast.cli.log.place import topic_names
+from holdfast.cluster.identity import CLUSTER
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Delay, FaultyObjects
 from holdfast.io.objects.local.objects import LocalObjects
-from holdfast.log.recovery.identify import CLUSTER
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 from holdfast.wal import LogId, Wal, WalSettings
@@ -132,8 +132,9 @@ def test_records_that_are_set_aside_are_in_the_backup(data: Path, tmp_path: Path
     flip(sorted((data / "objects" / "manifests" / topic / "1").glob("0*.json"))[-1], 300)
     in_broker(data, lambda _: asyncio.sleep(0))
     [kept] = (data / "quarantine").glob("*.tail")
-    assert run("backup", data, tmp_path / "copy")[0] == 0
-    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 0
+    for words in (("backup", data, tmp_path / "copy"), ("restore", tmp_path / "copy", tmp_path / "again")):
+        code, output = run(*words)
+        assert (code, "is damaged: its crc is wrong; it is copied as it is" in output) == (1, True)
     for place in (tmp_path / "again", data):
         _, items, summary = repair(place)
         assert "offsets" not in {each["kind"] for each in items}
@@ -156,7 +157,7 @@ def test_a_repair_behind_a_backups_back_takes_nothing_out_of_it(data: Path, tmp_
     target = FaultyObjects(copied, lambda call: Delay(put_back) if call[1:] == ("put", CLUSTER) else None)
     back_up(RealDirectory(data / "wal"), LocalObjects(data / "objects"), tmp_path / "copy", target)
     assert not kept.exists()
-    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 0
+    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 1  # The damaged manifest is in the copy, too.
     _, items, summary = repair(tmp_path / "again")
     assert "offsets" not in {each["kind"] for each in items}
     assert repair(tmp_path / "again", "--accept-loss", summary["token"])[0] == 0

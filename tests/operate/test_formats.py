@@ -12,13 +12,13 @@ import pytest
 from tests.operate.directory import in_broker, newer_envelope, run, serve
 
 from holdfast.cluster import metadata_log
+from holdfast.cluster.identity import CLUSTER, decode_cluster
 from holdfast.errors import Rejected
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.store_errors import NewerFormat
 from holdfast.log import entry, kept
-from holdfast.log.recovery import identify, quarantine
-from holdfast.log.recovery.identify import CLUSTER
+from holdfast.log.recovery import quarantine
 from holdfast.segment import format as segment_format
 from holdfast.segment.index import verify
 from holdfast.segment.manifest import codec as manifest_json
@@ -94,9 +94,9 @@ def contents(data: Path) -> dict[Path, bytes]:
 def test_the_store_s_cluster(killed: Path, tmp_path: Path) -> None:
     """O5, O1: which cluster a store belongs to."""
     objects = LocalObjects(shutil.copytree(killed / "objects", tmp_path / "objects"))
-    assert len(identify.decode_cluster(objects.get(CLUSTER))) == 32
+    assert len(decode_cluster(objects.get(CLUSTER))) == 32
     with pytest.raises(NewerFormat, match="version 99"):
-        identify.decode_cluster(b'{"version": 99, "cluster": "x"}')
+        decode_cluster(b'{"version": 99, "cluster": "x"}')
 
 
 def test_files_in_quarantine() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from holdfast.cluster.identity import encode_cluster
 from holdfast.io.objects.local.objects import LocalObjects
-from holdfast.log.recovery.identify import encode_cluster
 from holdfast.testing.process import RunningBroker
 
 OPTIONS = ("--set", "log.flush_age_ms_max=200", "--set", "log.flush_retry_ms_max=200")

@@ -14,11 +14,11 @@ from uuid import UUID
 import pytest
 from tests.operate.directory import ENDS, SIZE, expected, read_orders, serve
 
+from holdfast.cluster.identity import CLUSTER, encode_cluster
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.errors import NewLog
 from holdfast.log.logs import Logs
-from holdfast.log.recovery.identify import CLUSTER, encode_cluster
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 

@@ -200,7 +200,7 @@ class TestCheck:
         with pytest.raises(errors.CorruptBatch, match="segment 5: ") as raised, errors.stored("segment 5"):
             check(changed(">I", 17, 5, summed=False), SIZE_MAX)
         assert isinstance(raised.value, Corrupt)
-        assert raised.value.place == "segment 5"
+        assert raised.value.name == "segment 5"
         assert isinstance(raised.value.violation, errors.WrongCrc)
 
 

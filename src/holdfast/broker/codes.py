@@ -11,6 +11,7 @@ from holdfast.coordinator.group.consumer import errors as consumer_group_errors
 from holdfast.coordinator.share import errors as share_errors
 from holdfast.coordinator.transaction import errors as transaction_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
+from holdfast.io.store_errors import NewerFormat
 from holdfast.log import errors as log_errors
 from holdfast.protocol.codes import Code
 from holdfast.record import errors as record_errors
@@ -22,6 +23,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (log_errors.ProducerEpochOld, Code.INVALID_PRODUCER_EPOCH),
     (log_errors.TransactionMismatch, Code.INVALID_TXN_STATE),
     (log_errors.ColdReadFailed, Code.KAFKA_STORAGE_ERROR),
+    (NewerFormat, Code.KAFKA_STORAGE_ERROR),
     (record_errors.TooLarge, Code.MESSAGE_TOO_LARGE),
     (record_errors.UnknownCodec, Code.UNSUPPORTED_COMPRESSION_TYPE),
     (record_errors.WrongMagic, Code.UNSUPPORTED_FOR_MESSAGE_FORMAT),

@@ -72,5 +72,6 @@ class NewerFormat(Rejected):
     def __init__(self, name: str, found: int, known: int) -> None:
         super().__init__(f"{name} has format version {found}; this release knows up to {known}: use a newer one")
         self.name = name
+        self.what = f"it has format version {found}; this release knows up to {known}: use a newer one"
         self.found = found
         self.known = known

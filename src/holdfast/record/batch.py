@@ -147,7 +147,7 @@ def check_crc(header: BatchHeader, batch: memoryview) -> None:
     """Are these the bytes that the sender summed up?"""
     computed = crc32c(batch[ATTRIBUTES_AT:])
     if computed != header.crc:
-        raise WrongCrc(header.crc, computed)
+        raise WrongCrc(header.base_offset, header.crc, computed)
 
 
 def check_crcs(batches: memoryview) -> None:
@@ -162,7 +162,7 @@ def check_crcs(batches: memoryview) -> None:
             raise Truncated(position, length + LENGTH_END, len(batches) - position)
         computed = crc32c(batches[position + ATTRIBUTES_AT : end])
         if computed != crc:
-            raise WrongCrc(crc, computed)
+            raise WrongCrc(read_header(batches, position).base_offset, crc, computed)
         position = end
 
 

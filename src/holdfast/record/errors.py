@@ -64,8 +64,10 @@ class WrongMagic(InvalidBatch):
 class WrongCrc(InvalidBatch):
     """The bytes are not those the sender summed up."""
 
-    def __init__(self, stated: int, computed: int) -> None:
-        super().__init__(f"the batch's crc32c is {computed:#010x}, its header says {stated:#010x}")
+    def __init__(self, base_offset: int, stated: int, computed: int) -> None:
+        found = f"it is {computed:#010x}, the header says {stated:#010x}"
+        super().__init__(f"the crc of the batch at offset {base_offset} is wrong: {found}")
+        self.base_offset = base_offset
         self.stated = stated
         self.computed = computed
 
@@ -168,7 +170,8 @@ class CorruptBatch(Corrupt):
 
     def __init__(self, place: str, violation: InvalidBatch) -> None:
         super().__init__(f"{place}: {violation}")
-        self.place = place
+        self.name = place
+        self.what = str(violation)
         self.violation = violation
 
 

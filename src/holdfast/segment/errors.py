@@ -78,4 +78,5 @@ class SegmentLost(Corrupt):
     def __init__(self, name: str, version: int) -> None:
         super().__init__(f"{name} is not in the store, but manifest version {version} lists it")
         self.name = name
+        self.what = f"it is not in the store, but manifest version {version} lists it"
         self.version = version

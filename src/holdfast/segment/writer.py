@@ -128,7 +128,7 @@ class _Index:
                     pass  # Raises, and says what is wrong.
             computed = crc32c(view[position + ATTRIBUTES_AT : end])
             if computed != crc:  # Whatever brought it here, it is not stored as if it were right.
-                raise WrongCrc(crc, computed)
+                raise WrongCrc(base, crc, computed)
             self._place(base, end - position)
             self._crc = crc32c(view[position:end], self._crc)
             self._count += 1

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.errors import Rejected
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import open_objects
 
-_CLUSTER = "cluster.json"
 _NUMBERS = ("connect_timeout_ms", "request_timeout_ms", "retries", "retry_timeout_ms")
 _SWITCHES = ("allow_http",)
 
@@ -43,10 +42,9 @@ def find_store(path: str, options: Mapping[str, str] | None = None) -> Store:
 def cluster_of(store: Store) -> str:
     """The id of the cluster that the store belongs to."""
     try:
-        data = store.open().get(_CLUSTER)
+        return read_cluster(store.open())
     except NotFound:
         raise Rejected(f"{store.url} holds no cluster: name a broker's data directory or its store") from None
-    return str(json.loads(data)["cluster"])
 
 
 def _store_url(path: str) -> str:
@@ -57,7 +55,7 @@ def _store_url(path: str) -> str:
     if not folder.is_dir():
         raise Rejected(f"{folder} is not a directory: name a broker's data directory or its store")
     inside = folder / "objects"
-    chosen = inside if not (folder / _CLUSTER).exists() and inside.is_dir() else folder
+    chosen = inside if not (folder / CLUSTER).exists() and inside.is_dir() else folder
     return str(chosen.absolute())
 
 

@@ -37,7 +37,8 @@ def backup(
     """Copy a data directory and its store, also while a broker runs on it: all that was acknowledged is in the copy.
 
     A backup that is there already is brought up to date, and only what is new is copied. Anything else that is
-    there is refused and stays as it is.
+    there is refused and stays as it is. What is damaged or lost already is copied as it is and said, and the exit code
+    is 1: the copy is whole, and no better than what it was made from.
 
     \b
     Examples:
@@ -48,7 +49,8 @@ def backup(
     from holdfast.cli.backup.apart import check_apart
     from holdfast.cli.backup.marker import NAME, expect_target
     from holdfast.cli.backup.run import back_up
-    from holdfast.cli.log.place import cluster_of, open_place
+    from holdfast.cli.log.place import open_place
+    from holdfast.cluster.identity import read_cluster
     from holdfast.errors import Rejected
     from holdfast.io.objects.open import open_objects
 
@@ -60,7 +62,7 @@ def backup(
         raise Rejected(f"{data} has no write-ahead log: name the data directory, and its store with --store")
     target_store = backup_store or str(Path(target) / "objects")
     check_apart([data, place.wal.path, place.objects.url], [target, target_store])
-    expect_target(Path(target), cluster_of(place.objects))  # Before anything is made there.
+    expect_target(Path(target), read_cluster(place.objects))  # Before anything is made there.
     made = back_up(place.wal, place.objects, Path(target), open_objects(target_store))
     _give("backed up", made, target, as_json=as_json)
 
@@ -91,10 +93,12 @@ def restore(
 
 
 def _give(what: str, made: Made, place: str, *, as_json: bool) -> None:
-    for name in made.damaged:
-        tell(f"{name} is damaged in the source, and was copied as it is: see `holdfast repair`")
+    for damage in made.damaged.values():
+        tell(f"holdfast: {damage}; it is copied as it is: see `holdfast repair`")
     if as_json:
         fields = {"place": place, "wal_size": made.wal_size, "objects": made.objects, "size": made.size}
         give_json(fields | {"damaged": list(made.damaged)})
     else:
         print(f"{what} to {place}: {made.wal_size} bytes of log, {made.objects} objects of {made.size} bytes copied")
+    if made.damaged:
+        raise typer.Exit(1)

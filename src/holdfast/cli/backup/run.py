@@ -19,8 +19,9 @@ from holdfast.cli.backup.quarantine import copy_asides, names_of_asides, prune_a
 from holdfast.cli.backup.store import StoreCopy, check_free
 from holdfast.cli.backup.wal import copy_log, is_used
 from holdfast.cli.data_lock import held
-from holdfast.cli.log.place import cluster_of, topic_names
-from holdfast.errors import Rejected, Unavailable
+from holdfast.cli.log.place import topic_names
+from holdfast.cluster.identity import read_cluster
+from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
 
@@ -34,7 +35,7 @@ class Made:
     wal_size: int  # With what is set aside from it.
     objects: int  # That were copied this time.
     size: int
-    damaged: tuple[str, ...]  # Objects that are not what was written, at the source, and were copied as they are.
+    damaged: dict[str, Corrupt]  # By name: what is damaged or lost at the source, and was copied as it is.
 
 
 class _Target:
@@ -60,7 +61,7 @@ class _Target:
 
 def back_up(wal: Directory, objects: Objects, place: Path, target_objects: Objects) -> Made:
     """Copy a data directory and its store; a broker may be running. A backup that is there is brought up to date."""
-    cluster, data = cluster_of(objects), Path(wal.path).parent
+    cluster, data = read_cluster(objects), Path(wal.path).parent
     expect_target(place, cluster)  # Before the lock is made there, too: what is not ours is not touched.
     with held(place, "backup"):
         target = _Target(place, expect_target(place, cluster))
@@ -82,7 +83,7 @@ def back_up(wal: Directory, objects: Objects, place: Path, target_objects: Objec
         RealDirectory(place, create=False).sync_names()
         kept = names_of_asides(place) & target.marker.quarantine
         replace(target.marker, whole=True, objects=copy.written, quarantine=frozenset(kept)).write(place)
-    return Made(wal_size + aside_size, copy.copied, copy.size, tuple(sorted(copy.damaged)))
+    return Made(wal_size + aside_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
 
 
 def restore(source: Path, source_objects: Objects, data: Path, objects: Objects) -> Made:
@@ -99,7 +100,7 @@ def restore(source: Path, source_objects: Objects, data: Path, objects: Objects)
         shutil.rmtree(data / "wal", ignore_errors=True)
         (data / "wal.new").rename(data / "wal")
         RealDirectory(data).sync_names()
-    return Made(wal_size + aside_size, copy.copied, copy.size, tuple(sorted(copy.damaged)))
+    return Made(wal_size + aside_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
 
 
 def check_whole(source: Path) -> None:

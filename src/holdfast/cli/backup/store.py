@@ -13,14 +13,17 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from holdfast.cli.log.place import cluster_of, find_partitions
+from holdfast.cli.log.place import find_partitions
+from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
-from holdfast.log.recovery.identify import CLUSTER
-from holdfast.segment.errors import NoManifest
+from holdfast.segment.cached.read import after_not_found
+from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.index import verify
+from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import MANIFESTS, SEGMENTS, PartitionId
 
 METADATA = "meta/"
@@ -44,7 +47,7 @@ class StoreCopy:
         self._note = note  # Told of every name before it is written.
         self.copied = 0
         self.size = 0
-        self.damaged: set[str] = set()
+        self.damaged: dict[str, Corrupt] = {}  # By name: what is wrong at the source, and is copied as it is.
 
     def run(self) -> None:
         """Everything; what the target has already is not copied twice, what the source has no more goes."""
@@ -56,6 +59,7 @@ class StoreCopy:
                 break
         else:
             raise Unavailable(f"{self._source.url} changed faster than it could be copied: {self._broken()[0]}")
+        self._note_lost()
         self._prune()
         self._target.put(CLUSTER, [self._source.get(CLUSTER)])  # Last: without it there is no store to be opened.
 
@@ -75,11 +79,13 @@ class StoreCopy:
         """A segment's bytes, checked against the crcs in it; None where the target's copy is the better one."""
         for _ in range(2):  # What was misread once is read again before it is called damage.
             data = self._source.get(name)
-            if _is_sound(name, data):
+            damage = _damage_of(name, data)
+            if damage is None:
                 return data
-        self.damaged.add(name)
+        assert damage is not None
+        self.damaged[name] = damage
         with contextlib.suppress(NotFound):
-            if _is_sound(name, self._target.get(name)):
+            if _damage_of(name, self._target.get(name)) is None:
                 return None
         return data
 
@@ -133,6 +139,31 @@ class StoreCopy:
             return False
         return True
 
+    def _note_lost(self) -> None:
+        """What the source's manifests list, and neither place has."""
+        for home in find_partitions(self._source, None, None):
+            try:
+                manifest = load_manifest(self._source, home)
+            except NoManifest:
+                continue  # Deleted meanwhile.
+            except Corrupt as damage:
+                self.damaged[home.manifests] = damage
+                continue
+            there = {each.name for each in self._source.list(home.segments)}
+            for info in manifest.segments:
+                if info.name not in there:
+                    self._note_if_lost(manifest, info)
+
+    def _note_if_lost(self, manifest: Manifest, missing: SegmentInfo) -> None:
+        try:
+            self._source.size(missing.name)
+        except NotFound:
+            with contextlib.suppress(NoManifest):  # Deleted meanwhile.
+                try:
+                    after_not_found(missing, load_manifest(self._source, manifest.home))
+                except SegmentLost as lost:
+                    self.damaged[missing.name] = lost
+
     def _prune(self) -> None:
         """What is gone from the source for good goes here, too: otherwise a backup would grow for ever."""
         for prefix in (MANIFESTS, SEGMENTS, METADATA):
@@ -158,19 +189,19 @@ def _is_version(name: str) -> bool:
     return Versions(None, folder + "/").number(name) is not None  # type: ignore[arg-type]  # It only looks at names.
 
 
-def _is_sound(name: str, data: bytes) -> bool:
+def _damage_of(name: str, data: bytes) -> Corrupt | None:
     try:
         verify(name, data)
-    except Corrupt:
-        return False
-    return True
+    except Corrupt as damage:
+        return damage
+    return None
 
 
 def check_free(objects: Objects, source: Objects) -> None:
     """Raise unless a store holds nothing, but for what a restore of the same backup that was broken off has left."""
     told = "restore into an empty store; what a restore that was broken off has left there may be removed"
     try:
-        cluster_of(objects)
+        read_cluster(objects)
     except NotFound:
         pass
     else:

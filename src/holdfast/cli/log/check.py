@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from holdfast.cli.log.place import cluster_of
 from holdfast.cli.log.problem import WAL, Problem, problem_of
 from holdfast.cli.log.scan import scan_segment
 from holdfast.cli.log.tail import TailRows, Tails
+from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.partition.epochs import Epochs
 from holdfast.segment.cached.read import Replaced, after_not_found
-from holdfast.segment.errors import NoManifest, SegmentLost
+from holdfast.segment.errors import NewerFormat, NoManifest, SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
@@ -50,7 +50,7 @@ class Checker:
         self._tails = tails
         self._begin = begin
         self._advance = advance
-        self._cluster = cluster_of(objects)
+        self._cluster = read_cluster(objects)
 
     def check(self, homes: Iterable[PartitionId]) -> Totals:
         """Check all of these partitions."""
@@ -82,7 +82,7 @@ class Checker:
             manifest = load_manifest(self._objects, home)
         except NoManifest:
             return  # Deleted while we looked.
-        except Corrupt as damage:
+        except (Corrupt, NewerFormat) as damage:
             yield problem_of(home.manifests, damage)
             return
         self.totals.partitions += 1
@@ -110,7 +110,7 @@ class Checker:
                 try:
                     waiting += reversed(self._instead_of(manifest.home, info))
                 except SegmentLost as lost:
-                    yield Problem(info.name, f"manifest version {lost.version} lists it, but it is not in the store")
+                    yield problem_of(info.name, lost)
 
     def _instead_of(self, home: PartitionId, missing: SegmentInfo) -> tuple[SegmentInfo, ...]:
         """A segment that is gone has expired, was compacted, went with its topic, or is lost."""

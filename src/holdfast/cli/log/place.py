@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from holdfast.cli.wal.command import log_directory
+from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Rejected
 from holdfast.io.chance import SystemChance
@@ -21,7 +21,6 @@ from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import Patience
 from holdfast.segment.names import MANIFESTS, PartitionId
 
-_CLUSTER = "cluster.json"
 _MANIFEST = re.compile(re.escape(MANIFESTS) + r"([0-9a-f]{32})/(\d+)/")
 
 
@@ -40,7 +39,7 @@ def open_place(place: str, store: str | None) -> Place:
     path = Path(place)
     if not path.is_dir():
         raise Rejected(f"{place} is not a directory")
-    if (path / _CLUSTER).exists():
+    if (path / CLUSTER).exists():
         return Place(_open_store(place), None)
     wal = path / "wal"
     return Place(_open_store(store or str(path / "objects")), log_directory(wal) if wal.is_dir() else None)
@@ -54,21 +53,16 @@ def _open_store(store: str) -> Objects:
             raise Rejected(f"{path} is not a directory: name the store that holds the segments")
     objects = open_objects(store)
     try:
-        objects.size(_CLUSTER)
+        objects.size(CLUSTER)
     except NotFound:
         raise Rejected(f"{objects.url} holds no partitions") from None
     return objects
 
 
-def cluster_of(objects: Objects) -> str:
-    """The id of the cluster that a store belongs to."""
-    return str(json.loads(objects.get(_CLUSTER))["cluster"])
-
-
 def topic_names(objects: Objects) -> dict[UUID, str]:
     """The names of the topics. Where no broker has ever run there are none."""
     patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
-    metadata = MetadataLog(objects, cluster_of(objects), "", patience).metadata
+    metadata = MetadataLog(objects, read_cluster(objects), "", patience).metadata
     return {each.topic_id: each.name for each in metadata.topics.values()}
 
 

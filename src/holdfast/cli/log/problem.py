@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from holdfast.errors import Corrupt
+from holdfast.errors import HoldfastError
 
 WAL = "the write-ahead log"
 
@@ -22,6 +22,6 @@ class Problem(NamedTuple):
         return f"{self.name}{where}: {self.what}"
 
 
-def problem_of(name: str, damage: Corrupt, position: int | None = None) -> Problem:
+def problem_of(name: str, damage: HoldfastError, position: int | None = None) -> Problem:
     """What an error says; one that carries its facts is not made to repeat the name."""
     return Problem(getattr(damage, "name", name), getattr(damage, "what", None) or str(damage), position)

@@ -16,6 +16,7 @@ from holdfast.io.objects import Objects
 from holdfast.record.batch import BatchHeader, check_crc, check_fields, read_header, split
 from holdfast.record.errors import InvalidBatch, WrongCrc
 from holdfast.segment.cached.blocks import read_whole
+from holdfast.segment.errors import NewerFormat
 from holdfast.segment.format import HEADER_SIZE, check_header
 from holdfast.segment.index import Interval, Segment, check_is, decode_tail
 from holdfast.segment.manifest.info import NO_TIMESTAMP, SegmentInfo
@@ -40,7 +41,7 @@ def scan_segment(objects: Objects, home: PartitionId, info: SegmentInfo) -> Iter
     try:
         segment = _open(objects, info)
         yield from _Scan(home, info, segment).run(objects)
-    except Corrupt as damage:
+    except (Corrupt, NewerFormat) as damage:
         yield problem_of(info.name, damage, info.size - info.tail_size)
 
 
@@ -79,7 +80,7 @@ class _Scan:
         header = read_whole(objects, name, 0, HEADER_SIZE)
         try:
             check_header(name, header, self._home, self._info.base)
-        except Corrupt as damage:
+        except (Corrupt, NewerFormat) as damage:
             yield problem_of(name, damage, 0)
         for first, end in self._groups():
             start = self._segment.interval(first).start

@@ -132,7 +132,7 @@ class _sound:  # noqa: N801
 
 
 def _check_segment(objects: Objects, plan: PartitionPlan, info: SegmentInfo) -> None:
-    survivors = examine(objects, info)
+    survivors = examine(objects, info, plan.manifest.version if plan.manifest else -1)
     if survivors is None:
         return
     plan.damaged[info.name] = survivors

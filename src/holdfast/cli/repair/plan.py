@@ -13,12 +13,12 @@ from holdfast.cli.repair.item import Item, token_of
 from holdfast.cli.repair.metadata import FoundMetadata, find_metadata
 from holdfast.cli.repair.partition import Batch, PartitionPlan, survey
 from holdfast.cli.repair.wal import Salvaged, read_entries, salvage
+from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.log import entry
 from holdfast.log.kept import Aside
-from holdfast.log.recovery.identify import CLUSTER, decode_cluster
 from holdfast.log.recovery.quarantine import read_tail_file
 from holdfast.record.batch import split
 from holdfast.record.errors import InvalidBatch
@@ -58,7 +58,7 @@ def open_data(data: str, store: str | None) -> tuple[Path, Objects, RealDirector
 
 def look(data: Path, objects: Objects, wal: Directory) -> Plan:
     """Read everything. The caller holds the lock."""
-    plan = Plan(data, objects, wal, decode_cluster(objects.get(CLUSTER)), salvage(wal))
+    plan = Plan(data, objects, wal, read_cluster(objects), salvage(wal))
     plan.items += plan.salvaged.items
     kept = plan.salvaged.kept
     if kept is not None and kept.identity.cluster != plan.cluster:

@@ -11,6 +11,7 @@ from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.record.batch import BatchHeader, check_crc, check_crcs, read_header
 from holdfast.record.errors import InvalidBatch
+from holdfast.segment.errors import SegmentLost
 from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.index import Segment, check_is, decode_tail, verify
 from holdfast.segment.manifest.info import SegmentInfo
@@ -28,12 +29,12 @@ class Survivors:
     data: bytes | None = None  # The damaged original.
 
 
-def examine(objects: Objects, info: SegmentInfo) -> Survivors | None:
-    """None when every byte of the segment is as it was written."""
+def examine(objects: Objects, info: SegmentInfo, version: int) -> Survivors | None:
+    """None when every byte of the segment, which this version of the manifest lists, is as it was written."""
     try:
         data = objects.get(info.name)
     except NotFound:
-        return Survivors("it is not in the store", lost=[(info.base, info.end)])
+        return Survivors(SegmentLost(info.name, version).what, lost=[(info.base, info.end)])
     try:
         check_is(verify(info.name, data), info)
         return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
+from holdfast.io.store_errors import NewerFormat
 from holdfast.log.errors import ColdReadFailed, OutOfRange
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.segment.cached.read import SegmentRead, after_not_found
@@ -93,8 +94,8 @@ class Reading:
                 if not buffers:
                     raise
                 break  # Retention has overtaken us; what was read before is right.
-            except (Corrupt, ColdReadFailed) as failure:
-                if isinstance(failure, Corrupt):
+            except (Corrupt, NewerFormat, ColdReadFailed) as failure:
+                if not isinstance(failure, ColdReadFailed):
                     partition.ground.damage.note(partition.home.path, failure, at)
                 if not buffers:
                     raise

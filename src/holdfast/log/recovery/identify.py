@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import replace
 
-from holdfast.errors import Corrupt
+from holdfast.cluster.identity import claim_store, read_cluster
 from holdfast.io.chance import Chance
-from holdfast.io.objects import Exists, NotFound, Objects
-from holdfast.io.objects.names import CLUSTER as CLUSTER
-from holdfast.io.store_errors import NewerFormat
+from holdfast.io.objects import NotFound, Objects
 from holdfast.log.errors import NewLog, StoreUnknown, WrongStore
 from holdfast.log.kept import Identity, Kept, read_kept, save_kept
 from holdfast.segment.names import MANIFESTS
@@ -18,7 +15,6 @@ from holdfast.wal import Wal
 
 log = logging.getLogger(__name__)
 
-_VERSION = 1
 FIRST_GENERATION = 0  # The first leader epoch of a new broker's topics, as Kafka's is.
 
 
@@ -40,7 +36,7 @@ def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = Tr
     last. Without `take_over` it is refused.
     """
     kept = read_kept(wal)
-    cluster = _cluster_of(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
+    cluster = claim_store(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
     if kept is None:
         _check_new(objects, cluster, take_over=take_over)
         return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", FIRST_GENERATION))).identity
@@ -64,31 +60,6 @@ def _known_cluster(objects: Objects) -> str:
     It is never written a second time. Where it is missing, this is not the store, but perhaps its bare mount point.
     """
     try:
-        return decode_cluster(objects.get(CLUSTER))
+        return read_cluster(objects)
     except NotFound:
         raise StoreUnknown(objects.url) from None
-
-
-def _cluster_of(objects: Objects, cluster: str) -> str:
-    """The cluster's id in the store; written there when it has none."""
-    try:
-        objects.put_if_absent(CLUSTER, [encode_cluster(cluster)])
-    except Exists:
-        return decode_cluster(objects.get(CLUSTER))
-    return cluster
-
-
-def encode_cluster(cluster: str) -> bytes:
-    return json.dumps({"version": _VERSION, "cluster": cluster}).encode()
-
-
-def decode_cluster(data: bytes) -> str:
-    """The cluster's id, as the store says it."""
-    try:
-        body = json.loads(data)
-        version, cluster = int(body["version"]), str(body["cluster"])
-    except (ValueError, TypeError, KeyError) as failure:
-        raise Corrupt(f"{CLUSTER} does not say which cluster the store belongs to: {failure!r}") from failure
-    if version > _VERSION:
-        raise NewerFormat(CLUSTER, version, _VERSION)
-    return cluster

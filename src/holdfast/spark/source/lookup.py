@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from holdfast.client.client import Client
-from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.record.columns import Column
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.cached.blocks import BlockCache
-from holdfast.segment.cached.read import SegmentReader
+from holdfast.segment.cached.read import SegmentReader, after_not_found
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.spark.catalog import THREADS, TopicPartition
@@ -22,7 +21,6 @@ from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.view import View
 
 _CACHE_SIZE = 64 * 1024 * 1024
-_LOOKS_MAX = 5
 
 
 def offsets_at(
@@ -34,12 +32,17 @@ def offsets_at(
 
     def find(where: TopicPartition) -> int | None:
         manifest = view.catalog.manifest(where)
-        for _ in range(_LOOKS_MAX):
+        while True:
             try:
                 return _in_segments(reader, manifest, wanted[where], view.marks[where].stored)
-            except NotFound:  # Replaced or expired while we looked.
+            except (
+                NotFound
+            ) as gone:  # Expired or replaced, so that this ends: a manifest that lists it says it is lost.
+                missing = next((each for each in manifest.segments if each.name == gone.name), None)
+                if missing is None:
+                    raise
                 manifest = load_manifest(objects, manifest.home)
-        raise Unavailable(f"the segments of {where} changed {_LOOKS_MAX} times while a time was looked up in them")
+                after_not_found(missing, manifest)
 
     with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-lookup") as pool:
         found = dict(zip(wanted, pool.map(find, wanted), strict=True))

@@ -15,10 +15,10 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.record.batch import BatchHeader, check_crc, check_fields, split
 from holdfast.record.columns import Column
 from holdfast.record.decode import Decoder
-from holdfast.record.errors import InvalidBatch
+from holdfast.record.errors import InvalidBatch, WrongCrc
 from holdfast.segment.cached.blocks import read_whole
 from holdfast.segment.cached.read import Replaced, after_not_found
-from holdfast.segment.errors import NoManifest, SegmentLost
+from holdfast.segment.errors import NewerFormat, NoManifest, SegmentLost
 from holdfast.segment.format import HEADER_SIZE, check_header
 from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
@@ -80,7 +80,7 @@ def check_segment(objects: Objects, suspect: Suspect, *, decode: bool = True) ->
     except NotFound:
         yield from _after_not_found(objects, suspect, decode=decode)
         return
-    except Corrupt as damage:
+    except (Corrupt, NewerFormat) as damage:
         report.problem(getattr(damage, "what", None) or str(damage))
         report.missing.append(report.span)
     yield report
@@ -94,9 +94,8 @@ def _after_not_found(objects: Objects, suspect: Suspect, *, decode: bool) -> Ite
         after = after_not_found(info, newest)
     except (NoManifest, SegmentLost) as lost:  # The driver lets go of all reports of a topic that was deleted.
         report.missing.append(span)
-        version = getattr(lost, "version", None)
-        listed = "and there is no manifest any more" if version is None else f"but manifest version {version} lists it"
-        report.problem(f"it is not in the store, {listed}")
+        gone = "it is not in the store, and there is no manifest any more"
+        report.problem(lost.what if isinstance(lost, SegmentLost) else gone)
         yield report
         return
     report.counts.expired = Span(span.start, min(span.end, newest.log_start)).width
@@ -125,7 +124,7 @@ class _Check:
         segment = open_segment(self._objects, info)
         try:
             check_header(info.name, read_whole(self._objects, info.name, 0, HEADER_SIZE), self._home, info.base)
-        except Corrupt as damage:
+        except (Corrupt, NewerFormat) as damage:
             report.problem(getattr(damage, "what", str(damage)))
         if len(segment.index) and segment.interval(0).start != HEADER_SIZE:
             report.problem(f"its batches start at byte {segment.interval(0).start}, not {HEADER_SIZE}")
@@ -169,7 +168,8 @@ class _Check:
             check_crc(header, batch)
             check_fields(header)
         except (Corrupt, InvalidBatch) as damage:
-            self._report.problem(f"the batch at offset {header.base_offset}: {damage}")
+            at = "" if isinstance(damage, WrongCrc) else f"the batch at offset {header.base_offset}: "
+            self._report.problem(f"{at}{damage}")
             self._walk.unreadable(header)
             return False
         self._walk.batch(header)

@@ -1,0 +1,36 @@
+"""Known ways for two readers of one store to say different things of it."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+ASKERS = "tests/spark/test_every_asker_agrees.py::TestEveryAskerAgrees::test_all_say_the_same"
+
+BUGS = [
+    Bug(
+        "verify skips batch crcs",
+        (Edit("segment/index.py", "            check_crc(header, batch)\n", ""),),
+        (f"{ASKERS}[repair-wrong batch crc]", f"{ASKERS}[backup-wrong batch crc]"),
+    ),
+    Bug(
+        "any version of the cluster's file is believed",
+        (Edit("cluster/identity.py", "        if version > VERSION:", "        if False:"),),
+        (f"{ASKERS}[log verify-newer cluster]", f"{ASKERS}[spark read-newer cluster]"),
+    ),
+    Bug(
+        "a time is looked up in other segments for ever where one is lost",
+        (
+            Edit(
+                "spark/source/lookup.py",
+                "                after_not_found(missing, manifest)\n",
+                "                if missing in manifest.segments.items:\n                    return None\n",
+            ),
+        ),
+        (f"{ASKERS}[spark lookup-lost segment]",),
+    ),
+    Bug(
+        "a backup says nothing of what is lost",
+        (Edit("cli/backup/store.py", "        self._note_lost()\n", ""),),
+        (f"{ASKERS}[backup-lost segment]",),
+    ),
+]
