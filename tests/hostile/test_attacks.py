@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.broker.test_largest_requests import Neighbour
 from tests.broker.wire import Wire, batch, create_topic, fetch, produce
-from tests.hostile.attacks import ATTACKS, FRAME_SIZE_MAX, TOPIC, Attack, hold, many
+from tests.hostile.attacks import ATTACKS, FRAME_SIZE_MAX, TOPIC, Attack, hold
 from tests.support.broker_process import BrokerProcess
 
 MIB = 1 << 20
@@ -122,17 +122,3 @@ def test_an_attack_takes_neither_memory_nor_time(attack: Attack, seen: dict[str,
     assert found.p99_ms <= max(P99_MS, 5 * found.alone_p99_ms)
     assert not any("Traceback" in line for line in found.said), found.said
     assert len(found.said) < 1000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [9000])
-def test_silent_connections_cost_little(tmp_path: Path, count: int) -> None:
-    """K10: less than 12 KiB each, and a good client is served beside them."""
-    with BrokerProcess(tmp_path) as broker, Wire(broker.port) as wire:
-        create_topic(wire, "good")
-        before = resident_size(broker.pid)
-        with many(broker.port, count):
-            produce(wire, "good", batch(b"beside them"))
-            growth = resident_size(broker.pid) - before
-            print(f"{count} connections: {growth / count:.0f} bytes each")
-            assert growth / count < 12 << 10

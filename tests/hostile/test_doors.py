@@ -24,6 +24,8 @@ from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.testing.ports import free_port
 
+INVALID_REQUEST = 42
+
 
 @contextlib.contextmanager
 def running(path: Path, **settings: object) -> Iterator[InsideBroker]:
@@ -74,6 +76,59 @@ def test_new_connections_come_in_at_a_rate(tmp_path: Path) -> None:
         assert time.monotonic() - began > 0.8  # Twenty at once, twenty more in a second.
         for each in held:
             each.close()
+
+
+def alter(wire: Wire, address: str | None, rate: float | None) -> int:
+    """Give an address, or all without their own, a rate; None takes it back."""
+    entity = [{"entity_type": "ip", "entity_name": address}]
+    ops = [{"key": "connection_creation_rate", "value": rate or 0.0, "remove": rate is None}]
+    fields = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
+    code: int = wire.ask(Key.ALTER_CLIENT_QUOTAS, 1, **fields).entries[0].error_code
+    return code
+
+
+def came_in(port: int, address: str, count: int) -> int:
+    """How many of so many connections at once are served."""
+    links = [socket.socket() for _ in range(count)]
+    for link in links:
+        link.settimeout(20)
+        link.bind((address, 0))
+        link.connect(("127.0.0.1", port))
+    wires = [Wire(port, link=link) for link in links]
+    taken = 0
+    for wire in wires:
+        with contextlib.suppress(Exception):
+            wire.ask(Key.API_VERSIONS, 0)
+            taken += 1
+        wire.close()
+    return taken
+
+
+def test_an_address_has_the_rate_of_its_quota(tmp_path: Path) -> None:
+    """K10, K11: connection_creation_rate, of an address or of all others; who comes too fast is refused a little later,
+    the others are served, and it holds after a restart."""
+    store = MemoryObjects()
+    with InsideBroker(tmp_path, store) as inside, Wire(inside.port) as wire:
+        assert alter(wire, None, 5.0) == 0
+        assert alter(wire, "127.0.0.3", 1000.0) == 0
+        began = time.monotonic()
+        assert 5 <= came_in(inside.port, "127.0.0.2", 12) < 12
+        assert time.monotonic() - began > 0.1  # Or they would be back at once.
+        assert came_in(inside.port, "127.0.0.3", 12) == 12
+        refused = inside.server.refused["rate"]
+        assert 0 < refused <= 7
+        assert alter(wire, None, None) == 0
+        assert came_in(inside.port, "127.0.0.2", 12) == 12
+        assert alter(wire, "::ffff:127.0.0.4", 1.0) == 0  # It is what an IPv4 client is called on a port of both.
+    with InsideBroker(tmp_path, store) as inside:
+        assert came_in(inside.port, "127.0.0.4", 6) < 6
+
+
+@pytest.mark.parametrize(("address", "rate"), [("localhost", 1.0), ("10.0.0.300", 1.0), ("10.0.0.1", 0.5)])
+def test_a_rate_that_cannot_hold_is_refused(tmp_path: Path, address: str, rate: float) -> None:
+    """K11: names are not looked up, and a rate is a whole number, as with Kafka."""
+    with InsideBroker(tmp_path, MemoryObjects()) as inside, Wire(inside.port) as wire:
+        assert alter(wire, address, rate) == INVALID_REQUEST
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "10.0.0.1:", ":5", "10.0.0.1:x"])

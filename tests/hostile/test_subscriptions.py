@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from tests.log.world import in_loop
 from tests.subscribe.place import OLD_MS, place_with
@@ -45,3 +47,44 @@ async def test_unread_subscriptions_share_one_memory(tmp_path: Path) -> None:
         async with asyncio.timeout(20):
             while place.site.memory.size:  # The server hears of those who have left.
                 await asyncio.sleep(0.01)
+
+
+def is_closed(link: socket.socket) -> bool:
+    """Whether the other side has ended it."""
+    try:
+        while link.recv(4096):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@in_loop
+async def test_connections_that_do_not_subscribe(tmp_path: Path) -> None:
+    """K10: there are so many at most. Others are closed at once, who subscribes already is served on, and when some
+    leave there is room again."""
+    async with place_with(tmp_path, connections_max=10) as place:
+        [log] = await place.topic("t")
+        options: Any = {"since": 0, "objects": place.objects, "segment_refs": False}
+        async with subscribe(place.address, "t", **options) as reader:
+            events = aiter(reader)
+            await log.append(bytearray(build([Record(b"/k", b"before", OLD_MS)])))
+            assert (await anext(events)).value == b"before"
+            host, _, port = place.address.rpartition(":")
+            links = [socket.create_connection((host, int(port))) for _ in range(50)]
+            try:
+                for link in links:
+                    link.setblocking(False)
+                async with asyncio.timeout(20):
+                    while sum(map(is_closed, links)) < 41:
+                        await asyncio.sleep(0.01)
+                assert sum(map(is_closed, links)) == 41
+                await log.append(bytearray(build([Record(b"/k", b"beside them", OLD_MS)])))
+                assert (await anext(events)).value == b"beside them"
+            finally:
+                for link in links:
+                    link.close()
+        async with subscribe(place.address, "t", until="now", **options) as later:
+            assert [event.value async for event in later] == [b"before", b"beside them"]

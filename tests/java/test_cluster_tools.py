@@ -56,12 +56,13 @@ def test_partitions_are_reassigned_to_where_they_are(tools: Tools, java: Jvm, na
 
 
 def test_configs_of_brokers_groups_and_users(tools: Tools, name: str) -> None:
-    """K1, K11: kafka-configs sets and shows what can be set while the broker runs, and quotas of users."""
+    """K1, K11: kafka-configs sets and shows what can be set while the broker runs, and quotas, also of addresses."""
     tool = "kafka.admin.ConfigCommand"
     for kind, entity, value in (
         ("brokers", "0", "log.retention.ms=123456789"),
         ("groups", name, "consumer.heartbeat.interval.ms=4321"),
         ("users", name, "producer_byte_rate=1000"),
+        ("ips", "10.1.2.3", "connection_creation_rate=777"),
     ):
         where = ("--entity-type", kind, "--entity-name", entity)
         tools.run(tool, *where, "--alter", "--add-config", value)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
+from holdfast.broker.configs.quotas import rate_of_address
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.net.budget import Budget
@@ -44,6 +45,10 @@ class Broker:
     def count_answers_in(self, answers: Budget) -> None:
         """What fetches read counts in the budget of the port that sends it."""
         self._fetch.answers = answers
+
+    def address_rate(self, address: str) -> float | None:
+        """New connections a second that the quotas allow an address; None: as many as come."""
+        return rate_of_address(self._parts.topics.metadata.quotas, address)
 
     def start_produce(self, request: Request, done: Done) -> bool:
         """Begin a produce request now and call back with the answer; False when it has to wait."""

@@ -320,6 +320,7 @@ async def listening(
     broker = opened_.broker
     async with answering(broker, opened_.parts.settings, bound, clock, traffic, broker.held) as server:
         broker.count_answers_in(server.answers)
+        server.address_rate = broker.address_rate
         yield server
 
 

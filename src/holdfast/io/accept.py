@@ -15,14 +15,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from holdfast.io.accept_rate import AddressRates, RateOf
 from holdfast.io.sparing import SparingLines
 
 log = logging.getLogger(__name__)
 
-REFUSALS = ("count", "address", "descriptors")
+REFUSALS = ("count", "address", "rate", "descriptors")
 _AT_ONCE = 16  # In one turn of the loop.
 _RETRY_S = 0.5  # When the system has nothing to give.
 _BACKLOG = 1024
+_DELAY_S_MAX = 1.0  # Who comes too fast is closed so much later, or comes again at once;
+_DELAYED_MAX = 256  # so many at a time: others are closed at once.
 _KEPT = 512  # Descriptors for files, the store and the other ports.
 _GONE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -63,6 +66,7 @@ class Acceptor:
         made: Callable[[str], asyncio.BaseProtocol],
         limits: AcceptLimits,
         now: Callable[[], float],
+        rate_of: RateOf = lambda _: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._bound = bound
@@ -74,6 +78,8 @@ class Acceptor:
         self._count = 0
         self._allowed = float(min(limits.per_second, _BACKLOG))  # Connections that may be taken at once.
         self._allowed_at = now()
+        self._rates = AddressRates(rate_of, now)
+        self._delayed: dict[socket.socket, asyncio.TimerHandle] = {}  # Refused, to be closed later.
         self._spare = os.open(os.devnull, os.O_RDONLY)  # Given up to turn one away when none is left.
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -96,6 +102,10 @@ class Acceptor:
             self._timer.cancel()
         self._loop.remove_reader(self._bound)
         self._bound.close()
+        for taken, timer in self._delayed.items():
+            timer.cancel()
+            taken.close()
+        self._delayed.clear()
         if self._spare >= 0:
             os.close(self._spare)
 
@@ -152,6 +162,10 @@ class Acceptor:
         if self._open[host] >= self._limits.of(host):
             self._refuse(taken, host, "address", self._limits.of(host))
             return
+        wait_s = self._rates.wait_s(host)
+        if wait_s > 0:
+            self._refuse_later(taken, host, wait_s)
+            return
         self._count += 1
         self._open[host] += 1
         task = self._loop.create_task(self._connect(taken, host))
@@ -174,6 +188,21 @@ class Acceptor:
         self.refused[limit] += 1
         of = "are open" if limit == "count" else "are open from there"
         self._lines.warning("%s: refused, %d connections %s", host, number, of)
+
+    def _refuse_later(self, taken: socket.socket, host: str, wait_s: float) -> None:
+        """Who comes too fast is held for a while first: else it would come again at once."""
+        if not self._open[host]:
+            del self._open[host]
+        self.refused["rate"] += 1
+        self._lines.warning("%s: refused, connections come from there faster than its quota allows", host)
+        if len(self._delayed) >= _DELAYED_MAX:
+            taken.close()
+            return
+        self._delayed[taken] = self._loop.call_later(min(wait_s, _DELAY_S_MAX), self._close_delayed, taken)
+
+    def _close_delayed(self, taken: socket.socket) -> None:
+        del self._delayed[taken]
+        taken.close()
 
     def _turn_away(self, failure: OSError) -> None:
         """Without a descriptor nobody can be accepted, not even to be closed: the spare one is given up for that."""

@@ -28,7 +28,7 @@ METRICS = (
         "holdfast_connections_refused",
         "counter",
         ("limit",),
-        "Connections not taken: too many, too many from one address, or no descriptor left.",
+        "Connections not taken: too many, too many or too fast from one address, or no descriptor left.",
     ),
     Metric(
         "holdfast_connections_closed",

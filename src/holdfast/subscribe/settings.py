@@ -15,6 +15,7 @@ class SubscribeSettings:
     read_ahead_size: int = 32 << 20  # Bytes read ahead for one subscription, over all its partitions.
     memory_size_max: int = 256 << 20  # Bytes that all subscriptions together read ahead and have not sent.
     subscriptions_max: int = 1_000
+    connections_max: int = 2_000  # To the gRPC port; more are closed.
 
     @property
     def sign_ms(self) -> int:
@@ -24,5 +25,5 @@ class SubscribeSettings:
     def __post_init__(self) -> None:
         if self.max_wait_ms < 0 or self.heartbeat_ms < 100:
             raise ValueError("max_wait_ms must not be negative, and heartbeat_ms at least 100")
-        if min(self.read_ahead_size, self.memory_size_max, self.subscriptions_max) < 1:
-            raise ValueError("read_ahead_size, memory_size_max and subscriptions_max must be at least 1")
+        if min(self.read_ahead_size, self.memory_size_max, self.subscriptions_max, self.connections_max) < 1:
+            raise ValueError("sizes, subscriptions_max and connections_max must be at least 1")

@@ -1,4 +1,8 @@
-"""DescribeClientQuotas and AlterClientQuotas: kept and shown; nothing is throttled by them yet."""
+"""DescribeClientQuotas and AlterClientQuotas.
+
+Those of addresses hold: `Broker.address_rate`. Those of users and clients are kept and shown; nothing is throttled by
+them yet.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from holdfast.broker.configs.quotas import (
     check_entity,
     check_value,
     entity_text,
+    normal,
     parse_entity,
 )
 from holdfast.broker.context import BrokerContext
@@ -67,6 +72,7 @@ async def _alter(parts: BrokerContext, wanted: Message, *, validate_only: bool) 
     if len(entity) < len(wanted.entity):
         raise QuotaRefused("an entity names a type twice")
     check_entity(entity)
+    entity = normal(entity)
     changes = {each.key: None if each.remove else each.value for each in wanted.ops}
     for key, value in changes.items():
         check_value(entity, key, value)

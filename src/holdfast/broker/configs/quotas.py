@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, TypeAlias
 
 from holdfast.errors import Rejected
@@ -14,7 +15,9 @@ Entity: TypeAlias = dict[str, str | None]  # The type of each part, and its name
 
 _USER, _CLIENT, _IP = "user", "client-id", "ip"
 _OF_CLIENTS = frozenset({"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"})
-_OF_ADDRESSES = frozenset({"connection_creation_rate"})
+_CREATION_RATE = "connection_creation_rate"
+_OF_ADDRESSES = frozenset({_CREATION_RATE})
+_INT_MAX = 2**31 - 1
 
 
 class QuotaRefused(Rejected):
@@ -42,6 +45,37 @@ def check_entity(entity: Entity) -> None:
         raise QuotaRefused(f"{sorted(kinds)} is neither user, client-id, both of them, nor ip")
     if "" in entity.values():
         raise QuotaRefused("a name is empty")
+    if entity.get(_IP) is not None and not _is_address(entity[_IP]):
+        raise QuotaRefused(f"{entity[_IP]} is no address, and names are not looked up")
+
+
+def _is_address(text: str | None) -> bool:
+    return text is not None and normal_address(text) is not None
+
+
+def normal_address(text: str) -> str | None:
+    """An address in the one form in which it is stored and looked up; None if it is none."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return str(mapped or found)
+
+
+def normal(entity: Entity) -> Entity:
+    """An entity that was checked, as it is stored."""
+    name = entity.get(_IP)
+    return entity if name is None else {_IP: normal_address(name)}
+
+
+def rate_of_address(quotas: Mapping[str, Mapping[str, float]], address: str) -> float | None:
+    """New connections a second that are taken from an address: by its own quota, or by that of all others."""
+    for name in (normal_address(address), None):
+        rate = quotas.get(entity_text({_IP: name}), {}).get(_CREATION_RATE)
+        if rate is not None:
+            return rate
+    return None
 
 
 def check_value(entity: Entity, key: str, value: float | None) -> None:
@@ -51,6 +85,8 @@ def check_value(entity: Entity, key: str, value: float | None) -> None:
         raise QuotaRefused(f"{key} is none of {sorted(allowed)}")
     if value is not None and not 0 < value < math.inf:
         raise QuotaRefused(f"{key} is {value}, it must be above 0")
+    if key == _CREATION_RATE and value is not None and not (value.is_integer() and value <= _INT_MAX):
+        raise QuotaRefused(f"{key} is {value}, it must be a whole number of at most {_INT_MAX}")
 
 
 class Match(enum.IntEnum):
@@ -76,6 +112,8 @@ class Filter(NamedTuple):
             raise QuotaRefused(f"there is no match type {match}")
         if (match == Match.EXACT) != (name is not None):
             raise QuotaRefused("an exact match, and no other, needs a name")
+        if kind == _IP and name is not None:
+            name = normal_address(name) or name
         return Filter(kind, Match(match), name)
 
     @staticmethod

@@ -16,6 +16,7 @@ from holdfast.broker.net.frames import SHARED_SIZE
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Done, Request
 from holdfast.io.accept import REFUSALS, AcceptLimits, Acceptor, within_descriptors
+from holdfast.io.accept_rate import RateOf
 from holdfast.io.clock import Clock
 from holdfast.io.sparing import SparingLines
 from holdfast.measure import PortCounts
@@ -78,6 +79,7 @@ class Server:
         self.start_produce = work.start_produce
         self.handle = work.handle
         self.held = held  # Who is told of steps that hold the loop; a broker that becomes whole has its own.
+        self.address_rate: RateOf = lambda _: None  # New connections a second of an address: a broker knows its quotas.
         self.closed: Counter[str] = Counter(
             late=0, unread=0
         )  # Connections that were closed for what they did, by the reason.
@@ -96,7 +98,8 @@ class Server:
             address_overrides=limits.address_overrides,
             per_second=limits.connections_per_second,
         )
-        self._acceptor = Acceptor(bound, lambda peer: Connection(self, peer), accept, self.clock.monotonic)
+        made, now = (lambda peer: Connection(self, peer)), self.clock.monotonic
+        self._acceptor = Acceptor(bound, made, accept, now, lambda address: self.address_rate(address))
         self._sweep = asyncio.ensure_future(self._look_after())
 
     async def stop(self, timeout: float) -> None:

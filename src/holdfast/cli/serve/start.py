@@ -186,6 +186,7 @@ class _Wait:
         stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
         broker.broker.count_answers_in(server.answers)
         switch.work, server.held = broker.broker, broker.broker.held
+        server.address_rate = broker.broker.address_rate
         self._reads.end()
         url = around.objects.url
         facts = {"event": "store_back", "waited_s": round(self._waited_s(), 1)}

@@ -27,6 +27,7 @@ _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),  # A client that is gone without a word is noticed and dropped.
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.server_handshake_timeout_ms", 10_000),  # Who connects and says nothing makes room for others.
     ("grpc.so_reuseport", 0),  # A port that is taken is an error.
 )
 
@@ -104,7 +105,12 @@ class PortTaken(Rejected):
 @asynccontextmanager
 async def serving(site: Site, address: str) -> AsyncIterator[int]:
     """The port, for as long as the block lasts. Streams end with it."""
-    server = grpc.aio.server(options=_OPTIONS)
+    settings = site.settings
+    limits = (
+        ("grpc.max_allowed_incoming_connections", settings.connections_max),
+        ("grpc.max_concurrent_streams", settings.subscriptions_max),  # Of one connection.
+    )
+    server = grpc.aio.server(options=_OPTIONS + limits)
     server.add_generic_rpc_handlers((Service(site).handler(),))
     try:
         port = server.add_insecure_port(address)
