@@ -49,7 +49,7 @@ REMARKS = {
     Key.ALTER_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
     Key.LIST_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
     Key.DESCRIBE_CLIENT_QUOTAS: "what was set is shown",
-    Key.ALTER_CLIENT_QUOTAS: "kept and shown; nothing is throttled by it yet",
+    Key.ALTER_CLIENT_QUOTAS: "rates of addresses hold; others are kept and shown, and throttle nothing yet",
     Key.SHARE_FETCH: "answered as soon as there is anything: the smallest size is not waited for",
     Key.UPDATE_FEATURES: "levels come with the release",
 }

@@ -92,7 +92,13 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         "listed, with a subscription to nothing; PushTelemetry is UNKNOWN_SUBSCRIPTION_ID",
         "nothing collects them",
     ),
-    ("quotas", "enforced", "kept and shown", "nothing is throttled by them yet"),
+    ("quotas of users and clients", "enforced", "kept and shown", "nothing is throttled by them yet"),
+    (
+        "connection rates of addresses",
+        "names are resolved; over ten seconds",
+        "enforced for addresses; over one second",
+        "looking names up would hold others up",
+    ),
     ("SASL, SCRAM, delegation tokens, ACLs", "as configured", "refused, as a Kafka without them does", _NO_SECURITY),
     (
         "moving partitions, electing leaders, removing brokers",

@@ -28,6 +28,13 @@ BUGS = [
         DOORS + "::test_an_address_has_the_rate_of_its_quota",
     ),
     bug(
+        "every connection has memory of its own for what it receives",
+        "broker/net/connection.py",
+        "Frames(server.limits.frame_size_max, server.shared_buffer)\n",
+        'Frames(server.limits.frame_size_max, memoryview(bytearray(b"x" * len(server.shared_buffer))))\n',
+        "tests/hostile/test_ten_thousand.py",
+    ),
+    bug(
         "the port of subscriptions takes every connection",
         "subscribe/server/service.py",
         '        ("grpc.max_allowed_incoming_connections", settings.connections_max),\n',
