@@ -86,4 +86,9 @@ BUGS = [
         (Edit("log/recovery/begin.py", "kept is None or not kept.unclean", "wal.opened.clean"),),
         ("tests/log/test_tails.py::test_a_start_without_the_store_makes_no_stop_a_clean_one",),
     ),
+    Bug(
+        "a copy of a backup that a broker runs on is refused without a way out",
+        (Edit("cli/backup/command.py", "remove {Path(data) / NAME} and try again", "it is refused"),),
+        ("tests/operate/test_backup_places.py::test_a_copy_of_a_backup_made_with_any_tool_is_told_what_to_do",),
+    ),
 ]

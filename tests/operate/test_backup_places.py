@@ -210,3 +210,26 @@ def test_a_folder_that_is_mounted_in_a_second_place_is_seen(tmp_path: Path) -> N
         if done.returncode == 77 or done.stderr.startswith("unshare"):
             pytest.skip("mounting is not allowed here")
         assert ("the same place" in done.stderr) == ((bound, source, target) in inside), done.stderr
+
+
+def test_a_copy_of_a_backup_made_with_any_tool_is_told_what_to_do(data: Path, tmp_path: Path) -> None:
+    """O4: it is restored from, and brought up to date, as the backup itself; where it is refused, because it became a
+    data directory or lost its marker, the sentence names the file that decides and says what to do with it."""
+    copy, other, again = (tmp_path / name for name in ("copy", "other", "again"))
+    assert run("backup", data, tmp_path / "backup")[0] == 0
+    shutil.copytree(tmp_path / "backup", copy)
+    shutil.copytree(tmp_path / "backup", other)
+    assert run("restore", copy, tmp_path / "restored")[0] == 0
+    assert run("backup", data, copy)[0] == 0
+    with RunningBroker(copy) as broker:
+        assert broker.stop() == 0
+    said = refused("backup", copy, again)
+    assert f"remove {copy / 'backup.json'} and try again" in said
+    assert "backup.json" in refused("backup", data, copy)
+    (copy / "backup.json").unlink()
+    assert run("backup", copy, again)[0] == 0
+    assert read_orders(again)["1"] == expected(1, 0, 100, SIZE)
+    assert "backup.json" in refused("restore", copy, tmp_path / "never")
+    assert "backup.json" in refused("backup", data, tmp_path / "never", "--backup-store", other / "objects")
+    (other / "backup.json").unlink()
+    assert "backup.json" in refused("backup", data, other)

@@ -55,7 +55,10 @@ def backup(
     from holdfast.io.objects.open import open_objects
 
     if "://" not in data and (Path(data) / NAME).exists():
-        told = "a backup goes from a data directory to a backup, `holdfast restore` the other way"
+        told = (
+            "`holdfast restore` puts it back, and a copy of the whole folder is a backup, too; if a broker has run on "
+        )
+        told += f"it since, so that it is a data directory now, remove {Path(data) / NAME} and try again"
         raise Rejected(f"{data} is itself a backup, its {NAME} says: {told}")
     place = open_place(data, store)
     if place.wal is None:

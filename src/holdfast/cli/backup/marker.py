@@ -79,7 +79,7 @@ def expect_target(target: Path, cluster: str) -> Marker:
     if marker is None:
         stranger = next(filter(_counts, target.rglob("*")), None) if target.exists() else None
         if stranger is not None:
-            raise Rejected(f"{target} is no backup, and not empty ({stranger.name} is in it): {_TO_DO}")
+            raise Rejected(f"{target} is no backup, and not empty ({stranger.name} is in it, {NAME} is not): {_TO_DO}")
         return Marker(cluster, f"{SystemChance().bits(64):016x}")
     if marker.cluster != cluster:
         raise Rejected(f"{target} is the backup of cluster {marker.cluster}, not of {cluster}: {_TO_DO}")
@@ -90,7 +90,7 @@ def expect_target(target: Path, cluster: str) -> Marker:
     strangers = sorted({each.name for each in log.iterdir()} - marker.wal - BESIDE) if log.exists() else []
     if strangers:
         told = "a broker has run on it: begin a new one in an empty folder"
-        raise Rejected(f"{log} has {strangers[0]}, which no backup wrote: {told}")
+        raise Rejected(f"{log} has {strangers[0]}, which no backup wrote ({target / NAME} lists what did): {told}")
     return marker
 
 
@@ -109,13 +109,12 @@ def mark_store(objects: Objects, marker: Marker) -> None:
     except NotFound:
         stranger = next(iter(objects.list("")), None)
         if stranger is not None:
-            told = f"is no backup, and not empty ({stranger.name} is in it)"
+            told = f"is no backup, and not empty ({stranger.name} is in it, {NAME} is not)"
             raise Rejected(f"{objects.url} {told}: {_STORE_TO_DO}") from None
         objects.put_if_absent(NAME, [json.dumps(mine).encode()])
         return
     except ValueError as failure:
         raise Corrupt(f"{NAME} in {objects.url} cannot be read: {failure!r}") from failure
     if found != mine:
-        raise Rejected(
-            f"{objects.url} holds the objects of another backup: name an empty store, or that of this backup"
-        )
+        told = "a copy of a backup is brought up to date with its own folder and its own store"
+        raise Rejected(f"{objects.url} holds the objects of another backup, its {NAME} says: {_STORE_TO_DO}; {told}")

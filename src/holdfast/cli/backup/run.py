@@ -107,6 +107,6 @@ def check_whole(source: Path) -> None:
     """Raise unless a folder holds a backup that was made to its end."""
     marker = read(source)
     if marker is None:
-        raise Rejected(f"{source} is no whole backup: {NAME} is missing")
+        raise Rejected(f"{source} is no whole backup: {NAME} is missing. Name the folder of the backup, copied whole")
     if not marker.whole:
         raise Rejected(f"{source} is no whole backup: the last one did not end. Make it again, or take another")
