@@ -77,5 +77,28 @@ def test_what_is_not_well() -> None:
     assert not examine([*healthy, of("a", 1, "failed", 1)])["well"]
     assert not examine([*healthy, of("a", 1, "damaged", 2)])["well"]
     assert not examine([*healthy, ("holdfast_producers_held_back", {}, 1.0)])["well"]
+    assert not examine([*healthy, ("holdfast_owner", {}, 0.0)])["well"]
     with pytest.raises(Rejected):
         examine([])
+
+
+def test_who_owns_the_store_is_shown(tmp_path: Path) -> None:
+    """D3: whether this broker does, with which claim, as which writer, and where: for people and for scripts."""
+    settings = {"serve_metrics_listen": "127.0.0.1:0"}
+    seen = []
+    for _ in range(2):
+        with running_broker(tmp_path, **settings) as broker:
+            owner = json.loads(ask(broker, "--json").stdout)["owner"]
+            said = ask(broker).stderr
+            assert f"owns the store, claim {owner['claim']}: broker {owner['broker']}, process" in said
+            assert owner["place"] in said
+            broker.stop()
+        seen.append(owner)
+    first, second = seen
+    claims = [json.loads(each.read_bytes()) for each in sorted((tmp_path / "objects" / "owner").glob("*.json"))]
+    assert first["is_owner"]
+    assert second["claim"] > first["claim"]
+    assert second["broker"] == first["broker"]
+    assert second["incarnation"] != first["incarnation"]
+    assert str(tmp_path) in second["place"]
+    assert any(second["incarnation"] in json.dumps(each) for each in claims), "It is the claim that is in the store."

@@ -30,7 +30,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instea
 
 
 def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = False) -> None:
-    """Say which partitions are failed or damaged, and whether producers are held back or the store is waited for.
+    """Say who owns the store, which partitions are failed or damaged, and whether producers are held back.
 
     A failed partition is served to nobody: it is set aside, or another broker has taken it. Of a damaged one all is
     served but what is damaged; the broker's log says which objects these are. Exit code 1: something is not well.
@@ -59,8 +59,15 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
     partitions: dict[tuple[str, int], dict[str, Any]] = {}
     counts = dict.fromkeys(_COUNTS, 0)
     asked = False
+    owner: dict[str, Any] = {}
     for name, labels, value in samples:
-        if name in counts:
+        if name == "holdfast_owner":
+            owner["is_owner"] = value > 0
+        elif name == "holdfast_owner_claim":
+            owner["claim"] = int(value)
+        elif name == "holdfast_writer_info":
+            owner |= labels
+        elif name in counts:
             counts[name] += int(value)
         elif name in ("holdfast_partition_failed", "holdfast_partition_damaged"):
             where = labels["topic"], int(labels["partition"])
@@ -77,7 +84,8 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
     held_back = counts["holdfast_producers_held_back"] > 0
     waits = counts["holdfast_store_waiting"] > 0
     return {
-        "well": not unwell and not held_back and not waits,
+        "well": not unwell and not held_back and not waits and owner.get("is_owner", True),
+        "owner": owner or None,  # Nobody knows before the store has answered.
         "waits_for_store": waits,
         "waited_seconds": counts["holdfast_store_waiting_seconds"],
         "served_from_log": sorted(f"{topic}-{number}" for topic, number in partitions) if waits else [],
@@ -95,6 +103,8 @@ def _show(found: dict[str, Any]) -> None:
         tell(f"the store has not answered since the start, {found['waited_seconds']} s ago: writes are refused")
         tell(f"{len(served)} partitions are read from the write-ahead log meanwhile: {', '.join(served) or 'none'}")
         return
+    if found["owner"] is not None:
+        tell(_owner_line(found["owner"]))
     if found["unwell"]:
         give_table(found["unwell"], _COLUMNS, as_json=False)
     if found["producers_held_back"]:
@@ -102,6 +112,13 @@ def _show(found: dict[str, Any]) -> None:
     if found["batches_mended"]:
         tell(f"{found['batches_mended']} batches had changed in memory: check this machine's memory")
     tell(f"{len(found['unwell'])} of {found['partitions']} partitions are not well")
+
+
+def _owner_line(owner: dict[str, Any]) -> str:
+    who = f"broker {owner.get('broker', '?')}, process {owner.get('incarnation', '?')}, {owner.get('place', '')}"
+    if not owner.get("is_owner", False):
+        return f"another has taken the store over, and nothing is acknowledged here; this is {who}"
+    return f"owns the store, claim {owner.get('claim', '?')}: {who}"
 
 
 def _scrape(address: Address) -> str:

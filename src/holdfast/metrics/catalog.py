@@ -131,6 +131,12 @@ METRICS = (
     # The store
     Metric("holdfast_owner", "gauge", (), "1 while this broker owns the store, else 0: another has taken over."),
     Metric("holdfast_owner_claim", "gauge", (), "The number of its claim."),
+    Metric(
+        "holdfast_writer",
+        "info",
+        ("broker", "incarnation", "place"),
+        "Who claims it: the broker's id, that of the process, and its data directory, machine and process.",
+    ),
     Metric("holdfast_owner_looks", "counter", (), "Looks whether another has taken over; two requests each."),
     Metric("holdfast_owner_look_failures", "counter", (), "Those that the store did not answer."),
     Metric(

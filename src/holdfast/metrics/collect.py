@@ -113,6 +113,7 @@ def _logs(watched: Watched) -> Iterator[Sample]:
     stat = watched.logs.stat()
     wal, cache = stat.wal, stat.cache
     yield Sample("holdfast_fsync_seconds", (), watched.syncs)
+    yield Sample("holdfast_writer", watched.logs.owner.writer, 1)
     figures = {
         "holdfast_owner": int(watched.logs.owner.is_owner),
         "holdfast_owner_claim": watched.logs.owner.claim,

@@ -58,6 +58,12 @@ class OwnerWatch:
         """The number of our claim."""
         return self._owner.claim.number
 
+    @property
+    def writer(self) -> tuple[str, str, str]:
+        """Who we are in it: the broker's id, that of this process, and where it is, for people."""
+        claim = self._owner.claim
+        return claim.broker, self._owner.incarnation, claim.here.name
+
     def start(self) -> None:
         self._alive_at = self._clock.boottime()
         self._task = asyncio.ensure_future(self._run())
