@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli.address import Address
 from holdfast.cli.subscribe.port import address_of
+from holdfast.io.address import Address
 
 
 @pytest.mark.parametrize(

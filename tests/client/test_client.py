@@ -12,8 +12,9 @@ from kafka.structs import TopicPartition as KafkaPartition
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.client import EARLIEST, LATEST, Client, Committed, TopicPartition
-from holdfast.client.errors import BadAddress, BrokerUnreachable, NotKafka, Refused, TooOld, TopicNotFound
+from holdfast.client.errors import BrokerUnreachable, NotKafka, Refused, TooOld, TopicNotFound
 from holdfast.client.producing import OutcomeUnknown
+from holdfast.io.address import BadAddress
 from holdfast.protocol.api import Key
 from holdfast.record.batch import split
 from holdfast.record.build import build

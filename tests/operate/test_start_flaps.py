@@ -12,9 +12,9 @@ from tests.log.world import batch, read_all
 
 from holdfast.broker.running import AllSettings, Surroundings
 from holdfast.broker.settings import BrokerSettings
-from holdfast.cli.address import Address, bind
 from holdfast.cli.serve import start
 from holdfast.cli.serve.start import Place, started
+from holdfast.io.address import Address, bind
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Call, FailBefore, FaultyObjects, Plan
 from holdfast.io.objects.local.objects import LocalObjects

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.client.table import give_table
 from holdfast.cli.job.errors import in_one_sentence
 from holdfast.cli.job.options import (
     ConfOption,
@@ -21,10 +20,11 @@ from holdfast.cli.job.options import (
     settings_of,
     store_options,
 )
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.compact import Compacted
 
 
@@ -83,7 +83,7 @@ def compact(
       holdfast compact prices stock --path s3://bucket/prefix --plot compact.png
       holdfast compact prices --path ./data --cleanup compact --json
     """
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.catalog import open_catalog
     from holdfast.spark.jobs.compact import compact as run
     from holdfast.spark.session.session import spark_session
@@ -118,7 +118,7 @@ def _show(done: list[Compacted], progress: JobProgress, *, as_json: bool) -> Non
 
 
 def _plot(path: Path, done: list[Compacted], progress: JobProgress) -> None:
-    from holdfast.cli.job.plot import write_plot
+    from holdfast.cli.terminal.plot import write_plot
 
     bars = {
         str(each.where): {

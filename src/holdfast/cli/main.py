@@ -26,7 +26,7 @@ from holdfast.cli.serve import command as serve
 from holdfast.cli.serve.help import ServeCommand
 from holdfast.cli.subscribe import command as subscribe
 from holdfast.cli.sync import command as sync
-from holdfast.cli.talk import sentence_of, tell
+from holdfast.cli.terminal.talk import sentence_of, tell
 from holdfast.cli.topic import command as topic
 from holdfast.cli.wal import command as wal
 from holdfast.errors import HoldfastError

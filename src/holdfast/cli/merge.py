@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client.options import assignments
-from holdfast.cli.client.table import give_table
 from holdfast.cli.job.errors import in_one_sentence
 from holdfast.cli.job.options import (
     ConfOption,
@@ -21,10 +19,12 @@ from holdfast.cli.job.options import (
     store_options,
 )
 from holdfast.cli.job.unreadable import count_unreadable, tell_unreadable
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.options import assignments
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.merge.merge import Merged
 
 SourcesArgument = Annotated[
@@ -62,7 +62,7 @@ def merge(
       holdfast merge orders:0 orders:1 --path s3://bucket/prefix --to s3://lake/orders
       holdfast merge /data/a::orders s3://bucket/b::orders --to ./both --plot merge.png
     """
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.archive.parquet import parquet_store
     from holdfast.spark.jobs.merge.merge import merge as run
     from holdfast.spark.jobs.merge.source import open_sources
@@ -106,7 +106,7 @@ def _show(done: Merged, progress: JobProgress, to: str, *, as_json: bool) -> Non
 
 
 def _plot(path: Path, done: Merged, progress: JobProgress) -> None:
-    from holdfast.cli.job.plot import write_plot
+    from holdfast.cli.terminal.plot import write_plot
 
     bars = {name: {"rows": float(count)} for name, count in done.sources.items()}
     write_plot(path, "merge", progress.timeline, bars, "rows")

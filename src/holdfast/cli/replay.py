@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
-from holdfast.cli.client.table import give_table
 from holdfast.cli.job.errors import in_one_sentence
 from holdfast.cli.job.options import (
     CatalogOption,
@@ -19,10 +17,12 @@ from holdfast.cli.job.options import (
     PlotOption,
     settings_of,
 )
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.replay.replay import Replayed
 
 ArchiveArgument = Annotated[
@@ -82,7 +82,7 @@ def replay(
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
     from holdfast.cli.archive.target import catalog_properties, delta_options
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.replay.archive import Access, archive_store
     from holdfast.spark.jobs.replay.replay import plan_replay
     from holdfast.spark.jobs.replay.replay import replay as run
@@ -141,7 +141,7 @@ def _show(done: Replayed, progress: JobProgress, topic: str, *, as_json: bool) -
 
 
 def _plot(path: Path, done: Replayed, progress: JobProgress) -> None:
-    from holdfast.cli.job.plot import write_plot
+    from holdfast.cli.terminal.plot import write_plot
 
     bars = {f"{done.source}-{number}": {"offsets": float(end - start)} for number, (start, end) in done.ranges.items()}
     write_plot(path, "replay", progress.timeline, bars, "archived offsets")

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.cli.address import Address, parse_address
-from holdfast.cli.client.table import give_table
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected, Unavailable
+from holdfast.io.address import Address, parse_address
 
 _TIMEOUT_S = 10.0
 _COUNTS = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from holdfast.client.errors import BadAddress, BrokerLost, NotKafka, TooOld
+from holdfast.client.errors import BrokerLost, NotKafka, TooOld
+from holdfast.io.address import Address
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.header import decode_response_header, frame_request
@@ -30,28 +30,6 @@ _NEWEST_USED = {
     Key.TXN_OFFSET_COMMIT: 4,
     Key.END_TXN: 4,
 }
-
-
-class Address(NamedTuple):
-    """Where a broker listens."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-
-def parse_addresses(text: str) -> tuple[Address, ...]:
-    """`host:port,[::1]:port`."""
-    return tuple(_parse_address(each.strip()) for each in text.split(","))
-
-
-def _parse_address(text: str) -> Address:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise BadAddress(text)
-    return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
 class Connection:

@@ -7,7 +7,7 @@ Unavailable
 └── TransactionLost     this transaction cannot go on: begin again with `init_producer_id`
 Rejected
 ├── NotKafka            whoever listens there does not speak Kafka's protocol
-├── BadAddress          the text is no HOST:PORT
+├── BadAddress          the text is no HOST:PORT (of `io.address`)
 ├── TooOld              the broker and this client have no version of a request in common
 ├── TopicNotFound       there is no such topic
 └── Refused             the broker understood, and said no
@@ -76,14 +76,6 @@ class NotKafka(Rejected):
     def __init__(self, address: str, why: object) -> None:
         super().__init__(f"what listens at {address} is no Kafka broker: {why}")
         self.address = address
-
-
-class BadAddress(Rejected):
-    """A text that names no host and port."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} is no address: write HOST:PORT, such as 127.0.0.1:9092, several with commas")
-        self.text = text
 
 
 class TooOld(Rejected):

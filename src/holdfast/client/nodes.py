@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.client.codes import check, failure_of
-from holdfast.client.connection import Address, Connection, parse_addresses
+from holdfast.client.connection import Connection
 from holdfast.client.errors import BrokerUnreachable
 from holdfast.client.partition import Pair
 from holdfast.client.topics import ClusterInfo, read_metadata
+from holdfast.io.address import Address, parse_addresses
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, request_class

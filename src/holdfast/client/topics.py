@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from holdfast.client.codes import check, failure_of
-from holdfast.client.connection import Address, Connection
+from holdfast.client.connection import Connection
 from holdfast.client.errors import TopicNotFound
+from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, request_class

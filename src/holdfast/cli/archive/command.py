@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.client.options import assignments
-from holdfast.cli.client.table import give_table
 from holdfast.cli.job.errors import in_one_sentence
 from holdfast.cli.job.options import (
     CatalogOption,
@@ -24,11 +22,13 @@ from holdfast.cli.job.options import (
     store_options,
 )
 from holdfast.cli.job.unreadable import tell_unreadable
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.options import assignments
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
 
 if TYPE_CHECKING:
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.archive.archive import Archived
     from holdfast.spark.jobs.archive.values import ValueDecoding
 
@@ -99,7 +99,7 @@ def archive(
       holdfast archive orders ./lake --path ./data --to iceberg --value-format json --value-schema order.avsc
     """
     from holdfast.cli.archive.target import open_target
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.catalog import open_catalog
     from holdfast.spark.jobs.archive.archive import archive as run
     from holdfast.spark.session.session import spark_session
@@ -176,7 +176,7 @@ def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -
 
 
 def _plot(path: Path, done: Archived, progress: JobProgress) -> None:
-    from holdfast.cli.job.plot import write_plot
+    from holdfast.cli.terminal.plot import write_plot
 
     bars: dict[str, dict[str, float]] = {}
     for each in done.files:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.client.table import give_table
 from holdfast.cli.job.errors import in_one_sentence
 from holdfast.cli.job.options import (
     ConfOption,
@@ -22,10 +21,11 @@ from holdfast.cli.job.options import (
     settings_of,
     store_options,
 )
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.audit.report import PartitionReport
 
 TopicsArgument = Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]…", help="All but internal ones if none.")]
@@ -89,7 +89,7 @@ def audit(
       holdfast audit --path s3://bucket/prefix --master spark://host:7077 --plot audit.png
     """
     from holdfast.cli.audit.evidence import evidence_of
-    from holdfast.cli.job.progress import JobProgress
+    from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.audit.audit import audit as run
     from holdfast.spark.session.session import spark_session
     from holdfast.spark.store import find_store
@@ -165,7 +165,7 @@ def _total(reports: Sequence[PartitionReport]) -> dict[str, Any]:
 
 
 def _plot(path: Path, reports: Sequence[PartitionReport], progress: JobProgress) -> None:
-    from holdfast.cli.job.plot import write_plot
+    from holdfast.cli.terminal.plot import write_plot
 
     kinds = ("records", "control", "aborted", "compacted", "open", "expired", "missing")
     bars = {f"{each.topic}-{each.partition}": {kind: each.facts()[kind] for kind in kinds} for each in reports}

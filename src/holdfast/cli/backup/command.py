@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.backup.run import Made

@@ -14,11 +14,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from holdfast.cli.address import Address, parse_address
 from holdfast.cli.client.errors import BrokerUnreachable
-from holdfast.cli.talk import tell
+from holdfast.cli.terminal.talk import tell
 from holdfast.client.errors import BrokerLost, NotKafka
 from holdfast.errors import Unavailable
+from holdfast.io.address import Address, parse_address
 from holdfast.io.clock import SystemClock
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed, UnsupportedVersion

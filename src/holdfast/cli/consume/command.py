@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption
-from holdfast.cli.talk import tell
+from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption
+from holdfast.cli.terminal.talk import tell
 
 TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to read.")]
 FromOption = Annotated[

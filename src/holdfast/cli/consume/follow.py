@@ -11,7 +11,7 @@ from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets, find_topi
 from holdfast.cli.consume.lines import record_facts, record_line
 from holdfast.cli.consume.records import Aborted, find_records
 from holdfast.cli.consume.start import Start, find_start
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import Message, request_class

@@ -8,7 +8,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from holdfast.cli.client.table import give_table
+from holdfast.cli.terminal.table import give_table
 from holdfast.demo.outcome import Verdict
 from holdfast.demo.steps import Step
 from holdfast.demo.story import Chapter, Story

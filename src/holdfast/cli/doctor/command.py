@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client.options import JsonOption
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.options import JsonOption
+from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast import config

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption, YesOption, ask_first
-from holdfast.cli.client.table import give_table
-from holdfast.cli.talk import give_json
+from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption, YesOption, ask_first
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json
 
 app = typer.Typer(no_args_is_help=True, help="Consumer groups of a running broker.", rich_markup_mode="rich")
 

@@ -1,1 +1,1 @@
-"""What the commands that run on Spark share: options, errors, progress, plots."""
+"""What the commands that run on Spark share: options, errors, what was stepped over."""

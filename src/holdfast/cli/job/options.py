@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client.options import assignments
+from holdfast.cli.terminal.options import assignments
 
 if TYPE_CHECKING:
     from holdfast.spark.session.session import SessionSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from holdfast.cli.talk import tell
+from holdfast.cli.terminal.talk import tell
 from holdfast.record.unreadable import SteppedOver
 
 _LINES_MAX = 20

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.log.lines import DUMP_HEADING, STAT_COLUMNS, dump_line, partition_line, stat_row
-from holdfast.cli.talk import data_console, give_json, tell
+from holdfast.cli.terminal.talk import data_console, give_json, tell
 
 if TYPE_CHECKING:
     from holdfast.cli.log.check import Checker, Totals

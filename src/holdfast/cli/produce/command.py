@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.client.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
-from holdfast.cli.talk import tell
+from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
+from holdfast.cli.terminal.talk import tell
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Collection
 from typing import NoReturn
 
-from holdfast.cli.talk import sentence_of, tell
+from holdfast.cli.terminal.talk import sentence_of, tell
 from holdfast.errors import HoldfastError
 
 _LEAVE_S = 0.5  # For a thread without work to end.

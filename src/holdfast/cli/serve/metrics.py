@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import Opened
-from holdfast.cli.address import Address, bind, parse_address
+from holdfast.io.address import Address, bind, parse_address
 from holdfast.io.clock import SystemClock
 from holdfast.io.disk.timed import TimedDirectory
 from holdfast.io.objects import Objects

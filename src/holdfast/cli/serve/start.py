@@ -25,9 +25,9 @@ from holdfast.broker.running import STOP_S, AllSettings, Opened, Surroundings, a
 from holdfast.broker.topics import Topics
 from holdfast.broker.waiting.reads import WaitingReads, without_deleted
 from holdfast.broker.waiting.waiting import Switch, Told, Waiting
-from holdfast.cli.address import Address
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_copy import MetadataCopy, read_copy
+from holdfast.io.address import Address
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import StoreFailed

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.client.options import JsonOption
+from holdfast.cli.terminal.options import JsonOption
 
 DEFAULT_ADDRESS = "127.0.0.1:9094"
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.address import Address, parse_address
+from holdfast.io.address import Address, parse_address
 from holdfast.measure import SubscriptionCounts
 
 if TYPE_CHECKING:

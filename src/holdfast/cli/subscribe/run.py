@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.cli.consume.lines import record_facts, record_line
 from holdfast.cli.consume.start import Kind, parse_start
 from holdfast.cli.subscribe.progress import Progress, progress_for
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.client.options import JsonOption
+from holdfast.cli.terminal.options import JsonOption
 
 if TYPE_CHECKING:
     from holdfast.sync.run import Sync

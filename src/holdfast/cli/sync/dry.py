@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.cli.talk import data_console, give_json
+from holdfast.cli.terminal.talk import data_console, give_json
 from holdfast.sync.dry import Foreseen, foresee
 
 if TYPE_CHECKING:

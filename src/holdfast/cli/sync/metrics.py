@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from holdfast.cli.address import parse_address
-from holdfast.cli.talk import tell
+from holdfast.cli.terminal.talk import tell
 from holdfast.errors import Rejected
+from holdfast.io.address import parse_address
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from holdfast.cli.talk import give_json, tell
+from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.sync.progress import Look, TopicLook
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.client.options import (
+from holdfast.cli.terminal.options import (
     DEFAULT_BOOTSTRAP,
     BootstrapOption,
     JsonOption,
@@ -17,8 +17,8 @@ from holdfast.cli.client.options import (
     ask_first,
     assignments,
 )
-from holdfast.cli.client.table import give_table
-from holdfast.cli.talk import give_json
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json
 
 app = typer.Typer(no_args_is_help=True, help="Topics of a running broker.", rich_markup_mode="rich")
 

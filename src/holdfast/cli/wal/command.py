@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.talk import data_console, give_json, tell
+from holdfast.cli.terminal.talk import data_console, give_json, tell
 from holdfast.cli.wal.lines import DUMP_HEADING, damage_facts, dump_line, record_facts, state_facts
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import RealDirectory

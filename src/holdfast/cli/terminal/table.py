@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast.cli.talk import data_console, give_json
+from holdfast.cli.terminal.talk import data_console, give_json
 
 _GAP = 2  # Between columns.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli.client.table import give_table
+from holdfast.cli.terminal.table import give_table
 
 
 def test_a_long_cell_takes_no_room_from_the_others(capsys: pytest.CaptureFixture[str]) -> None:

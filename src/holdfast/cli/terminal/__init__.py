@@ -1,0 +1,1 @@
+"""What commands say and ask at a terminal: talk, tables, options, progress, plots."""
