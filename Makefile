@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill sync-torture torture fmt docs lock clean
+.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill sync-torture torture fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -14,7 +14,10 @@ SPARK ?=
 SYNC ?=
 RECORDS ?= 1000000
 TESTS ?=
+MEASURE ?=
 CODE := src tests benchmarks examples docs .ci
+PYTEST := PYTHONPATH=.ci $(BIN)/pytest -p measured -n 2 --dist loadfile --no-loadscope-reorder
+TOOLS = $(shell .ci/tools-for $(TESTS))
 # Where there is none, PySpark would only take room.
 JVM := $(shell command -v java)
 
@@ -30,14 +33,14 @@ install: $(STAMP)-run $(STAMP)-dev
 run: $(STAMP)-run
 	$(BIN)/holdfast serve --data $(DATA)$(if $(LISTEN), --listen $(LISTEN))
 
-# test: run all tests, or some of them with TESTS=
-test: install $(if $(JVM),$(STAMP)-spark)
-	@.ci/install-versitygw
-	@.ci/install-kcat
-	@.ci/install-java-clients
-	@.ci/install-go-clients
-	@.ci/install-node-clients
-	@PYTHONPATH=.ci $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(TESTS)
+# test: run all tests, or some of them with TESTS=, and install the tools that these need
+test: install $(if $(and $(JVM),$(filter spark,$(TOOLS))),$(STAMP)-spark)
+	@for tool in $(filter-out spark,$(TOOLS)); do .ci/install-$$tool || exit 1; done
+	@$(PYTEST) -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(if $(MEASURE),--measure) $(TESTS)
+
+# test-fast: run what takes no second a test and needs no foreign tool, in about two minutes
+test-fast: install
+	@$(PYTEST) -q -m "not long and not slow and not s3" $$(.ci/tools-for --without)
 
 # check: style, types, import layers, and no registry host in the repository
 check: install $(STAMP)-spark
