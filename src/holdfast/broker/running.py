@@ -16,6 +16,7 @@ from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.server import Limits as ServerLimits
 from holdfast.broker.net.server import Server, Work
 from holdfast.broker.net.traffic import CountedWork
+from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.topic_view import GroupTopics
@@ -176,13 +177,15 @@ async def opened(
                 around.chance,
                 heavy,
             )
-            keeping = producer_ids.keep_spare(around.calls.pause) if around.threaded else asyncio.sleep(0)
-            spares = asyncio.ensure_future(keeping)
+            pause = around.calls.pause
+            rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []
+            tasks = [asyncio.ensure_future(each) for each in rounds]
             try:
                 yield Opened(parts, Broker(parts))
                 close_ms = None
             finally:
-                spares.cancel()
+                for task in tasks:
+                    task.cancel()
                 await transactions.close()
         finally:
             if shares is not None:

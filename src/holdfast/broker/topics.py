@@ -31,7 +31,7 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.calls import Calls
 from holdfast.io.chance import Chance
-from holdfast.log.errors import TopicsMissing
+from holdfast.log.errors import SetAside, TopicsMissing
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
@@ -174,6 +174,26 @@ class Topics:
                 facts = {"event": "partition_set_aside", "topic": topic.name, "partition": number}
                 log.error("%s-%d is set aside: %s", topic.name, number, failure, extra={"facts": facts})
                 return failure
+
+    async def reopen(self, topic: Topic, number: int) -> bool:
+        """Try again to open a partition that could not be; False if nobody asks for it any more. Raises why not.
+
+        No change of topics waits for it: what has changed meanwhile is looked up again behind it.
+        """
+        settings = partition_settings(topic.configs, self._defaults)
+        try:
+            found: PartitionLog | Corrupt = await self._logs.partition(PartitionId(topic.topic_id, number), settings)
+        except SetAside as failure:  # From here on it needs a repair.
+            found = failure
+        current = self._by_id.get(topic.topic_id)
+        if current is None:
+            return False
+        logs = (*current.logs[:number], found, *current.logs[number + 1 :])
+        self._follow(current.topic, logs[number : number + 1])
+        self._add(OpenTopic(current.topic, logs))
+        if isinstance(found, Corrupt):
+            raise found
+        return True
 
     def _add(self, opened: OpenTopic) -> None:
         before = self._by_name.get(opened.topic.name)
