@@ -10,7 +10,9 @@ from tests.log.world import HOME, OTHER, batch, fill, in_loop, numbered, read_al
 from tests.operate.house import House
 from tests.operate.test_set_aside import saved_records
 
+from holdfast.errors import Unavailable
 from holdfast.io.envelope import unseal
+from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import SetAside, WrongEverywhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.recovery.quarantine import LOST_FORMAT, LOST_KIND, LOST_SUFFIX
@@ -75,6 +77,12 @@ async def test_readers_get_the_right_bytes_once_it_was_noticed() -> None:
     partition = await (await house.open()).partition(HOME)
     await fill(partition, 3, 50)
     change_memory(partition, 1, -1)
+    house.faults = lambda call: FailBefore() if call.kind == "put_if_absent" else None
+    with pytest.raises(Unavailable):
+        await partition.flush()
+    assert len(partition.tail) == 3
+    assert await read_all(partition) == numbered(0, 3, 50)
+    house.faults = lambda call: None
     await partition.flush()
     assert await read_all(partition) == numbered(0, 3, 50)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.log.second_writer import replace_first_segment
 from tests.log.test_takeover import beside
-from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all
+from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, records
 
 from holdfast.errors import Fenced, Unavailable
 from holdfast.io.calls import InlineCalls
@@ -18,6 +18,7 @@ from holdfast.io.objects.faulty import FailEarly
 from holdfast.log.errors import CommitOvertaken
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.owner import PREFIX
+from holdfast.log.recovery.quarantine import read_tail_file
 from holdfast.log.settings import LogSettings
 
 
@@ -125,6 +126,8 @@ async def test_the_tail_of_a_fenced_copy_goes_to_quarantine(caplog: pytest.LogCa
     assert [each.levelname for each in caplog.records if "set aside" in each.message] == ["ERROR"]
     (name,) = shelf.names()
     assert "-3-7-" in name
+    _, batches = read_tail_file(name, bytes(shelf.content(name)))
+    assert records([batches]) == numbered(3, 7)
 
 
 @in_loop

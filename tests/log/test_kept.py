@@ -150,4 +150,6 @@ async def test_more_deletions_than_can_be_remembered_are_refused(monkeypatch: py
     world.faults = lambda call: None
     await turns(100)
     await logs.delete_topic(HOME.topic_id)
+    with pytest.raises(PartitionDeleted):
+        await logs.partition(HOME)
     await logs.close()

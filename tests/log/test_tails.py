@@ -89,6 +89,9 @@ async def test_all_deleted_is_nothing_to_read() -> None:
     await fill(partition, 20)
     await partition.delete_records(20)
     assert Tails(await local(world)).find(HOME) is None
+    reopened = await (await world.reopen(power_cut=True)).partition(HOME)
+    assert await reopened.delete_records(20) == 20
+    assert (reopened.marks.log_start, reopened.marks.log_end) == (20, 20)
 
 
 @in_loop

@@ -77,6 +77,7 @@ async def test_store_older_than_the_purge_point_is_detected() -> None:
     logs = await world.open()
     partition, other = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(other, 3)
+    await other.flush()
     await fill(partition, 10)
     backup = dict(world.bucket.stored), list(world.bucket.names)
     await partition.flush()
@@ -90,6 +91,7 @@ async def test_store_older_than_the_purge_point_is_detected() -> None:
         await logs.partition(HOME)
     with pytest.raises(Corrupt, match="older"):
         await logs.partition(HOME)
+    assert await read_all(await logs.partition(OTHER)) == numbered(0, 3)
 
 
 @in_loop

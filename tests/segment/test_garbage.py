@@ -193,10 +193,21 @@ def test_a_deleted_topic_leaves_nothing(open_log, put, store, home):
 
 
 def test_a_topic_half_deleted_says_it_is_gone_not_damaged(open_log, put, store, home):
-    """K6: manifests go first."""
-    open_log().commit(put(0, 10))
-    deleted = []
-    store.before["delete"] = deleted.append
+    """K6: manifests go first; whoever looks before any of the deletions finds a list as it once was, or that it is
+    gone: never one that lacks what it was built upon."""
+    log = open_log()
+    committed = [log.manifest, *(log.commit(put(number, number + 1)) for number in range(FULL_EVERY + 3))]
+    seen = []
+
+    def look(name):
+        try:
+            assert load_manifest(store.inner, home) in committed
+            seen.append((name.split("/")[0], "whole"))
+        except NoManifest:
+            seen.append((name.split("/")[0], "gone"))
+
+    store.before["delete"] = look
     collect_topic(store, home.topic_id)
-    assert deleted[0].startswith("manifests/")
-    assert deleted[-1].startswith("segments/")
+    kinds = [kind for kind, _ in seen]
+    assert kinds == sorted(kinds), "All manifests, then all segments."
+    assert [state for kind, state in seen if kind == "segments"] == ["gone"] * (FULL_EVERY + 3)

@@ -54,8 +54,18 @@ def test_put_that_timed_out_but_succeeded(open_log, append, store):
 def test_put_that_timed_out_and_failed_is_tried_again_with_the_same_bytes(open_log, append, store):
     """A3: absent after a failure means the same bytes again."""
     log = open_log()
+    sent = []
+    inner = store.put_if_absent
+
+    def watched(name, data):
+        sent.append((name, b"".join(data)))
+        inner(name, data)
+
+    store.put_if_absent = watched
     store.before["put_if_absent"] = fail_times(3)
     assert log.commit(append(0, 10)).version == 1
+    assert len(sent) == 4
+    assert set(sent) == {sent[0]}
     assert spans(open_log().manifest) == [(0, 10)]
 
 

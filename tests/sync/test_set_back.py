@@ -205,6 +205,7 @@ def test_records_that_expire_before_they_are_copied(own: Pair, topic: str, caplo
     until(running, lambda: sync.look()[0].counts.records == 30)
     running.stop()
     assert sync.look()[0].counts.expired == 70
+    assert "70 offsets had expired at the source" in caplog.text
     assert len(read_topic(own.at_b, topic)[0]) == 70
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.wal.logs import writer_held
+from tests.wal.logs import held, writer_held
 
 from holdfast.io.disk import RealDirectory
 from holdfast.wal import Flush, LogId, Wal
@@ -41,6 +41,7 @@ def test_flush_awaited_on_two_loops(wal: Wal) -> None:
         thread.join(30)
     assert sorted(results) == [0, 1]
     assert wal.state.last == LogId(1, 39)
+    assert wal.stat().durable == wal.stat().end
 
 
 def test_cancelled_awaiters_disturb_nobody(wal: Wal) -> None:
@@ -56,12 +57,15 @@ def test_cancelled_awaiters_disturb_nobody(wal: Wal) -> None:
         assert [isinstance(result, asyncio.CancelledError) for result in results] == [False, True, False, False]
         wal.append(LogId(1, 1), [b"entry"])
         await wal.flush()
+        assert wal.stat().durable == wal.stat().end
+        assert len(held(wal)) == 2
 
     asyncio.run(run())
 
 
-def test_a_loop_that_is_gone_disturbs_nobody(wal: Wal) -> None:
-    """W4: an awaiter whose loop was closed meanwhile is forgotten."""
+def test_a_loop_that_is_gone_disturbs_nobody(wal: Wal, caplog: pytest.LogCaptureFixture) -> None:
+    """W4: an awaiter whose loop was closed meanwhile is forgotten: nothing fails for it, and the others are told."""
+    told: list[Exception | None] = []
 
     async def give_up() -> None:
         waiter = asyncio.ensure_future(awaited(wal.flush()))
@@ -71,8 +75,12 @@ def test_a_loop_that_is_gone_disturbs_nobody(wal: Wal) -> None:
     with writer_held(wal):
         wal.append(LogId(1, 0), [b"entry"])
         asyncio.run(give_up())
+        wal.flush(told.append)
     wal.append(LogId(1, 1), [b"entry"])
     wal.sync()
+    assert told == [None]
+    assert len(held(wal)) == 2
+    assert not caplog.records
 
 
 def test_awaiting_a_flush_later_and_twice(wal: Wal) -> None:
@@ -80,12 +88,15 @@ def test_awaiting_a_flush_later_and_twice(wal: Wal) -> None:
     wal.append(LogId(1, 0), [b"entry"])
     flush = wal.flush()
     flush.wait()
+    syncs = wal.stat().sync_count
 
     async def run() -> None:
-        await flush
-        await flush
+        for _ in range(2):
+            await asyncio.wait_for(awaited(flush), 10)
+            assert wal.stat().durable == wal.stat().end
 
     asyncio.run(run())
+    assert wal.stat().sync_count == syncs, "What is durable is not synced again."
 
 
 async def awaited(flush: Flush) -> None:

@@ -63,6 +63,7 @@ def test_closing_from_two_threads_at_once(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(10)
+    assert not any(thread.is_alive() for thread in threads), "A close hangs."
     assert failures == []
 
 
@@ -182,9 +183,11 @@ def test_a_failed_log_raises_the_same_error_without_growing_it() -> None:
     append(wal, 1)
     disk.fail_next("sync")
     wal.flush()
-    depths = set()
-    for _ in range(5):
+    depths, errors = set(), []
+    for _ in range(1000):
         with pytest.raises(WalFailed) as refused:
             append(wal, 1)
         depths.add(len(refused.traceback))
+        errors.append(refused.value)
     assert len(depths) == 1
+    assert all(each is errors[0] for each in errors)

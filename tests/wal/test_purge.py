@@ -199,9 +199,12 @@ def test_no_more_spares_are_kept_than_wanted_also_over_an_open() -> None:
     wal.close()
     open_log(disk, spares_max=1).close()
     assert len(spares(disk)) == 0  # One was used for the new chunk, the others were too many.
-    wal = full_chunks(new_disk(), 3, spares_max=0)
+    disk = new_disk()
+    wal = full_chunks(disk, 3, spares_max=0)
     wal.purge(LogId(1, 9))
     wal.flush()
+    assert spares(disk) == []
+    assert chunk_ids(disk) == [3]
 
 
 def test_a_half_empty_or_oversized_file_is_not_kept() -> None:

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.wal.logs import UNCACHED, Held, append, append_batch, chunk_names, held, new_disk, open_log, reopened
+from tests.wal.logs import UNCACHED, Held, append, append_batch, chunk_names, held, lines, new_disk, open_log, reopened
 from tests.wal.test_forged import CountingDisk
 
 from holdfast.io.chance import SeededChance
@@ -105,12 +105,15 @@ def test_damage_found_by_a_read_is_named() -> None:
     entries = append(wal, 5)
     wal.flush()
     name = chunk_names(disk)[0]
+    place = [line.offset for line in lines(disk, name) if line.kind == "append"][3]
     disk.damage(name, disk.content(name).find(entries[3][1]))
     assert held(wal, 0, 3) == entries[:3]
     with pytest.raises(Damaged) as refused:
         held(wal, 3)
-    assert refused.value.file == name
+    assert (refused.value.file, refused.value.position) == (name, place)
     assert refused.value.expected.startswith("crc32c")
+    assert refused.value.found.startswith("crc32c")
+    assert refused.value.found != refused.value.expected
 
 
 def test_a_missing_file_found_by_a_read_is_named() -> None:

@@ -113,9 +113,10 @@ def collect_topic(objects: Objects, topic_id: UUID) -> int:
     """Delete everything of a deleted topic, and say how many objects that were.
 
     A flush that was under way may add one more: run it again, until the grace has passed and nothing is found.
-    Manifests first, so that whoever misses a segment finds that its partition is gone, not damaged.
+    Manifests first, so that whoever misses a segment finds that its partition is gone, not damaged. Of these the newest
+    first: a version is a change of the one below it, and would be damaged without that one.
     """
-    found = [each for prefix in topic_prefixes(topic_id) for each in objects.list(prefix)]
+    found = [each for prefix in topic_prefixes(topic_id) for each in reversed([*objects.list(prefix)])]
     _delete_what_can_be(objects, found)
     return len(found)
 
