@@ -18,12 +18,12 @@ BUGS = [
         (f"{ASKERS}[log verify-newer cluster]", f"{ASKERS}[spark read-newer cluster]"),
     ),
     Bug(
-        "a time is looked up in other segments for ever where one is lost",
+        "a time that is in a lost segment is not there",
         (
             Edit(
                 "spark/source/lookup.py",
-                "                after_not_found(missing, manifest)\n",
-                "                if missing in manifest.segments.items:\n                    return None\n",
+                "                manifest = follow(objects, manifest.home, missing).manifest\n",
+                "                return None\n",
             ),
         ),
         (f"{ASKERS}[spark lookup-lost segment]",),

@@ -24,7 +24,7 @@ from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
-from holdfast.segment.compaction.record_filter import AbortedIndex
+from holdfast.segment.aborted import AbortedIndex
 from holdfast.wal import WalSettings
 
 TOPIC, PARTITIONS, GROUP = "t", 2, "g"

@@ -7,10 +7,11 @@ import pytest
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound, StoreFailed
 from holdfast.segment.cached.blocks import BlockCache
-from holdfast.segment.cached.read import Expired, Replaced, SegmentReader, after_not_found
+from holdfast.segment.cached.read import SegmentReader
 from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.manifest.changes import Append, RaiseLogStart, Replace
+from holdfast.segment.missing import Expired, Replaced, judge
 from holdfast.segment.writer import encode_segment
 
 
@@ -219,27 +220,27 @@ class TestNotFound:
     def test_below_log_start_is_skipped(self, log):
         """S7: expired."""
         missing = log.manifest.segments[0]
-        assert after_not_found(missing, log.commit(RaiseLogStart(15))) == Expired(15)
+        assert judge(missing, log.commit(RaiseLogStart(15))) == Expired(15)
         middle = log.manifest.segments[0]
         with pytest.raises(SegmentLost):
-            after_not_found(middle, log.manifest)
+            judge(middle, log.manifest)
 
     def test_replaced_is_read_from_the_replacement(self, log, make_info, clock):
         """S7: compacted, alone or together with its neighbours."""
         first, second, _ = log.manifest.segments
         merged = make_info(0, 20, compacted=True)
         manifest = log.commit(Replace((first.name, second.name), (merged,), clock.monotonic()))
-        assert after_not_found(first, manifest) == after_not_found(second, manifest) == Replaced((merged,))
+        assert judge(first, manifest) == judge(second, manifest) == Replaced((merged,))
         manifest = log.commit(RaiseLogStart(12))
-        assert after_not_found(first, manifest) == Expired(12)
-        assert after_not_found(second, manifest) == Replaced((merged,))
+        assert judge(first, manifest) == Expired(12)
+        assert judge(second, manifest) == Replaced((merged,))
 
     def test_still_listed_is_corrupt(self, log):
         """S7: acknowledged data is gone: never skip it."""
         with pytest.raises(SegmentLost, match="manifest version 1 lists it"):
-            after_not_found(log.manifest.segments[1], log.manifest)
+            judge(log.manifest.segments[1], log.manifest)
 
     def test_a_range_the_manifest_does_not_reach_is_corrupt(self, log, make_info):
         """S7: a manifest older than the segment cannot excuse its absence."""
         with pytest.raises(SegmentLost):
-            after_not_found(make_info(25, 35), log.manifest)
+            judge(make_info(25, 35), log.manifest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -72,6 +73,10 @@ class Segment:
         end = self.footer.index_position if last else int(self.index[number + 1]["position"])
         return Interval(int(entry["position"]), end, int(entry["crc"]))
 
+    def offset_of(self, number: int) -> int:
+        """The first offset of an interval; behind the last one, the segment's end."""
+        return self.footer.end if number == len(self.index) else int(self.index[number]["base_offset"])
+
     def interval_of_offset(self, offset: int) -> int:
         """The number of the interval that holds the batch with this offset, if there is one."""
         return max(0, int(np.searchsorted(self.index["base_offset"], offset, side="right")) - 1)
@@ -106,6 +111,27 @@ def check_is(segment: Segment, info: SegmentInfo) -> None:
         raise Damaged(info.name, "its footer describes another segment than the manifest does")
 
 
+def open_tail(info: SegmentInfo, tail: Buffer) -> Segment:
+    """Open the segment that a manifest means."""
+    segment = decode_tail(info.name, tail, info.size)
+    check_is(segment, info)
+    return segment
+
+
+def is_interval_right(interval: Interval, pieces: Iterable[Buffer]) -> bool:
+    """Whether these bytes, one after the other, are the ones that the index summed up."""
+    crc = 0
+    for piece in pieces:
+        crc = crc32c(piece, crc)
+    return crc == interval.crc
+
+
+def check_interval(name: str, interval: Interval, pieces: Iterable[Buffer]) -> None:
+    """Raise unless they are: what stands in an interval was changed behind our back."""
+    if not is_interval_right(interval, pieces):
+        raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
+
+
 def verify(name: str, data: Buffer) -> Segment:
     """Check every byte of a whole segment: header, batches, index, footer, and that the batches tile its range."""
     view = memoryview(data)
@@ -117,8 +143,9 @@ def verify(name: str, data: Buffer) -> Segment:
     records = batches = 0
     for number in range(len(segment.index)):
         interval = segment.interval(number)
-        if interval.start != expected or crc32c(view[interval.start : interval.end]) != interval.crc:
-            raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
+        if interval.start != expected:
+            raise Damaged(name, f"its batches go on at byte {interval.start}, not {expected}")
+        check_interval(name, interval, [view[interval.start : interval.end]])
         expected = interval.end
     with stored(name):
         for header, batch in split(view[HEADER_SIZE : footer.index_position]):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.client import Fetched
 from holdfast.record.batch import split
-
-_OPEN_END = 2**63 - 1
+from holdfast.segment.aborted import AbortedIndex
 
 
 def committed(fetched: Fetched) -> Iterator[memoryview]:
@@ -15,21 +14,10 @@ def committed(fetched: Fetched) -> Iterator[memoryview]:
     if not fetched.aborted:
         yield fetched.records
         return
-    aborted = _ranges(fetched)
+    aborted = AbortedIndex.of_fetch(fetched.aborted, (header for header, _ in split(fetched.records)))
     for header, batch in split(fetched.records):
-        ranges = aborted.get(header.producer_id, ()) if header.is_transactional else ()
-        if header.is_control or not any(start <= header.base_offset <= end for start, end in ranges):
+        if header.is_control or not aborted.holds(header):
             yield batch
-
-
-def _ranges(fetched: Fetched) -> dict[int, list[tuple[int, int]]]:
-    """The aborted transactions by producer: each goes to that producer's next marker."""
-    markers = [(header.producer_id, header.base_offset) for header, _ in split(fetched.records) if header.is_control]
-    found: dict[int, list[tuple[int, int]]] = {}
-    for producer_id, first in fetched.aborted or ():
-        ends = (offset for number, offset in markers if number == producer_id and offset >= first)
-        found.setdefault(producer_id, []).append((first, min(ends, default=_OPEN_END)))
-    return found
 
 
 def end_of(fetched: Fetched, start: int) -> int:

@@ -10,7 +10,7 @@ from holdfast.coordinator.share.partition import Acquired, Found
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.read import Read
 from holdfast.record.batch import BatchHeader, split
-from holdfast.segment.compaction.record_filter import AbortedIndex
+from holdfast.segment.aborted import AbortedIndex
 
 _READ_SIZE_MAX = 1 << 20  # Bytes of one partition in one answer, unless its first batch is larger.
 _READS_MAX = 16  # In one answer: more of them only where others were quicker, or nobody may see what was read.

@@ -18,12 +18,12 @@ from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
-from holdfast.segment.cached.read import after_not_found
 from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.index import verify
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.missing import follow
 from holdfast.segment.names import MANIFESTS, SEGMENTS, PartitionId
 
 METADATA = "meta/"
@@ -160,7 +160,7 @@ class StoreCopy:
         except NotFound:
             with contextlib.suppress(NoManifest):  # Deleted meanwhile.
                 try:
-                    after_not_found(missing, load_manifest(self._source, manifest.home))
+                    follow(self._source, manifest.home, missing)
                 except SegmentLost as lost:
                     self.damaged[missing.name] = lost
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from holdfast.record.batch import BatchHeader, check_crc, read_header
 from holdfast.record.errors import UNREADABLE
 from holdfast.record.layout import HEADER_SIZE
-from holdfast.record.marker import MarkerKind, read_marker
 from holdfast.record.records import Record, read_records
 from holdfast.record.unreadable import Unreadable
+from holdfast.segment.aborted import AbortedIndex
 
 
 class Aborted(NamedTuple):
@@ -30,13 +30,14 @@ class Found(NamedTuple):
 
 def find_records(data: bytes, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
     """The records from `offset` on; an answer begins with the whole batch that has it."""
-    dropped = _Dropped(aborted)
+    view = memoryview(data)
+    dropped = AbortedIndex.of_fetch(aborted, (header for header, _ in _whole_batches(view)))
     records: list[Record] = []
     unreadable: list[Unreadable] = []
     next_offset = offset
-    for header, batch in _whole_batches(memoryview(data)):
+    for header, batch in _whole_batches(view):
         check_crc(header, batch)
-        if not dropped.covers(header, batch) and not header.is_control:
+        if not dropped.hides(header):
             try:
                 found = list(read_records(batch))
             except UNREADABLE as violation:
@@ -56,20 +57,3 @@ def _whole_batches(data: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]
             return
         yield header, data[position : position + header.size]
         position += header.size
-
-
-class _Dropped:
-    """Which producers' records are aborted, while one goes through the batches."""
-
-    def __init__(self, aborted: Iterable[Aborted]) -> None:
-        self._ahead = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
-        self._producers: set[int] = set()
-
-    def covers(self, header: BatchHeader, batch: memoryview) -> bool:
-        while self._ahead and self._ahead[-1].first_offset < header.end_offset:
-            self._producers.add(self._ahead.pop().producer_id)
-        if header.is_control and header.producer_id in self._producers:
-            if read_marker(batch).kind == MarkerKind.ABORT:
-                self._producers.discard(header.producer_id)
-            return True
-        return header.is_transactional and header.producer_id in self._producers

@@ -12,11 +12,11 @@ from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.partition.epochs import Epochs
-from holdfast.segment.cached.read import Replaced, after_not_found
 from holdfast.segment.errors import NewerFormat, NoManifest, SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.missing import follow
 from holdfast.segment.names import PartitionId
 
 
@@ -115,10 +115,9 @@ class Checker:
     def _instead_of(self, home: PartitionId, missing: SegmentInfo) -> tuple[SegmentInfo, ...]:
         """A segment that is gone has expired, was compacted, went with its topic, or is lost."""
         try:
-            after = after_not_found(missing, load_manifest(self._objects, home))
+            return follow(self._objects, home, missing).segments
         except NoManifest:
             return ()
-        return after.segments if isinstance(after, Replaced) else ()
 
     def _segment(self, home: PartitionId, info: SegmentInfo) -> Iterator[Problem]:
         batches = records = told = 0

@@ -22,7 +22,7 @@ from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.batch import BatchHeader, split
 from holdfast.record.errors import stored
 from holdfast.record.records import Record, read_records
-from holdfast.segment.compaction.record_filter import AbortedIndex
+from holdfast.segment.aborted import AbortedIndex
 
 log = logging.getLogger(__name__)
 

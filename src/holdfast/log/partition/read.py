@@ -15,8 +15,9 @@ from holdfast.io.objects import NotFound
 from holdfast.io.store_errors import NewerFormat
 from holdfast.log.errors import ColdReadFailed, OutOfRange
 from holdfast.log.partition.tail_batch import TailBatch
-from holdfast.segment.cached.read import SegmentRead, after_not_found
+from holdfast.segment.cached.read import SegmentRead
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
+from holdfast.segment.missing import judge
 from holdfast.types import Offset
 from holdfast.wal import ReadBelowPurged
 from holdfast.wal.errors import Damaged as FrameDamaged
@@ -204,6 +205,6 @@ class Reading:
 async def look_again(partition: PartitionLog, missing: SegmentInfo, offset: int) -> None:
     """A segment is gone: the newest manifest says that it is expired, or names others in its place."""
     try:
-        after_not_found(missing, await partition.refresh_manifest())
+        judge(missing, await partition.refresh_manifest())
     except Unavailable as failure:
         raise ColdReadFailed(partition.home.path, offset, failure) from failure

@@ -12,17 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from holdfast.record.batch import BatchHeader, read_header, split
 from holdfast.record.layout import HEADER_SIZE as BATCH_HEADER_SIZE
 from holdfast.record.layout import LENGTH_END
 from holdfast.segment.cached.ahead import ReadAhead
 from holdfast.segment.cached.blocks import BlockCache, KeptBlocks, NotKept, Window
-from holdfast.segment.errors import Damaged, SegmentLost
-from holdfast.segment.index import Interval, Segment, check_is, decode_tail
+from holdfast.segment.errors import Damaged
+from holdfast.segment.index import Interval, Segment, check_interval, open_tail
 from holdfast.segment.manifest.info import SegmentInfo
-from holdfast.segment.manifest.manifest import Manifest
 from holdfast.types import Offset
 
 # Base offset, length, last offset delta and record count of a batch: a scan needs no more, and needs it fast.
@@ -105,9 +102,7 @@ class SegmentReader:
         """A segment's index and snapshots: one request, or none."""
 
         def decode(tail: bytes) -> Segment:
-            segment = decode_tail(info.name, tail, info.size)
-            check_is(segment, info)
-            return segment
+            return open_tail(info, tail)
 
         return self.blocks.tail(info.name, info.size, info.tail_size, decode)
 
@@ -125,7 +120,7 @@ class SegmentReader:
         At least one batch if there is one, then as many as fit into both limits; none that starts at `end` or above.
         What is sound in front of damage is returned, and says so; the damage itself is raised where nothing lies in
         front. Bytes that are wrong are read once more before they are called damage.
-        Raises NotFound if the segment is gone: see `after_not_found`.
+        Raises NotFound if the segment is gone: see `segment.missing`.
         """
         limits = _Limits(offset, max_bytes, max_records, info.end if end is None else end)
         segment = self.open(info)
@@ -166,7 +161,8 @@ class SegmentReader:
         for last in (False, True):
             window = Window(self.blocks, info.name, info.size)
             try:
-                _check_interval(info.name, window, segment.interval(number))
+                interval = segment.interval(number)
+                check_interval(info.name, interval, window.pieces(interval.start, interval.end))
             except Damaged:
                 self._drop(segment, number)
                 if last:
@@ -188,7 +184,7 @@ def _read(segment: Segment, info: SegmentInfo, limits: _Limits, window: Window, 
     for number in range(first, len(segment.index)):
         interval = segment.interval(number)
         try:
-            _check_interval(info.name, window, interval)
+            check_interval(info.name, interval, window.pieces(interval.start, interval.end))
         except Damaged as found:
             damage = found
             walk.next_offset = max(limits.offset, int(segment.index[number]["base_offset"]))
@@ -256,37 +252,5 @@ class _Walk:
         return found + window.pieces(position, self.end)
 
 
-def _check_interval(name: str, window: Window, interval: Interval) -> None:
-    crc = 0
-    for piece in window.pieces(interval.start, interval.end):
-        crc = crc32c(piece, crc)
-    if crc != interval.crc:
-        raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
-
-
 def _join(pieces: list[memoryview]) -> memoryview:
     return pieces[0] if len(pieces) == 1 else memoryview(b"".join(pieces))
-
-
-@dataclass(frozen=True)
-class Expired:
-    """The offsets are below log start: skip them, count them, say so."""
-
-    log_start: Offset
-
-
-@dataclass(frozen=True)
-class Replaced:
-    """Compaction wrote others for the same offsets: read these."""
-
-    segments: tuple[SegmentInfo, ...]
-
-
-def after_not_found(missing: SegmentInfo, newest: Manifest) -> Expired | Replaced:
-    """What to do about a segment that is not in the store, given the manifest loaded after that was noticed."""
-    if missing.end <= newest.log_start:
-        return Expired(newest.log_start)
-    listed = newest.segments.between(max(missing.base, newest.log_start), missing.end)
-    if not listed or any(each.name == missing.name for each in listed) or listed[-1].end < missing.end:
-        raise SegmentLost(missing.name, newest.version)
-    return Replaced(listed)

@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.compaction.key_map import KeyMap
-from holdfast.segment.compaction.record_filter import AbortedIndex, Sieve, learn_piece
+from holdfast.segment.compaction.record_filter import Sieve, learn_piece
 from holdfast.segment.compaction.rewrite import Rewrite, Workshop
 from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.manifest.changes import Replace

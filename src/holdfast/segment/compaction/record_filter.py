@@ -8,7 +8,7 @@ whose records cannot be decoded was stored as a client sent it, and stays as it 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -21,29 +21,14 @@ from holdfast.record.batch import BatchHeader, split
 from holdfast.record.columns import Binary, Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.retain import retain
+from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.compaction.key_map import KeyMap
-from holdfast.segment.manifest.info import Aborted
 from holdfast.types import Buffer
 
 log = logging.getLogger(__name__)
 
 Batch: TypeAlias = tuple[BatchHeader, memoryview]
 Flags: TypeAlias = NDArray[np.bool_]
-
-
-class AbortedIndex:
-    """Whether a batch belongs to an aborted transaction."""
-
-    def __init__(self, aborted: Sequence[Aborted]) -> None:
-        self._by_producer: dict[int, list[Aborted]] = {}
-        for each in aborted:
-            self._by_producer.setdefault(each.producer_id, []).append(each)
-
-    def holds(self, header: BatchHeader) -> bool:
-        return header.is_transactional and any(
-            each.first_offset <= header.base_offset <= each.last_offset
-            for each in self._by_producer.get(header.producer_id, ())
-        )
 
 
 def learn_piece(key_map: KeyMap, aborted: AbortedIndex, piece: memoryview, start: int, end: int) -> int | None:

@@ -11,12 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
-from crc32c import crc32c
-
 from holdfast.io.objects import Objects
-from holdfast.segment.cached.blocks import read_whole
-from holdfast.segment.errors import Damaged
-from holdfast.segment.index import Segment, check_is, decode_tail
+from holdfast.segment.index import Segment
+from holdfast.segment.scan import Run, check_run, open_segment, open_whole, read_run, runs
 from holdfast.spark.source.plan import Piece
 from holdfast.spark.source.times import LATEST, Times
 
@@ -70,23 +67,15 @@ def _opening(objects: Objects, piece: Piece, chunk_size: int) -> Callable[[], _O
 
 def _open(objects: Objects, piece: Piece, chunk_size: int) -> _Opened:
     info = piece.segment
-    at_once = info.size <= chunk_size and (piece.start, piece.end) == (info.base, info.end)
-    start = 0 if at_once else info.size - info.tail_size
-    data = memoryview(read_whole(objects, info.name, start, info.size))
-    segment = decode_tail(info.name, data, info.size)
-    check_is(segment, info)
-    return _Opened(piece, segment, data if at_once else None)
+    if info.size <= chunk_size and (piece.start, piece.end) == (info.base, info.end):
+        return _Opened(piece, *open_whole(objects, info))
+    return _Opened(piece, open_segment(objects, info), None)
 
 
 def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> Iterator[Callable[[], Chunk]]:
-    piece, segment, _ = opened
-    first, last = _intervals(piece, segment, times)
-    while first < last:
-        stop = first + 1
-        while stop < last and segment.interval(stop).end - segment.interval(first).start <= chunk_size:
-            stop += 1
-        yield _reading(objects, opened, first, stop, last)
-        first = stop
+    first, last = _intervals(opened.piece, opened.segment, times)
+    for run in runs(opened.segment, chunk_size, first, last):
+        yield _reading(objects, opened, run, last)
 
 
 def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
@@ -102,17 +91,16 @@ def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
     return first, last
 
 
-def _reading(objects: Objects, opened: _Opened, first: int, stop: int, last: int) -> Callable[[], Chunk]:
-    return lambda: _read(objects, opened, first, stop, last)
+def _reading(objects: Objects, opened: _Opened, run: Run, last: int) -> Callable[[], Chunk]:
+    return lambda: _read(objects, opened, run, last)
 
 
-def _read(objects: Objects, opened: _Opened, first: int, stop: int, last: int) -> Chunk:
+def _read(objects: Objects, opened: _Opened, run: Run, last: int) -> Chunk:
     piece, segment, whole = opened
-    start, end = segment.interval(first).start, segment.interval(stop - 1).end
-    data = whole[start:end] if whole is not None else memoryview(read_whole(objects, segment.name, start, end))
-    for number in range(first, stop):
-        interval = segment.interval(number)
-        if crc32c(data[interval.start - start : interval.end - start]) != interval.crc:
-            raise Damaged(segment.name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
-    next_offset = piece.end if stop == last else int(segment.index[stop]["base_offset"])
+    if whole is None:
+        data = read_run(objects, segment, run)
+    else:
+        data = whole[slice(*run.bytes_in(segment))]
+        check_run(segment, run, data)
+    next_offset = piece.end if run.stop == last else segment.offset_of(run.stop)
     return Chunk(piece, data, min(next_offset, piece.end))

@@ -13,9 +13,9 @@ from holdfast.record.columns import Column
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.cached.blocks import BlockCache
-from holdfast.segment.cached.read import SegmentReader, after_not_found
-from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.cached.read import SegmentReader
 from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.missing import follow
 from holdfast.spark.catalog import THREADS, TopicPartition
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.view import View
@@ -41,8 +41,7 @@ def offsets_at(
                 missing = next((each for each in manifest.segments if each.name == gone.name), None)
                 if missing is None:
                     raise
-                manifest = load_manifest(objects, manifest.home)
-                after_not_found(missing, manifest)
+                manifest = follow(objects, manifest.home, missing).manifest
 
     with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-lookup") as pool:
         found = dict(zip(wanted, pool.map(find, wanted), strict=True))

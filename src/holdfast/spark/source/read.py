@@ -16,9 +16,8 @@ import pyarrow as pa
 from holdfast.io.objects import NotFound, Objects
 from holdfast.record.decode import Decoder, Skip
 from holdfast.record.unreadable import Unreadable, telling
-from holdfast.segment.cached.read import Replaced, after_not_found
 from holdfast.segment.errors import NoManifest
-from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.missing import follow
 from holdfast.spark.catalog import Range
 from holdfast.spark.errors import DataLost
 from holdfast.spark.source.batch_filter import sift
@@ -112,15 +111,14 @@ def _judge(objects: Objects, missing: Piece) -> tuple[list[Piece], DataLost | No
     """The pieces that hold what a piece of a missing segment held, and what of it no piece does."""
     where = f"{missing.topic}-{missing.home.partition}"
     try:
-        newest = load_manifest(objects, missing.home)
+        instead = follow(objects, missing.home, missing.segment)
     except NoManifest:
         return [], DataLost(where, missing.start, missing.end, "the topic was deleted")
-    answer = after_not_found(missing.segment, newest)
-    there = max(missing.start, newest.log_start)
+    log_start = instead.manifest.log_start
+    there = max(missing.start, log_start)
     lost = None
     if there > missing.start:
         end = min(there, missing.end)
-        lost = DataLost(where, missing.start, end, f"the log starts at {newest.log_start} now")
-    replaced = answer.segments if isinstance(answer, Replaced) else ()
-    ranges = [(each, max(there, each.base), min(missing.end, each.end)) for each in replaced]
+        lost = DataLost(where, missing.start, end, f"the log starts at {log_start} now")
+    ranges = [(each, max(there, each.base), min(missing.end, each.end)) for each in instead.segments]
     return [replace(missing, segment=each, start=start, end=end) for each, start, end in ranges if start < end], lost

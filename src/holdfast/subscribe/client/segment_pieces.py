@@ -8,18 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
-from holdfast.segment.cached.blocks import read_whole
-from holdfast.segment.cached.read import Expired, after_not_found
-from holdfast.segment.errors import Damaged
-from holdfast.segment.index import Segment, check_is, decode_tail
+from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo
-from holdfast.segment.manifest.load import load_manifest
+from holdfast.segment.missing import follow
 from holdfast.segment.names import PartitionId
-from holdfast.segment.scan import open_segment
+from holdfast.segment.scan import Run, check_run, open_segment, open_whole, read_run, runs
 from holdfast.subscribe.merge.piece import Piece, Range, decode_piece
 
 log = logging.getLogger(__name__)
@@ -49,12 +44,15 @@ class SegmentSource:
     def read(self, info: SegmentInfo) -> list[Loaded]:
         """A small segment, with one read; or what stands in its place."""
         try:
-            data = memoryview(read_whole(self.objects, info.name, 0, info.size))
+            segment, data = open_whole(self.objects, info)
         except NotFound:
             return list(self._instead_of(info))
-        segment = decode_tail(info.name, data[info.size - info.tail_size :], info.size)
-        check_is(segment, info)
-        return [self._loaded(segment, data, 0, 0, len(segment.index), info)]
+        run = Run(min(segment.interval_of_offset(self.wanted.start), len(segment.index)), len(segment.index))
+        if run.first == run.stop:
+            return [self._loaded(segment, None, run)]
+        part = data[slice(*run.bytes_in(segment))]
+        check_run(segment, run, part)
+        return [self._loaded(segment, part, run)]
 
     def decode(self, parts: Sequence[Loaded]) -> Piece:
         """Parts that follow one another as one piece: there may be very many small segments."""
@@ -78,47 +76,31 @@ class SegmentSource:
             segment = open_segment(self.objects, info)
         except NotFound:
             return [partial(self._read_instead, info)]
-        return [partial(self._read_part, segment, info, first, end) for first, end in self._parts(segment)]
+        return [partial(self._read_part, segment, info, run) for run in self._runs(segment)]
 
     def _read_instead(self, info: SegmentInfo, start: int | None = None, end: int | None = None) -> list[Piece]:
         return [self.decode([part]) for part in self._instead_of(info, start, end)]
 
-    def _parts(self, segment: Segment) -> Iterator[tuple[int, int]]:
-        """Intervals `[first, end)` of about `job_size` bytes, from the one with the first wanted offset on.
+    def _runs(self, segment: Segment) -> Iterator[Run]:
+        """Intervals of about `job_size` bytes, from the one with the first wanted offset on.
 
         Where the lane begins they are smaller, and grow: its first events need not wait for many.
         """
+        begins_here = segment.footer.base <= self.wanted.start
         first = segment.interval_of_offset(self.wanted.start)
-        size = min(FIRST_SIZE, self.job_size) if segment.footer.base <= self.wanted.start else self.job_size
-        while first < len(segment.index):
-            start, end = segment.interval(first).start, first + 1
-            while end < len(segment.index) and segment.interval(end).end - start <= size:
-                end += 1
-            yield first, end
-            first, size = end, min(2 * size, self.job_size)
+        return runs(segment, self.job_size, first, first_size=FIRST_SIZE if begins_here else None)
 
-    def _read_part(self, segment: Segment, info: SegmentInfo, first: int, end: int) -> list[Piece]:
-        start, stop = segment.interval(first).start, segment.interval(end - 1).end
+    def _read_part(self, segment: Segment, info: SegmentInfo, run: Run) -> list[Piece]:
         try:
-            data = memoryview(read_whole(self.objects, info.name, start, stop))
+            data = read_run(self.objects, segment, run)
         except NotFound:  # It went away between two reads: the rest is in what replaced it, or is gone.
-            missing = int(segment.index[first]["base_offset"])
-            last = info.end if end == len(segment.index) else int(segment.index[end]["base_offset"])
-            return self._read_instead(info, missing, last)
-        return [self.decode([self._loaded(segment, data, start, first, end, info)])]
+            return self._read_instead(info, segment.offset_of(run.first), segment.offset_of(run.stop))
+        return [self.decode([self._loaded(segment, data, run)])]
 
-    def _loaded(self, segment: Segment, data: memoryview, at: int, first: int, end: int, info: SegmentInfo) -> Loaded:
-        """The batches of intervals `[first, end)`; `data` starts at byte `at` of the segment."""
-        first = max(first, segment.interval_of_offset(self.wanted.start))
-        buffers = []
-        for number in range(first, end):
-            interval = segment.interval(number)
-            piece = data[interval.start - at : interval.end - at]
-            if crc32c(piece) != interval.crc:
-                raise Damaged(info.name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
-            buffers.append(piece)
-        last = info.end if end == len(segment.index) else int(segment.index[end]["base_offset"])
-        return Loaded(buffers, self._range(info.base, last, info.name))
+    def _loaded(self, segment: Segment, data: memoryview | None, run: Run) -> Loaded:
+        """The batches of a run; None if it is empty."""
+        part = self._range(segment.footer.base, segment.offset_of(run.stop), segment.name)
+        return Loaded([] if data is None else [data], part)
 
     def _range(self, start: int, end: int, place: str) -> Range:
         return replace(
@@ -133,8 +115,8 @@ class SegmentSource:
         """What the newest manifest says of a segment that is not in the store: the same rule as everywhere."""
         start = max(missing.base if start is None else start, self.wanted.start)
         end = missing.end if end is None else end
-        found = after_not_found(missing, load_manifest(self.objects, self.home))
-        if isinstance(found, Expired):
+        found = follow(self.objects, self.home, missing)
+        if not found.segments:
             log.warning("%s: offsets %d to %d are deleted and skipped", self.wanted.place, start, end)
             self.on_skipped(self.wanted.lane, start, end)
             yield Loaded([], self._range(start, end, self.wanted.place), alone=True)

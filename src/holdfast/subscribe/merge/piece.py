@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.batch import BatchHeader
 from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
+from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.manifest.info import Aborted
 from holdfast.subscribe.filter import Filter
 from holdfast.types import Buffer
@@ -132,20 +132,11 @@ def _last_epoch(columns: Columns, wanted: Range) -> int:
 
 def _mask(columns: Columns, wanted: Range) -> NDArray[np.bool_]:
     mask: NDArray[Any] = (columns.offset >= wanted.start) & (columns.offset < wanted.end)
-    hidden = [is_hidden(each, wanted.aborted) for each in columns.batches]
+    aborted = AbortedIndex(wanted.aborted)
+    hidden = [aborted.hides(each) for each in columns.batches]
     if any(hidden):
         mask &= ~np.repeat(np.array(hidden, np.bool_), np.diff(columns.starts))
     if wanted.filter is not None:
         assert columns.key is not None
         mask &= wanted.filter.mask(columns.key)
     return mask
-
-
-def is_hidden(header: BatchHeader, aborted: Sequence[Aborted]) -> bool:
-    """Markers, and what a transaction took back, are no events."""
-    if header.is_control or not header.is_transactional:
-        return header.is_control
-    return any(
-        each.producer_id == header.producer_id and each.first_offset <= header.base_offset <= each.last_offset
-        for each in aborted
-    )

@@ -11,7 +11,8 @@ from holdfast.record.batch import BatchHeader, check_crc, check_fields, split
 from holdfast.record.columns import Binary, Columns, Headers
 from holdfast.record.errors import CorruptBatch, stored
 from holdfast.record.records import Record, read_records
-from holdfast.subscribe.merge.piece import NO_EPOCH, NO_TIME, Piece, Position, Range, decode_piece, is_hidden
+from holdfast.segment.aborted import AbortedIndex
+from holdfast.subscribe.merge.piece import NO_EPOCH, NO_TIME, Piece, Position, Range, decode_piece
 from holdfast.types import Buffer
 
 COUNT_MAX = 16  # Records; more go through `decode_piece`, which gives the same.
@@ -29,6 +30,7 @@ class _Reader:
 
     def __init__(self, wanted: Range) -> None:
         self._wanted = wanted
+        self._aborted = AbortedIndex(wanted.aborted)
         self._highest = NO_TIME  # What whole batches say of themselves.
         self._running = NO_TIME
         self.epoch = NO_EPOCH
@@ -47,7 +49,7 @@ class _Reader:
 
     def _rows(self, header: BatchHeader, batch: memoryview) -> Iterator[_Row]:
         wanted = self._wanted
-        begun, hidden = header.end_offset > wanted.start, is_hidden(header, wanted.aborted)
+        begun, hidden = header.end_offset > wanted.start, self._aborted.hides(header)
         for record in read_records(batch):
             assert record.offset is not None
             time = record.timestamp if begun and record.offset < wanted.end else NO_TIME

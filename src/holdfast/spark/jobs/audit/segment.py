@@ -17,13 +17,12 @@ from holdfast.record.columns import Column
 from holdfast.record.decode import Decoder
 from holdfast.record.errors import InvalidBatch, WrongCrc
 from holdfast.segment.cached.blocks import read_whole
-from holdfast.segment.cached.read import Replaced, after_not_found
 from holdfast.segment.errors import NewerFormat, NoManifest, SegmentLost
 from holdfast.segment.format import HEADER_SIZE, check_header
 from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
-from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest, OpenTransaction
+from holdfast.segment.missing import follow
 from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import PIECE_SIZE, open_segment
 from holdfast.spark.jobs.audit.report import SegmentReport, Span
@@ -90,21 +89,20 @@ def _after_not_found(objects: Objects, suspect: Suspect, *, decode: bool) -> Ite
     info, span = suspect.info, suspect.span
     report = SegmentReport(span, info.name)
     try:
-        newest = load_manifest(objects, suspect.home)
-        after = after_not_found(info, newest)
+        instead = follow(objects, suspect.home, info)
     except (NoManifest, SegmentLost) as lost:  # The driver lets go of all reports of a topic that was deleted.
         report.missing.append(span)
         gone = "it is not in the store, and there is no manifest any more"
         report.problem(lost.what if isinstance(lost, SegmentLost) else gone)
         yield report
         return
-    report.counts.expired = Span(span.start, min(span.end, newest.log_start)).width
+    report.counts.expired = Span(*instead.expired(*span)).width
     if report.counts.expired:
         yield report
     whole = suspect.part or Span(info.base, info.end)
-    for other in after.segments if isinstance(after, Replaced) else ():
+    for other in instead.segments:
         part = Span(max(whole.start, other.base), min(whole.end, other.end))
-        yield from check_segment(objects, Suspect.of(newest, other, part), decode=decode)
+        yield from check_segment(objects, Suspect.of(instead.manifest, other, part), decode=decode)
 
 
 class _Check:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.record.batch import BatchHeader
 from holdfast.record.layout import NO_PRODUCER, SEQUENCE_MASK
-from holdfast.segment.compaction.record_filter import AbortedIndex
+from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.format import Footer
 from holdfast.segment.manifest.info import NO_TIMESTAMP, Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import OpenTransaction
