@@ -12,6 +12,7 @@ from holdfast import errors
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.coordinator.group import errors as group_errors
 from holdfast.coordinator.group.consumer import errors as consumer_group_errors
+from holdfast.coordinator.runtime import errors as runtime_errors
 from holdfast.protocol.codes import Code
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def test_every_error_of_groups_has_a_code_of_its_own() -> None:
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__
     ]
-    plain = (group_errors.TextTooLong, consumer_group_errors.InvalidHeartbeat)  # The request itself is wrong.
+    plain = (runtime_errors.TextTooLong, consumer_group_errors.InvalidHeartbeat)  # The request itself is wrong.
     kinds = (consumer_group_errors.NotAClassicGroup, consumer_group_errors.NotAConsumerGroup)  # Of GroupNotFound.
     rejected = [each for each in own if issubclass(each, errors.Rejected) and each not in (*plain, *kinds)]
     codes = [code_of(bare(each)) for each in rejected]

@@ -26,8 +26,8 @@ BUGS = (
         (
             Edit(
                 "log/logs.py",
-                "        if needed <= self._purged_below or self._failure is not None:\n",
-                "        if needed <= self._purged_below or self._failure is not None or self._deletions.under_way:\n",
+                "        if needed <= self._purged_below:\n",
+                "        if needed <= self._purged_below or self._deletions.under_way:\n",
             ),
         ),
         (f"{KEPT}::test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged",),

@@ -13,9 +13,9 @@ from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.member import ClassicSide, ConsumerMember, MemberState, Partitions
 from holdfast.coordinator.group.consumer.patterns import Matched
 from holdfast.coordinator.group.consumer.records import Epoch, Kind, Progress
-from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.group.records import ConsumerKey, apply_consumer_record, decode_key
 from holdfast.coordinator.group.requests import Protocol
+from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.segment.names import PartitionId
 
 

@@ -12,20 +12,18 @@ from tests.log.world import in_loop, turns
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.errors import (
-    CoordinatorLoading,
-    CoordinatorStopped,
     GroupNotEmpty,
     GroupNotFound,
     InstanceFenced,
     InvalidGroupId,
     MemberIdRequired,
     RebalanceInProgress,
-    TextTooLong,
     TooManyGroups,
     UnknownMember,
     WrongGeneration,
 )
 from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped, TextTooLong
 from holdfast.errors import Stopped
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock

@@ -12,10 +12,10 @@ from holdfast.coordinator.group.errors import (
     ProtocolMismatch,
     RebalanceInProgress,
     SessionTimeoutOutOfRange,
-    TextTooLong,
     UnknownMember,
 )
 from holdfast.coordinator.group.requests import Caller, Leaving, Protocol
+from holdfast.coordinator.runtime.errors import TextTooLong
 
 
 def test_a_new_member_first_gets_an_id() -> None:

@@ -10,8 +10,8 @@ import pytest
 from tests.coordinator.house import AT, House
 from tests.log.world import World, in_loop
 
-from holdfast.coordinator.group.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
 from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
 from holdfast.errors import HoldfastError
 from holdfast.io.disk.simulated import PowerCut
 from holdfast.io.objects.faulty import FailBefore

@@ -6,14 +6,9 @@ import pytest
 from tests.coordinator.party import SESSION_MS, Party, protocols
 
 from holdfast.coordinator.group.answers import GroupState
-from holdfast.coordinator.group.errors import (
-    CoordinatorStopped,
-    GroupNotEmpty,
-    RebalanceInProgress,
-    UnknownMember,
-    WrongGeneration,
-)
+from holdfast.coordinator.group.errors import GroupNotEmpty, RebalanceInProgress, UnknownMember, WrongGeneration
 from holdfast.coordinator.group.requests import Caller, Leaving
+from holdfast.coordinator.runtime.errors import CoordinatorStopped
 
 
 def test_what_a_heartbeat_is_checked_for() -> None:

@@ -12,7 +12,6 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.classic.image import GroupImage, MemberImage
 from holdfast.coordinator.group.classic.subscription import topics_of
-from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.group.records import (
     GroupKey,
     OffsetKey,
@@ -25,6 +24,7 @@ from holdfast.coordinator.group.records import (
     offset_record,
 )
 from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.placement import java_hash, partition_of
 from holdfast.errors import Corrupt
 

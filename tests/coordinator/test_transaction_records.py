@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.transaction.records import (
     decode_transaction,
     decode_transactional_id,

@@ -110,7 +110,7 @@ def test_a_corrupt_partition_of_offsets_stops_its_own_groups_only(
         who = {"producer_id": producer.producer_id, "producer_epoch": producer.producer_epoch}
         added = wire.ask(Key.ADD_OFFSETS_TO_TXN, 3, transactional_id=KEPT[0], group_id=GONE[0], **who)
         assert added.error_code == NOT_AVAILABLE
-    lines = [each.getMessage() for each in caplog.records if each.name == "holdfast.coordinator.group.shards"]
+    lines = [each.getMessage() for each in caplog.records if each.name == "holdfast.coordinator.runtime.internal_topic"]
     assert len(lines) == 1
     assert "internal partition 0 of groups is set aside" in lines[0]
     check_repaired(data)
@@ -139,9 +139,7 @@ def test_a_corrupt_partition_of_transactions_stops_its_own_ids_only(
         assert {each.transactional_id for each in listed.transaction_states} == set(KEPT)
         assert listed.error_code == NOT_AVAILABLE, "The list is not whole."
         assert all(committed(wire, name) == (number, 0) for number, name in enumerate(NAMES))
-    lines = [
-        each.getMessage() for each in caplog.records if each.name == "holdfast.coordinator.transaction.coordinator"
-    ]
+    lines = [each.getMessage() for each in caplog.records if each.name == "holdfast.coordinator.runtime.internal_topic"]
     assert len(lines) == 1
     assert "internal partition 0 of transactions is set aside" in lines[0]
     check_repaired(data)

@@ -8,6 +8,7 @@ from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNam
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.coordinator.group import errors as group_errors
 from holdfast.coordinator.group.consumer import errors as consumer_group_errors
+from holdfast.coordinator.runtime import errors as runtime_errors
 from holdfast.coordinator.share import errors as share_errors
 from holdfast.coordinator.transaction import errors as transaction_errors
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Rejected, Stopped, Unavailable
@@ -67,11 +68,11 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (group_errors.OffsetMetadataTooLarge, Code.OFFSET_METADATA_TOO_LARGE),
     (group_errors.RebalanceInProgress, Code.REBALANCE_IN_PROGRESS),
     (group_errors.OffsetUndecided, Code.UNSTABLE_OFFSET_COMMIT),
-    (group_errors.CoordinatorLoading, Code.COORDINATOR_LOAD_IN_PROGRESS),
-    (group_errors.NotCoordinator, Code.NOT_COORDINATOR),
+    (runtime_errors.CoordinatorLoading, Code.COORDINATOR_LOAD_IN_PROGRESS),
+    (runtime_errors.NotCoordinator, Code.NOT_COORDINATOR),
     (group_errors.TooManyGroups, Code.COORDINATOR_NOT_AVAILABLE),
-    (group_errors.CoordinatorStopped, Code.COORDINATOR_NOT_AVAILABLE),
-    (group_errors.CoordinatorSetAside, Code.COORDINATOR_NOT_AVAILABLE),
+    (runtime_errors.CoordinatorStopped, Code.COORDINATOR_NOT_AVAILABLE),
+    (runtime_errors.CoordinatorSetAside, Code.COORDINATOR_NOT_AVAILABLE),
     (transaction_errors.TransactionalIdUnknown, Code.TRANSACTIONAL_ID_NOT_FOUND),
     (transaction_errors.TransactionTimeoutInvalid, Code.INVALID_TRANSACTION_TIMEOUT),
     (transaction_errors.ProducerIdMismatch, Code.INVALID_PRODUCER_ID_MAPPING),

@@ -87,8 +87,7 @@ class GroupCoordinator:
 
     def aside(self, group_id: str | None = None) -> Corrupt | None:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
-        aside = self._shards.aside
-        return next(iter(aside.values()), None) if group_id is None else aside.get(self.partition_of(group_id))
+        return self._shards.quarantined(group_id)
 
     # Membership
 

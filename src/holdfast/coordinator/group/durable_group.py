@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from holdfast.coordinator.group.answers import GroupState
 from holdfast.coordinator.group.classic.member import Answer, Result, Ticket
 from holdfast.coordinator.group.consumer.migration import Group
-from holdfast.coordinator.group.errors import CoordinatorStopped, RebalanceInProgress
+from holdfast.coordinator.group.errors import RebalanceInProgress
 from holdfast.coordinator.group.offsets import Changes, OffsetTable
 from holdfast.coordinator.group.records import group_key, offset_record
+from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.coordinator.runtime.timers import Timers
 from holdfast.coordinator.runtime.writer import Writer
 from holdfast.errors import HoldfastError

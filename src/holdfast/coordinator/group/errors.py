@@ -1,8 +1,7 @@
-"""What can be wrong with a request to a coordinator.
+"""What can be wrong with a request to the group coordinator, beside what can be with one to any.
 
 Rejected
 ├── InvalidGroupId             the group's name is empty where a name is needed
-├── TextTooLong                a name is longer than a record can hold
 ├── GroupNotFound              there is no such group
 ├── GroupNotEmpty              the group has members
 ├── GroupFull                  the group has as many members, or as much to remember, as is allowed
@@ -18,19 +17,12 @@ Rejected
 Unavailable
 ├── RebalanceInProgress        join again
 ├── OffsetUndecided            a transaction that wrote this offset is still open
-├── CoordinatorLoading         the internal partition is being read
-├── NotCoordinator             another broker has the internal partition
-├── TooManyGroups              there are as many groups as are allowed
-└── CoordinatorStopped         this coordinator is closing
-Corrupt
-├── CoordinatorSetAside        the internal partition is corrupt: nothing in it is served until it is repaired
-├── CorruptRecord              a stored record is not what was written
-└── NewerRecord                a stored record has a version that only a newer release understands
+└── TooManyGroups              there are as many groups as are allowed
 """
 
 from __future__ import annotations
 
-from holdfast.errors import Corrupt, Rejected, Unavailable
+from holdfast.errors import Rejected, Unavailable
 
 
 class InvalidGroupId(Rejected):
@@ -39,16 +31,6 @@ class InvalidGroupId(Rejected):
     def __init__(self, group_id: str) -> None:
         super().__init__(f"{group_id!r} is no name of a group")
         self.group_id = group_id
-
-
-class TextTooLong(Rejected):
-    """A name is longer than a record can hold."""
-
-    def __init__(self, what: str, size: int, size_max: int) -> None:
-        super().__init__(f"a {what} of {size} bytes is longer than the {size_max} allowed")
-        self.what = what
-        self.size = size
-        self.size_max = size_max
 
 
 class GroupNotFound(Rejected):
@@ -180,61 +162,9 @@ class OffsetUndecided(Unavailable):
         self.partition = partition
 
 
-class CoordinatorLoading(Unavailable):
-    """The internal partition is being read."""
-
-    def __init__(self, partition: int) -> None:
-        super().__init__(f"internal partition {partition} is being loaded")
-        self.partition = partition
-
-
-class NotCoordinator(Unavailable):
-    """Another broker has the internal partition."""
-
-    def __init__(self, partition: int) -> None:
-        super().__init__(f"internal partition {partition} is not here")
-        self.partition = partition
-
-
 class TooManyGroups(Unavailable):
     """There are as many groups as are allowed."""
 
     def __init__(self, count_max: int) -> None:
         super().__init__(f"there are {count_max} groups already; no more are allowed")
         self.count_max = count_max
-
-
-class CoordinatorStopped(Unavailable):
-    """This coordinator is closing; another one, or the next one, will answer."""
-
-    def __init__(self) -> None:
-        super().__init__("the coordinator is stopping")
-
-
-class CoordinatorSetAside(Corrupt):
-    """An internal partition is corrupt. All others are served."""
-
-    def __init__(self, of: str, partition: int, why: Corrupt) -> None:
-        super().__init__(f"internal partition {partition} of {of} is set aside until it is repaired: {why}")
-        self.of = of
-        self.partition = partition
-        self.why = why
-
-
-class CorruptRecord(Corrupt):
-    """A stored record is not what was written."""
-
-    def __init__(self, kind: str, reason: str) -> None:
-        super().__init__(f"a stored {kind} cannot be read: {reason}")
-        self.kind = kind
-        self.reason = reason
-
-
-class NewerRecord(Corrupt):
-    """A stored record has a version that only a newer release understands."""
-
-    def __init__(self, kind: str, version: int, version_max: int) -> None:
-        super().__init__(f"a stored {kind} has version {version}; this release reads up to {version_max}: upgrade")
-        self.kind = kind
-        self.version = version
-        self.version_max = version_max

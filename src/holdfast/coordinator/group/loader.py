@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 
 from holdfast.coordinator.group.classic.image import GroupImage
 from holdfast.coordinator.group.consumer.image import ConsumerImage
@@ -18,15 +17,13 @@ from holdfast.coordinator.group.records import (
     decode_key,
     decode_offset,
 )
+from holdfast.coordinator.runtime.replay import replay
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.record.batch import BatchHeader, split
-from holdfast.record.errors import stored
+from holdfast.record.batch import BatchHeader
 from holdfast.record.records import Record, read_records
 from holdfast.segment.aborted import AbortedIndex
 
 log = logging.getLogger(__name__)
-
-_READ_SIZE_MAX = 1 << 20  # Bytes at a time, so that others get their turn.
 
 
 class Decided:
@@ -64,18 +61,11 @@ class Loaded:
         consumer = (group_id for group_id, image in self.consumer_images.items() if image.epoch is not None)
         return {*self.images, *consumer, *(group_id for group_id, table in self.offsets.items() if not table.is_unused)}
 
-    def add(self, buffers: Sequence[memoryview]) -> None:
-        """Go through more batches."""
-        with stored(self._place):
-            for buffer in buffers:
-                for header, batch in split(buffer):
-                    self._add_batch(header, batch)
-
-    def _add_batch(self, header: BatchHeader, batch: memoryview) -> None:
-        if header.is_control or self._decided.is_aborted(header):
-            return
-        for record in read_records(batch):
-            self._add_record(header, record)
+    def add(self, header: BatchHeader, batch: memoryview) -> None:
+        """Apply one more batch; what was aborted is nothing."""
+        if not self._decided.is_aborted(header):
+            for record in read_records(batch):
+                self._add_record(header, record)
 
     def _add_record(self, header: BatchHeader, record: Record) -> None:
         key = decode_key(record.key)
@@ -123,10 +113,5 @@ class Loaded:
 async def load(partition: PartitionLog, place: str) -> Loaded:
     """Read a whole internal partition."""
     loaded = Loaded(place, Decided(partition))
-    offset = partition.marks.log_start
-    while True:
-        found = await partition.read(offset, None, _READ_SIZE_MAX)
-        await partition.ground.calls.local(loaded.add, found.buffers)
-        if found.end_reached:
-            return loaded
-        offset = found.next_offset
+    await replay(partition, place, loaded.add)
+    return loaded

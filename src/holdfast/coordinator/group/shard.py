@@ -13,12 +13,13 @@ from holdfast.coordinator.group.consumer.core import ConsumerCore
 from holdfast.coordinator.group.consumer.group import ConsumerGroup
 from holdfast.coordinator.group.consumer.migration import Group, check_upgrade, downgraded, must_downgrade, upgrade
 from holdfast.coordinator.group.durable_group import HostedGroup
-from holdfast.coordinator.group.errors import CoordinatorLoading, CoordinatorStopped, RebalanceInProgress
+from holdfast.coordinator.group.errors import RebalanceInProgress
 from holdfast.coordinator.group.loader import Loaded, load
 from holdfast.coordinator.group.offsets import OffsetTable
 from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import TopicView
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped
 from holdfast.coordinator.runtime.timers import Timers
 from holdfast.coordinator.runtime.writer import Writer
 from holdfast.io.chance import Chance

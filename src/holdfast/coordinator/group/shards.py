@@ -7,83 +7,61 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 
-from holdfast.coordinator.group.classic.joining import check_text
 from holdfast.coordinator.group.durable_group import HostedGroup
-from holdfast.coordinator.group.errors import CoordinatorSetAside, NewerRecord, ProtocolMismatch, TooManyGroups
+from holdfast.coordinator.group.errors import ProtocolMismatch, TooManyGroups
 from holdfast.coordinator.group.shard import Shard, Surroundings
-from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.coordinator.runtime.fields import check_text
+from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.errors import Corrupt
-from holdfast.log.partition.partition import PartitionLog
 
 log = logging.getLogger(__name__)
 
 _LOOK_MS = 1_000  # A full table is looked through at most so often,
 _GIVEN_UP_MAX = 200  # and so many groups of each internal partition go at a time.
-_LOADS_MAX = 8  # Internal partitions read at the same time.
 
 
 class Shards:
     """Belongs to one event loop. Iterates over those that are served."""
 
-    def __init__(self, logs: Sequence[PartitionLog | Corrupt], around: Surroundings) -> None:
-        self._count = len(logs)
+    def __init__(self, logs: InternalLogs, around: Surroundings) -> None:
+        self._topic = InternalTopic("groups", logs)
         self._groups_max = around.settings.groups_max
         self._silence_ms = around.settings.silence_ms
         self._timers = around.timers
         self._looked_at = -_LOOK_MS
-        self._served: dict[int, Shard] = {}
+        self._served = {number: Shard(number, each, around) for number, each in self._topic.served.items()}
         self.is_elsewhere: Callable[[str], bool] = lambda _: False  # Whether a share group has a name.
-        self.aside: dict[int, CoordinatorSetAside] = {}
-        for number, partition in enumerate(logs):
-            if isinstance(partition, Corrupt):
-                self._set_aside(number, partition)
-            else:
-                self._served[number] = Shard(number, partition, around)
 
     def __iter__(self) -> Iterator[Shard]:
         return iter(list(self._served.values()))
 
     async def load(self) -> None:
-        """Read them all; one that is corrupt is set aside. May be tried again."""
-        at_once = asyncio.Semaphore(_LOADS_MAX)
-
-        async def load(shard: Shard) -> None:
-            async with at_once:
-                try:
-                    await shard.load()
-                except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
-                    raise
-                except Corrupt as failure:
-                    self._set_aside(shard.number, failure)
-
-        results = await asyncio.gather(*(load(shard) for shard in self), return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
-
-    def _set_aside(self, number: int, why: Corrupt) -> None:
-        self._served.pop(number, None)
-        failure = CoordinatorSetAside("groups", number, why)
-        self.aside[number] = failure
-        facts = {"event": "coordinator_set_aside", "of": "groups", "partition": number}
-        log.error("%s", failure, extra={"facts": facts})
+        """Read them all; one that is corrupt goes to quarantine. May be tried again."""
+        await self._topic.load(lambda number, _: self._served[number].load())
+        for number in self._served.keys() - self._topic.served.keys():
+            del self._served[number]
 
     def number_of(self, group_id: str) -> int:
         """The internal partition that holds a group."""
-        return partition_of(group_id, self._count)
+        return self._topic.number_of(group_id)
 
     def of(self, group_id: str) -> Shard:
         """The shard that holds a group; raises if it is set aside."""
         check_text("group id", group_id)
         return self[self.number_of(group_id)]
 
+    def quarantined(self, group_id: str | None = None) -> Corrupt | None:
+        """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
+        return self._topic.quarantined(group_id)
+
     def has(self, group_id: str) -> bool:
         """Whether there is a group, or it cannot be known."""
-        shard = self._served.get(self.number_of(group_id))
-        return shard is None or group_id in shard.groups
+        if self._topic.quarantined(group_id) is not None:
+            return True
+        return group_id in self._served[self.number_of(group_id)].groups
 
     async def find(self, group_id: str) -> HostedGroup | None:
         """A group, if there is one."""
@@ -122,7 +100,5 @@ class Shards:
         await asyncio.gather(*(shard.give_up(hosted) for shard, hosted in silent))
 
     def __getitem__(self, number: int) -> Shard:
-        found = self._served.get(number)
-        if found is None:
-            raise self.aside[number]
-        return found
+        self._topic.check_number(number)
+        return self._served[number]

@@ -11,6 +11,10 @@ import struct
 from collections.abc import Mapping
 from uuid import UUID
 
+from holdfast.coordinator.runtime.errors import TextTooLong
+
+TEXT_SIZE_MAX = 32_767  # Bytes of a text in a record.
+
 _VARINT_BITS_MAX = 35
 
 
@@ -137,3 +141,10 @@ def tagged_fields(fields: Mapping[int, bytes]) -> bytes:
     """The end of a struct in the flexible form."""
     parts = [uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items())]
     return uvarint(len(parts)) + b"".join(parts)
+
+
+def check_text(what: str, text: str) -> None:
+    """Raise if a text does not fit into a record."""
+    size = len(text.encode())
+    if size > TEXT_SIZE_MAX:
+        raise TextTooLong(what, size, TEXT_SIZE_MAX)

@@ -19,19 +19,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from holdfast.coordinator.group.classic.joining import check_text
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES
-from holdfast.coordinator.group.errors import (
-    CoordinatorSetAside,
-    CoordinatorStopped,
-    GroupNotEmpty,
-    GroupNotFound,
-    InvalidGroupId,
-    NewerRecord,
-    TooManyGroups,
-    UnknownMember,
-)
+from holdfast.coordinator.group.errors import GroupNotEmpty, GroupNotFound, InvalidGroupId, TooManyGroups, UnknownMember
 from holdfast.coordinator.group.topic_view import TopicView
+from holdfast.coordinator.runtime.errors import CoordinatorSetAside, CoordinatorStopped, NewerRecord
+from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.placement import partition_of
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.runtime.writer import Writer

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.coordinator.group.answers import GroupListing, GroupState, GroupType
-from holdfast.coordinator.group.classic.joining import check_text
 from holdfast.coordinator.group.consumer.errors import FencedMemberEpoch, InvalidHeartbeat
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES, NONE, Partitions
 from holdfast.coordinator.group.errors import GroupFull, UnknownMember
 from holdfast.coordinator.group.topic_view import TopicView
+from holdfast.coordinator.runtime.fields import check_text
 from holdfast.segment.names import PartitionId
 
 SHARE = "share"

@@ -20,7 +20,7 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from holdfast.coordinator.group.errors import CorruptRecord, NewerRecord
+from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.fields import Malformed, Reader, string
 from holdfast.coordinator.share.partition import Image, Run, State
 from holdfast.segment.names import PartitionId

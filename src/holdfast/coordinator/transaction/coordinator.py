@@ -15,13 +15,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 
-from holdfast.coordinator.group.classic.joining import check_text
-from holdfast.coordinator.group.errors import CoordinatorSetAside, CoordinatorStopped, NewerRecord
 from holdfast.coordinator.group.requests import TopicPartition
-from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.coordinator.runtime.errors import CoordinatorStopped
+from holdfast.coordinator.runtime.fields import check_text
+from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.transaction import rules
 from holdfast.coordinator.transaction.durable_transaction import Ends, HostedTransaction
@@ -53,7 +53,7 @@ class TransactionCoordinator:
 
     def __init__(
         self,
-        logs: Sequence[PartitionLog | Corrupt],
+        logs: InternalLogs,
         ends: Ends,
         producer_ids: ProducerIds,
         settings: TransactionSettings | None = None,
@@ -65,13 +65,8 @@ class TransactionCoordinator:
 
         A corrupt one is there as the reason why: its ids get CoordinatorSetAside, all others are served.
         """
-        served = {number: each for number, each in enumerate(logs) if isinstance(each, PartitionLog)}
-        durable = all(each.settings.durability == "fsync" for each in served.values())
-        assert durable, "what is acknowledged here must survive"
         self.timers = Timers(clock, alarm or LoopAlarm())
-        self._count = len(logs)
-        self._logs = served
-        self._aside: dict[int, CoordinatorSetAside] = {}
+        self._topic = InternalTopic("transactions", logs)
         self._ends = ends
         self._producer_ids = producer_ids
         self._settings = settings or TransactionSettings()
@@ -81,24 +76,12 @@ class TransactionCoordinator:
         self._looked_at = -_LOOK_MS
         self._stopped = False
         self.ended: Counter[TransactionState] = Counter()  # Since the start, by how they ended.
-        for number, each in enumerate(logs):
-            if isinstance(each, Corrupt):
-                self._set_aside(number, each)
 
     # Life
 
     async def load(self) -> None:
         """Read the internal partitions, and carry out what was prepared. What is open goes on until its time is up."""
-        for number, partition in list(self._logs.items()):
-            try:
-                loaded = await load(partition, f"internal partition {number} of transactions")
-            except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
-                raise
-            except Corrupt as failure:
-                self._set_aside(number, failure)
-                continue
-            for transaction in loaded:
-                self._host(transaction)
+        await self._topic.load(self._load)
         prepared = [each for each in self._hosted.values() if each.value.state.is_prepared]
         for hosted in prepared:
             hosted.complete()
@@ -110,13 +93,9 @@ class TransactionCoordinator:
             log.info("%d transactional ids are loaded; %d ends carried out", len(self._hosted), len(prepared))
         self.timers.call_at(self.timers.now() + self._settings.expiration_check_ms, self._expire_ids)
 
-    def _set_aside(self, number: int, why: Corrupt) -> None:
-        """Serve nothing of an internal partition. What is open stays open: nobody may guess how it ended."""
-        self._logs.pop(number, None)
-        failure = CoordinatorSetAside("transactions", number, why)
-        self._aside[number] = failure
-        facts = {"event": "coordinator_set_aside", "of": "transactions", "partition": number}
-        log.error("%s", failure, extra={"facts": facts})
+    async def _load(self, number: int, partition: PartitionLog) -> None:
+        for transaction in await load(partition, f"internal partition {number} of transactions"):
+            self._host(transaction)
 
     async def close(self) -> None:
         """Take no more; what was appended becomes durable when the logs are closed."""
@@ -127,7 +106,7 @@ class TransactionCoordinator:
         await asyncio.gather(*self._fencing.values(), return_exceptions=True)
 
     def _host(self, transaction: Transaction) -> HostedTransaction:
-        home = self._logs[self.partition_of(transaction.transactional_id)]
+        home = self._topic.served[self.partition_of(transaction.transactional_id)]
         around = self._ends, self.timers, self._clock
         hosted = HostedTransaction(transaction, home, *around, self._fence_late, self.ended)
         self._hosted[transaction.transactional_id] = hosted
@@ -135,13 +114,11 @@ class TransactionCoordinator:
 
     def partition_of(self, transactional_id: str) -> int:
         """The internal partition that holds a transactional id."""
-        return partition_of(transactional_id, self._count)
+        return self._topic.number_of(transactional_id)
 
     def aside(self, transactional_id: str | None = None) -> Corrupt | None:
         """Why an id cannot be served, or why a list of all ids is not whole; None if all is well."""
-        if transactional_id is None:
-            return next(iter(self._aside.values()), None)
-        return self._aside.get(self.partition_of(transactional_id))
+        return self._topic.quarantined(transactional_id)
 
     # Producers
 
@@ -296,9 +273,7 @@ class TransactionCoordinator:
         if not transactional_id:
             raise TransactionalIdInvalid(transactional_id)
         check_text("transactional id", transactional_id)
-        aside = self.aside(transactional_id)
-        if aside is not None:
-            raise aside
+        self._topic.check(transactional_id)
 
     def _check_running(self) -> None:
         if self._stopped:

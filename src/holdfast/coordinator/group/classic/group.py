@@ -23,7 +23,6 @@ from holdfast.coordinator.group.classic.rebalance import Cycle
 from holdfast.coordinator.group.classic.subscription import CONSUMER
 from holdfast.coordinator.group.errors import (
     AssignmentTooLarge,
-    CoordinatorStopped,
     GroupNotEmpty,
     ProtocolMismatch,
     RebalanceInProgress,
@@ -33,6 +32,7 @@ from holdfast.coordinator.group.errors import (
 from holdfast.coordinator.group.records import encode_group, group_key
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.group.settings import GroupSettings
+from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.chance import Chance
 

@@ -16,14 +16,13 @@ from holdfast.coordinator.group.errors import (
     MemberIdRequired,
     ProtocolMismatch,
     SessionTimeoutOutOfRange,
-    TextTooLong,
     UnknownMember,
 )
 from holdfast.coordinator.group.requests import JoinRequest
 from holdfast.coordinator.group.settings import GroupSettings
+from holdfast.coordinator.runtime.fields import check_text
 from holdfast.io.chance import Chance
 
-TEXT_SIZE_MAX = 32_767  # Bytes of a text in a record.
 _ID_PREFIX_COUNT_MAX = 256  # Characters of a member id that come from the client.
 
 
@@ -158,10 +157,3 @@ def check_join(request: JoinRequest, settings: GroupSettings) -> None:
     ]
     for what, text in texts:
         check_text(what, text)
-
-
-def check_text(what: str, text: str) -> None:
-    """Raise if a text does not fit into a record."""
-    size = len(text.encode())
-    if size > TEXT_SIZE_MAX:
-        raise TextTooLong(what, size, TEXT_SIZE_MAX)

@@ -33,8 +33,9 @@ from holdfast.coordinator.group.consumer.requests import (
     ConsumerMemberDescription,
     HeartbeatRequest,
 )
-from holdfast.coordinator.group.errors import CoordinatorStopped, GroupNotEmpty, UnknownMember, WrongGeneration
+from holdfast.coordinator.group.errors import GroupNotEmpty, UnknownMember, WrongGeneration
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
+from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.errors import HoldfastError
 from holdfast.io.chance import Chance
 

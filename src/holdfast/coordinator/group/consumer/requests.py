@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from holdfast.coordinator.group.answers import GroupState
-from holdfast.coordinator.group.classic.joining import check_text
 from holdfast.coordinator.group.consumer.errors import InvalidHeartbeat
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES, PAUSES, ConsumerMember, Partitions
+from holdfast.coordinator.runtime.fields import check_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

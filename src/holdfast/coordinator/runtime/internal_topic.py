@@ -1,0 +1,87 @@
+"""The internal topic of a coordinator: which partition holds a key, how all are loaded, and which are in quarantine.
+
+One that is corrupt does not stop the others: whoever asks for a key in it hears of that, until it is repaired.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from holdfast.coordinator.runtime.errors import CoordinatorSetAside, NewerRecord
+from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.errors import Corrupt
+from holdfast.log.partition.partition import PartitionLog
+
+log = logging.getLogger(__name__)
+
+_LOADS_MAX = 8  # Internal partitions read at the same time.
+
+InternalLogs = Sequence[PartitionLog | Corrupt]  # A corrupt one is there as the reason why.
+
+
+class InternalTopic:
+    """The partitions of one internal topic, in order; their number must never change. Belongs to one event loop."""
+
+    def __init__(self, of: str, logs: InternalLogs = ()) -> None:
+        """`of` says what is kept there: groups, transactions."""
+        self._of = of
+        self.count = 0
+        self.served: dict[int, PartitionLog] = {}
+        self._quarantined: dict[int, CoordinatorSetAside] = {}
+        self.open(logs)
+
+    def open(self, logs: InternalLogs) -> None:
+        """Take the partitions, once there are any."""
+        self.count = len(logs)
+        for number, each in enumerate(logs):
+            if isinstance(each, Corrupt):
+                self._quarantine(number, each)
+            else:
+                assert each.settings.durability == "fsync", "what is acknowledged here must survive"
+                self.served[number] = each
+
+    def number_of(self, key: str) -> int:
+        """The partition that holds a key."""
+        return partition_of(key, self.count)
+
+    def check(self, key: str) -> None:
+        """Raises if the partition of a key is in quarantine."""
+        self.check_number(self.number_of(key))
+
+    def check_number(self, number: int) -> None:
+        if number in self._quarantined:
+            raise self._quarantined[number]
+
+    def quarantined(self, key: str | None = None) -> CoordinatorSetAside | None:
+        """Why a key cannot be served, or why a list of all keys is not whole; None if all is well."""
+        if key is None:
+            return next(iter(self._quarantined.values()), None)
+        return self._quarantined.get(self.number_of(key)) if self.count else None
+
+    async def load(self, load: Callable[[int, PartitionLog], Awaitable[None]]) -> None:
+        """Load all partitions, several at a time; one that is corrupt goes to quarantine. May be tried again."""
+        at_once = asyncio.Semaphore(_LOADS_MAX)
+
+        async def load_one(number: int, partition: PartitionLog) -> None:
+            async with at_once:
+                try:
+                    await load(number, partition)
+                except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
+                    raise
+                except Corrupt as failure:
+                    self._quarantine(number, failure)
+
+        tasks = (load_one(number, partition) for number, partition in list(self.served.items()))
+        for result in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(result, BaseException):
+                raise result
+
+    def _quarantine(self, number: int, why: Corrupt) -> None:
+        """Serve nothing of a partition. What is open in it stays open: nobody may guess how it ended."""
+        self.served.pop(number, None)
+        failure = CoordinatorSetAside(self._of, number, why)
+        self._quarantined[number] = failure
+        facts = {"event": "coordinator_set_aside", "of": self._of, "partition": number}
+        log.error("%s", failure, extra={"facts": facts})
