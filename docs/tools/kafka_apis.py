@@ -11,7 +11,8 @@ from publish import publish
 
 from holdfast.broker.api.features import FEATURES
 from holdfast.broker.configs.broker import MEANINGS
-from holdfast.broker.configs.dynamic import BROKER_CONFIGS, group_configs
+from holdfast.broker.configs.dynamic import BROKER_CONFIGS
+from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
@@ -50,7 +51,6 @@ REMARKS = {
     Key.LIST_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
     Key.DESCRIBE_CLIENT_QUOTAS: "what was set is shown",
     Key.ALTER_CLIENT_QUOTAS: "rates of addresses hold; others are kept and shown, and throttle nothing yet",
-    Key.SHARE_FETCH: "answered as soon as there is anything: the smallest size is not waited for",
     Key.UPDATE_FEATURES: "levels come with the release",
 }
 

@@ -233,8 +233,10 @@ def test_a_group_has_the_broker_s_values(wire: Wire, topic: str) -> None:
     found = describe(wire, GROUP, topic)
     assert found.error_code == 0
     shown = {each.name: each for each in found.configs}
-    shares = {"share.auto.offset.reset", "share.isolation.level", "share.record.lock.duration.ms"}
-    assert set(shown) == {"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"} | shares
+    names = ["assignment.interval.ms", "heartbeat.interval.ms", "session.timeout.ms"]
+    shares = ["auto.offset.reset", "delivery.count.limit", "isolation.level", "partition.max.record.locks"]
+    shares += ["record.lock.duration.ms", "renew.acknowledge.enable"]
+    assert set(shown) == {f"consumer.{each}" for each in names} | {f"share.{each}" for each in [*names, *shares]}
     session = shown["consumer.session.timeout.ms"]
     assert session.value == str(BrokerSettings().group_consumer_session_timeout_ms)
     assert [(each.name, each.source) for each in session.synonyms] == [("group.consumer.session.timeout.ms", 5)]

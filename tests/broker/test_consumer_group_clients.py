@@ -14,7 +14,12 @@ from tests.broker.conftest import FAST as COMMON
 from tests.broker.librdkafka import PATIENCE_S, create, describe, produce_all
 from tests.support.broker_process import BrokerProcess
 
-FAST = ("group.consumer.heartbeat.interval.ms=50", "group.consumer.session.timeout.ms=6000")
+FAST = (
+    "group.consumer.min.heartbeat.interval.ms=50",
+    "group.consumer.heartbeat.interval.ms=50",
+    "group.consumer.min.session.timeout.ms=6000",
+    "group.consumer.session.timeout.ms=6000",
+)
 PARTITIONS = 4
 
 

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.test_configs import BROKER, DELETE, GROUP, SET, TOPIC, change, config, describe
 from tests.broker.wire import Wire, batch, create_topic, produce
 from tests.support.broker_process import BrokerProcess
 
+from holdfast.broker.settings import BrokerSettings
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 
 LARGE = batch(b"x" * 5000)
-TOO_LARGE, INVALID_REQUEST, INVALID_CONFIG = 10, 42, 40
+TOO_LARGE, INVALID_REQUEST, INVALID_CONFIG, UNSUPPORTED_ASSIGNOR = 10, 42, 40, 112
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
@@ -72,7 +74,7 @@ def test_what_a_broker_cannot_be_told_is_refused(wire: Wire) -> None:
     assert "no metrics are collected" in refused.error_message
 
 
-def heartbeat(wire: Wire, group: str, topic: str) -> Any:
+def heartbeat(wire: Wire, group: str, topic: str, **more: Any) -> Any:
     return wire.ask(
         Key.CONSUMER_GROUP_HEARTBEAT,
         1,
@@ -81,6 +83,7 @@ def heartbeat(wire: Wire, group: str, topic: str) -> Any:
         rebalance_timeout_ms=5000,
         subscribed_topic_names=[topic],
         topic_partitions=[],
+        **more,
     )
 
 
@@ -90,15 +93,16 @@ def test_a_group_has_times_of_its_own(tmp_path: Path) -> None:
     with InsideBroker(tmp_path, objects) as inside, Wire(inside.port) as wire:
         create_topic(wire, "t")
         assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 5000
-        done = change(wire, "a/b", (SESSION, SET, "50000"), (HEARTBEAT, SET, "700"), kind=GROUP)
+        done = change(wire, "a/b", (SESSION, SET, "50000"), (HEARTBEAT, SET, "7000"), kind=GROUP)
         assert done.error_code == 0, done.error_message
-        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 700
+        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 7000
         assert heartbeat(wire, "b", "t").heartbeat_interval_ms == 5000
-        assert change(wire, "a/b", (HEARTBEAT, SET, "50000"), kind=GROUP).error_code == INVALID_CONFIG
-        assert change(wire, "a/b", (SESSION, SET, "5"), kind=GROUP).error_code == INVALID_CONFIG
+        for name, value in ((HEARTBEAT, "4999"), (HEARTBEAT, "15001"), (SESSION, "44999"), (SESSION, "60001")):
+            refused = change(wire, "a/b", (name, SET, value), kind=GROUP)
+            assert (refused.error_code, value in refused.error_message) == (INVALID_CONFIG, True)
         assert change(wire, "a/b", ("no.such", SET, "5"), kind=GROUP).error_code == INVALID_CONFIG
     with InsideBroker(tmp_path, objects) as inside, Wire(inside.port) as wire:
-        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 700
+        assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 7000
         [shown] = describe(wire, GROUP, "a/b", keys=[SESSION]).configs
         assert (shown.value, shown.config_source, shown.read_only) == ("50000", 8, False)
         assert [(each.name, each.value, each.source) for each in shown.synonyms] == [
@@ -109,3 +113,75 @@ def test_a_group_has_times_of_its_own(tmp_path: Path) -> None:
         assert [each.resource_name for each in listed] == ["a/b"]
         assert change(wire, "a/b", (SESSION, DELETE, None), (HEARTBEAT, DELETE, None), kind=GROUP).error_code == 0
         assert heartbeat(wire, "a/b", "t").heartbeat_interval_ms == 5000
+
+
+def test_what_a_group_may_have_follows_the_broker_s_settings(tmp_path: Path) -> None:
+    """K11: outside of group.….min.… and group.….max.… it is refused; what was set before counts as the nearest that is
+    allowed, and can be taken back."""
+    objects = MemoryObjects()
+    with InsideBroker(tmp_path, objects) as inside, Wire(inside.port) as wire:
+        create_topic(wire, "t")
+        assert change(wire, "g", (HEARTBEAT, SET, "5500"), kind=GROUP).error_code == 0
+        for name, value in [
+            ("share.session.timeout.ms", "44999"),
+            ("share.heartbeat.interval.ms", "15001"),
+            ("share.record.lock.duration.ms", "14999"),
+            ("share.delivery.count.limit", "11"),
+            ("share.partition.max.record.locks", "99"),
+            ("consumer.assignment.interval.ms", "1"),
+            ("share.assignment.interval.ms", "1"),
+            ("share.renew.acknowledge.enable", "maybe"),
+            ("streams.session.timeout.ms", "50000"),
+        ]:
+            assert change(wire, "g", (name, SET, value), kind=GROUP).error_code == INVALID_CONFIG, name
+        refused = change(wire, "g", ("streams.num.standby.replicas", SET, "1"), kind=GROUP)
+        assert "no streams groups" in refused.error_message
+    settings = BrokerSettings(
+        group_consumer_min_heartbeat_interval_ms=6000,
+        group_consumer_heartbeat_interval_ms=6500,
+        group_consumer_max_session_timeout_ms=90_000,
+    )
+    with InsideBroker(tmp_path, objects, broker=settings) as inside, Wire(inside.port) as wire:
+        assert heartbeat(wire, "g", "t").heartbeat_interval_ms == 6000
+        assert heartbeat(wire, "other", "t").heartbeat_interval_ms == 6500
+        assert change(wire, "g", (SESSION, SET, "90000"), kind=GROUP).error_code == 0
+        assert change(wire, "g", (HEARTBEAT, SET, "5600"), kind=GROUP).error_code == INVALID_CONFIG
+        assert change(wire, "g", (HEARTBEAT, DELETE, None), kind=GROUP).error_code == 0
+        assert heartbeat(wire, "g", "t").heartbeat_interval_ms == 6500
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"group_consumer_session_timeout_ms": 44_999},
+        {"group_consumer_heartbeat_interval_ms": 15_001},
+        {"group_consumer_min_session_timeout_ms": 70_000},
+        {"group_consumer_assignors": "uniform,sticky"},
+        {"group_consumer_assignors": ""},
+        {"group_consumer_migration_policy": "sideways"},
+        {"group_consumer_max_size": 0},
+        {"group_share_record_lock_duration_ms": 14_999},
+        {"group_share_delivery_count_limit": 11},
+        {"group_share_max_size": 1_001},
+        {"group_share_min_delivery_count_limit": 1},
+        {"group_share_max_groups": 0},
+        {"group_share_min_session_timeout_ms": 4_000, "group_share_session_timeout_ms": 5_000},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_settings_of_groups_that_contradict_each_other(given: dict[str, Any]) -> None:
+    """K11: the broker does not start, as Kafka does not."""
+    with pytest.raises(ValueError, match=r"group\."):
+        BrokerSettings(**given)
+
+
+def test_assignors_are_those_of_the_setting(tmp_path: Path) -> None:
+    """K8: the first is for everybody who asks for none; one that is not in the list is refused."""
+    settings = BrokerSettings(group_consumer_assignors="range")
+    with InsideBroker(tmp_path, MemoryObjects(), broker=settings) as inside, Wire(inside.port) as wire:
+        create_topic(wire, "t")
+        assert heartbeat(wire, "g", "t").error_code == 0
+        [found] = wire.ask(Key.CONSUMER_GROUP_DESCRIBE, 1, group_ids=["g"]).groups
+        assert found.assignor_name == "range"
+        refused = heartbeat(wire, "g", "t", server_assignor="uniform")
+        assert refused.error_code == UNSUPPORTED_ASSIGNOR

@@ -128,6 +128,14 @@ def content(key: Key, version: int, topic_id: Any) -> dict[str, Any]:
         Key.DESCRIBE_SHARE_GROUP_OFFSETS: {
             "groups": [{"group_id": "every-shared", "topics": [{"topic_name": TOPIC, "partitions": [0, 1]}]}]
         },
+        Key.ALTER_SHARE_GROUP_OFFSETS: {
+            "group_id": "every-moved",
+            "topics": [{"topic_name": TOPIC, "partitions": [{"partition_index": 0, "start_offset": 0}]}],
+        },
+        Key.DELETE_SHARE_GROUP_OFFSETS: {
+            "group_id": "every-moved",
+            "topics": [{"topic_name": TOPIC}, {"topic_name": "absent"}],
+        },
         Key.OFFSET_FOR_LEADER_EPOCH: {
             "topics": [{"topic": TOPIC, "partitions": [{"partition": 0, "leader_epoch": 1}]}]
         },
@@ -234,6 +242,7 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
     Key.SHARE_GROUP_DESCRIBE: {ErrorCode.none, ErrorCode.group_id_not_found},
     Key.SHARE_ACKNOWLEDGE: {ErrorCode.none, ErrorCode.share_session_not_found},
     Key.DESCRIBE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
+    Key.DELETE_SHARE_GROUP_OFFSETS: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
     Key.DELETE_TOPICS: {ErrorCode.unknown_topic_or_partition},
     Key.ADD_PARTITIONS_TO_TXN: {ErrorCode.none, ErrorCode.invalid_producer_id_mapping},
     Key.ADD_OFFSETS_TO_TXN: {ErrorCode.invalid_producer_id_mapping},

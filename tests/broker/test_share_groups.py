@@ -39,6 +39,9 @@ class Sharing:
         return self.beat(member, 0, subscribed_topic_names=[self.topic])
 
     def fetch(self, member: str, epoch: int, *acks: tuple[int, int, int], **fields: Any) -> Any:
+        return self.wire.ask(Key.SHARE_FETCH, 2, **self.request(member, epoch, *acks, **fields))
+
+    def request(self, member: str, epoch: int, *acks: tuple[int, int, int], **fields: Any) -> dict[str, Any]:
         asked = {
             "group_id": self.group,
             "member_id": member,
@@ -49,7 +52,7 @@ class Sharing:
             "topics": self._topics(acks),
             "forgotten_topics_data": [],
         }
-        return self.wire.ask(Key.SHARE_FETCH, 2, **{**asked, **fields})
+        return {**asked, **fields}
 
     def given(self, answer: Any) -> list[tuple[int, int, int]]:
         """First and last offset, and the delivery count, of what a member was given."""
@@ -167,16 +170,16 @@ def test_a_name_belongs_to_one_kind_of_group(sharing: Sharing, wire: Wire) -> No
 
 def test_configs(sharing: Sharing, wire: Wire) -> None:
     """K8: a group has its own ones, before it has members; what it cannot have is refused."""
-    assert sharing.configure("share.auto.offset.reset", "by_duration:PT1H") == Code.INVALID_CONFIG
+    assert sharing.configure("share.auto.offset.reset", "by_duration:soon") == Code.INVALID_CONFIG
     assert sharing.configure("share.isolation.level", "read_everything") == Code.INVALID_CONFIG
     assert sharing.configure("share.record.lock.duration.ms", "5") == Code.INVALID_CONFIG
-    assert sharing.configure("share.record.lock.duration.ms", "2000") == 0
+    assert sharing.configure("share.record.lock.duration.ms", "20000") == 0
     sharing.join("a")
-    assert sharing.fetch("a", 0).acquisition_lock_timeout_ms == 2000
+    assert sharing.fetch("a", 0).acquisition_lock_timeout_ms == 20000
     resources = [{"resource_type": GROUP, "resource_name": sharing.group, "configuration_keys": None}]
     [found] = wire.ask(Key.DESCRIBE_CONFIGS, 4, resources=resources).results
     shown = {each.name: (each.value, each.config_source) for each in found.configs}
-    assert shown["share.record.lock.duration.ms"] == ("2000", 8)
+    assert shown["share.record.lock.duration.ms"] == ("20000", 8)
     assert shown["share.isolation.level"] == ("read_uncommitted", 5)
 
 

@@ -65,7 +65,7 @@ BUGS = [
     bug(
         "where a share group begins is not kept",
         "coordinator/share/coordinator.py",
-        "            found.begin()\n",
+        "        found.begin()\n",
         "",
         f"{GROUPS}::test_where_a_group_begins_is_kept",
     ),

@@ -137,9 +137,7 @@ async def test_a_lock_that_runs_out_counts_as_a_delivery() -> None:
 async def test_a_silent_member_gives_back_what_it_had() -> None:
     """K8: when its session is over it is no member any more."""
     house, member = await prepared(1)
-    house.opened.parts.shares.find("g").configs = type(house.opened.parts.shares.find("g").configs)(
-        {"share.record.lock.duration.ms": "3600000"}
-    )
+    await house.opened.parts.topics.change_dynamic("group", "g", lambda _: {"share.record.lock.duration.ms": "60000"})
     assert await member.fetch() == dict.fromkeys(range(COUNT), 1)
     house.clock.advance(46)
     house.opened.parts.shares.timers.run_due()
@@ -152,7 +150,8 @@ async def test_a_deleted_group_stays_deleted() -> None:
     """K8: with all it knew, over a power cut; its configs belong to the name and stay."""
     house, _ = await prepared(1)
     shares = house.opened.parts.shares
-    await shares.configure("g", lambda _: {"share.auto.offset.reset": "earliest"})
+    configs = {"share.auto.offset.reset": "earliest"}
+    await house.opened.parts.topics.change_dynamic("group", "g", lambda _: configs)
     await shares.beat("g", ShareBeat(member_id="a", epoch=-1))
     await shares.delete_group("g")
     house.disk.power_cut()
@@ -160,7 +159,7 @@ async def test_a_deleted_group_stays_deleted() -> None:
     shares = house.opened.parts.shares
     with pytest.raises(GroupNotFound):
         shares.find("g")
-    assert shares.configs("g") == {"share.auto.offset.reset": "earliest"}
+    assert house.opened.parts.topics.dynamic.of("group", "g") == configs
     member = Member(house, "b")
     assert await member.join() == 0
     assert await member.fetch() == dict.fromkeys(range(COUNT), 1)

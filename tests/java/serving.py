@@ -9,7 +9,9 @@ from tests.support.broker_process import BrokerProcess
 SETTINGS = (
     "group.initial.rebalance.delay.ms=0",
     "group.min.session.timeout.ms=1000",
+    "group.consumer.min.heartbeat.interval.ms=50",
     "group.consumer.heartbeat.interval.ms=50",
+    "group.consumer.min.session.timeout.ms=6000",
     "group.consumer.session.timeout.ms=6000",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,11 @@ from tests.java.serving import Serving
 
 LOCK_MS = 1500
 SETTINGS = (
+    "group.share.min.heartbeat.interval.ms=100",
     "group.share.heartbeat.interval.ms=100",
+    "group.share.min.session.timeout.ms=5000",
     "group.share.session.timeout.ms=5000",
+    f"group.share.min.record.lock.duration.ms={LOCK_MS}",
     f"group.share.record.lock.duration.ms={LOCK_MS}",
 )
 
@@ -209,6 +213,67 @@ def test_console_share_consumer(share: Share, sharing: Serving) -> None:
     tool = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
     done = share.java.do("tool", main=tool, arguments=arguments, given="")
     assert (done["code"], done["out"].split()) == (0, ["v0", "v1", "v2"]), done
+
+
+def share_groups(share: Share, sharing: Serving, *arguments: str, code: int = 0) -> str:
+    """What kafka-share-groups prints."""
+    tool = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
+    given = ["--bootstrap-server", sharing.address, "--group", share.name, *arguments]
+    done = share.java.do("tool", main=tool, arguments=given, given="")
+    assert done["code"] == code, done
+    return str(done["out"] + done["err"])
+
+
+def test_offsets_are_reset(share: Share, sharing: Serving) -> None:
+    """K8: kafka-share-groups moves a group to the beginning, the end and a time, unless it has members."""
+    share.produce(3)
+    share.join("a")
+    assert share.read("a", 3) == once(3)
+    assert share.commit("a")["committed"] == {"0": ""}
+    reset = "--reset-offsets", "--execute", "--topic", share.name
+    assert "is not empty" in share_groups(share, sharing, *reset, "--to-earliest", code=1)
+    share.leave("a")
+    assert share.start_offset() == 3
+    for to, start in (("--to-earliest", 0), ("--to-latest", 3), ("--to-datetime=2020-01-01T00:00:00.000", 0)):
+        assert share.name in share_groups(share, sharing, *reset, *to.split("="))
+        assert share.start_offset() == start
+    share.join("b")
+    assert share.read("b", 3) == once(3)
+
+
+def test_offsets_are_deleted(share: Share, sharing: Serving) -> None:
+    """K8: by kafka-share-groups; the group then begins by its configs."""
+    share.produce(3)
+    share.join("a")
+    assert share.read("a", 3) == once(3)
+    share.leave("a")
+    assert "Successful" in share_groups(share, sharing, "--delete-offsets", "--topic", share.name)
+    assert share.java.do("share.offsets", group=share.name) == {}
+    share.join("b")
+    assert share.read("b", 3) == once(3)
+    assert share.name in share_groups(share, sharing, "--describe", "--offsets")
+    assert "Stable" in share_groups(share, sharing, "--describe", "--state")
+
+
+def test_by_duration(share: Share) -> None:
+    """K8: with share.auto.offset.reset=by_duration a group begins with the first record that is not older."""
+    share.configure("share.auto.offset.reset", "by_duration:PT1H")
+    share.produce(3)
+    share.join("a")
+    assert share.read("a", 3) == once(3)
+
+
+def test_the_smallest_size_is_waited_for(share: Share) -> None:
+    """K8: a share consumer with fetch.min.bytes gets nothing before there is as much, or its time is up."""
+    wait = {"fetch.min.bytes": "2000", "fetch.max.wait.ms": "20000"}
+    share.join("a", **wait)
+    assert share.read("a", 1, ms=1000) == []
+    share.produce(3)
+    assert share.read("a", 1, ms=1000) == []
+    share.produce(300, start=3)
+    began = time.monotonic()
+    assert share.read("a", 303) == once(303)
+    assert time.monotonic() - began < 15
 
 
 def test_kill(share: Share, sharing: Serving) -> None:

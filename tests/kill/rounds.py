@@ -34,7 +34,9 @@ from holdfast.testing import free_port
 
 SETTINGS = (
     "group.initial.rebalance.delay.ms=0",
+    "group.consumer.min.heartbeat.interval.ms=200",
     "group.consumer.heartbeat.interval.ms=200",
+    "group.consumer.min.session.timeout.ms=6000",
     "group.consumer.session.timeout.ms=6000",
     "log.segment_size_max=262144",
     "log.flush_age_ms_max=300",

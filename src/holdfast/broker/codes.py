@@ -42,7 +42,6 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),
     (share_errors.InvalidRecordState, Code.INVALID_RECORD_STATE),
-    (share_errors.ShareConfigInvalid, Code.INVALID_CONFIG),
     (share_errors.TooManySharePartitions, Code.COORDINATOR_NOT_AVAILABLE),
     (share_sessions.ShareSessionUnknown, Code.SHARE_SESSION_NOT_FOUND),
     (share_sessions.ShareSessionEpochWrong, Code.INVALID_SHARE_SESSION_EPOCH),

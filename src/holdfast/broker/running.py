@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker
-from holdfast.broker.configs.dynamic import GROUP, HEARTBEAT, SESSION
+from holdfast.broker.configs.dynamic import GROUP
+from holdfast.broker.configs.group import consumer_times, share_configs
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.loop_watch import HeldLoop
@@ -27,9 +28,7 @@ from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.settings import ConsumerTimes, GroupSettings, Migration
 from holdfast.coordinator.share.coordinator import ShareCoordinator
-from holdfast.coordinator.share.group import ShareTimes
-from holdfast.coordinator.share.partition import Limits
-from holdfast.coordinator.share.settings import ShareSettings
+from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.settings import TransactionSettings
@@ -223,7 +222,8 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
         consumer_session_timeout_ms=settings.group_consumer_session_timeout_ms,
         consumer_heartbeat_interval_ms=settings.group_consumer_heartbeat_interval_ms,
         consumer_members_max=settings.group_consumer_max_size,
-        migration=Migration(settings.group_consumer_migration_policy),
+        consumer_assignors=settings.consumer_assignors(),
+        migration=Migration(settings.group_consumer_migration_policy.lower()),
         consumer_times_of=lambda group_id: _own_times(topics, settings, group_id),
         offset_metadata_size_max=settings.offset_metadata_max_bytes,
         groups_max=settings.max_groups,
@@ -240,12 +240,7 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroun
 def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> ConsumerTimes | None:
     """The times of a group that has some of its own."""
     own = topics.dynamic.of(GROUP, group_id)
-    if not own:
-        return None
-    return ConsumerTimes(
-        int(own.get(SESSION, settings.group_consumer_session_timeout_ms)),
-        int(own.get(HEARTBEAT, settings.group_consumer_heartbeat_interval_ms)),
-    )
+    return consumer_times(own, settings) if own else None
 
 
 async def _open_shares(
@@ -258,17 +253,16 @@ async def _open_shares(
         count = settings.share_coordinator_state_topic_num_partitions
         return (topics.find(SHARE_STATE_TOPIC) or await topics.create(SHARE_STATE_TOPIC, count, configs)).logs
 
+    of_all = share_configs({}, settings)
+
+    def configs_of(group_id: str) -> ShareConfigs:
+        own = topics.dynamic.of(GROUP, group_id)
+        return share_configs(own, settings) if own else of_all
+
     share_settings = ShareSettings(
-        times=ShareTimes(
-            settings.group_share_session_timeout_ms,
-            settings.group_share_heartbeat_interval_ms,
-            settings.group_share_max_size,
-        ),
-        limits=Limits(
-            settings.group_share_delivery_count_limit,
-            settings.group_share_partition_max_record_locks,
-            settings.group_share_record_lock_duration_ms,
-        ),
+        configs_of=configs_of,
+        groups_max=settings.group_share_max_groups,
+        partitions_max=settings.group_share_max_partitions,
     )
     shares = ShareCoordinator(make_logs, GroupTopics(topics), share_settings, clock=around.clock, is_taken=groups.has)
     groups.share_names(shares.has)

@@ -17,7 +17,31 @@ _AT_LEAST_1 = (
     "max_client_quotas",
     "max_partitions",
     "max_metadata_bytes",
+    "group_consumer_max_size",
+    "group_share_max_groups",
+    "group_share_max_partitions",
+    "group_share_max_share_sessions",
+    "share_coordinator_state_topic_num_partitions",
 )
+# What groups may have of their own: each setting has another two, for the least and the most.
+_RANGED = (
+    "group_consumer_session_timeout_ms",
+    "group_consumer_heartbeat_interval_ms",
+    "group_share_session_timeout_ms",
+    "group_share_heartbeat_interval_ms",
+    "group_share_record_lock_duration_ms",
+    "group_share_delivery_count_limit",
+    "group_share_partition_max_record_locks",
+)
+_BOUNDS = {  # Kafka's.
+    "group_share_max_size": (1, 1_000),
+    "group_share_min_record_lock_duration_ms": (1_000, 30_000),
+    "group_share_max_record_lock_duration_ms": (30_000, 3_600_000),
+    "group_share_min_delivery_count_limit": (2, 5),
+    "group_share_max_delivery_count_limit": (5, 25),
+    "group_share_min_partition_max_record_locks": (100, 2_000),
+    "group_share_max_partition_max_record_locks": (2_000, 10_000),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +80,33 @@ class BrokerSettings:
     group_initial_rebalance_delay_ms: int = 3_000
     group_max_size: int = 10_000
     group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_min_session_timeout_ms: int = 45_000  # What a group may have of its own, at the least, …
+    group_consumer_max_session_timeout_ms: int = 60_000  # … and at the most; the broker's own lies in between.
     group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_min_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
     group_consumer_max_size: int = 10_000
+    group_consumer_assignors: str = "uniform,range"  # Those that members may ask for; the first is for all others.
     group_consumer_migration_policy: str = "bidirectional"  # Which way groups with members may change their protocol.
     max_groups: int = 100_000
     group_share_session_timeout_ms: int = 45_000
+    group_share_min_session_timeout_ms: int = 45_000
+    group_share_max_session_timeout_ms: int = 60_000
     group_share_heartbeat_interval_ms: int = 5_000
-    group_share_max_size: int = 200
+    group_share_min_heartbeat_interval_ms: int = 5_000
+    group_share_max_heartbeat_interval_ms: int = 15_000
     group_share_record_lock_duration_ms: int = 30_000  # A record is a share group's member's for so long.
+    group_share_min_record_lock_duration_ms: int = 15_000
+    group_share_max_record_lock_duration_ms: int = 60_000
     group_share_delivery_count_limit: int = 5
+    group_share_min_delivery_count_limit: int = 2
+    group_share_max_delivery_count_limit: int = 10
     group_share_partition_max_record_locks: int = 2_000
+    group_share_min_partition_max_record_locks: int = 100
+    group_share_max_partition_max_record_locks: int = 4_000
+    group_share_max_size: int = 200
+    group_share_max_groups: int = 10_000
+    group_share_max_partitions: int = 50_000  # That all share groups together may read.
     group_share_max_share_sessions: int = 2_000
     share_coordinator_state_topic_num_partitions: int = 4
     offset_metadata_max_bytes: int = 4_096
@@ -86,26 +127,34 @@ class BrokerSettings:
         self._check_limits()
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
-        if not 0 < self.group_consumer_heartbeat_interval_ms < self.group_consumer_session_timeout_ms:
-            raise ValueError(
-                "group.consumer.heartbeat.interval.ms must be above 0 and below group.consumer.session.timeout.ms"
-            )
-        if not 0 < self.group_share_heartbeat_interval_ms < self.group_share_session_timeout_ms:
-            raise ValueError(
-                "group.share.heartbeat.interval.ms must be above 0 and below group.share.session.timeout.ms"
-            )
-        of_shares = (
-            self.group_share_max_size,
-            self.group_share_record_lock_duration_ms,
-            self.group_share_delivery_count_limit,
-            self.group_share_partition_max_record_locks,
-            self.group_share_max_share_sessions,
-            self.share_coordinator_state_topic_num_partitions,
-        )
-        if min(of_shares) < 1:
-            raise ValueError("limits of share groups (group.share.…, share.coordinator.…) must be at least 1")
-        if self.group_consumer_migration_policy not in ("bidirectional", "upgrade", "downgrade", "disabled"):
+        self._check_groups()
+        if self.group_consumer_migration_policy.lower() not in ("bidirectional", "upgrade", "downgrade", "disabled"):
             raise ValueError("group.consumer.migration.policy must be bidirectional, upgrade, downgrade or disabled")
+
+    def _check_groups(self) -> None:
+        """Times and limits of groups lie where groups may have theirs, as Kafka wants it."""
+        for name in _RANGED:
+            low, high = range_of(name)
+            least, value, most = (getattr(self, each) for each in (low, name, high))
+            if not 1 <= least <= value <= most:
+                raise ValueError(
+                    f"{kafka_name(name)} is {value}: it must be at least {kafka_name(low)}, which is {least}, "
+                    f"and at most {kafka_name(high)}, which is {most}"
+                )
+        for kind in ("consumer", "share"):
+            heartbeat, session = f"group_{kind}_heartbeat_interval_ms", f"group_{kind}_session_timeout_ms"
+            if getattr(self, heartbeat) >= getattr(self, session):
+                raise ValueError(f"{kafka_name(heartbeat)} must be below {kafka_name(session)}")
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(f"{kafka_name(name)} must be from {least} to {most}, as in Kafka")
+        assignors = self.consumer_assignors()
+        if not assignors or len(set(assignors)) < len(assignors) or not {"uniform", "range"}.issuperset(assignors):
+            raise ValueError("group.consumer.assignors must be uniform, range or both: there are no others here")
+
+    def consumer_assignors(self) -> tuple[str, ...]:
+        """The assignors of consumer groups, the default one first."""
+        return tuple(part.strip() for part in self.group_consumer_assignors.split(",") if part.strip())
 
     def _check_limits(self) -> None:
         for name in _AT_LEAST_1:
@@ -122,6 +171,12 @@ class BrokerSettings:
             "retention.bytes": str(self.log_retention_bytes),
             "retention.ms": str(self.log_retention_ms),
         }
+
+
+def range_of(name: str) -> tuple[str, str]:
+    """The two settings that say where a group's own value may lie."""
+    group, kind, rest = name.split("_", 2)
+    return f"{group}_{kind}_min_{rest}", f"{group}_{kind}_max_{rest}"
 
 
 def kafka_name(field: str) -> str:

@@ -49,6 +49,7 @@ from holdfast.broker.api import (
     share_group_describe,
     share_group_heartbeat,
     share_group_offsets,
+    share_group_starts,
     sync_group,
     telemetry,
     topics,
@@ -145,6 +146,8 @@ HANDLERS: dict[Key, MessageHandler] = {
     Key.SHARE_FETCH: share_fetch.handle,
     Key.SHARE_ACKNOWLEDGE: share_acknowledge.handle,
     Key.DESCRIBE_SHARE_GROUP_OFFSETS: share_group_offsets.describe,
+    Key.ALTER_SHARE_GROUP_OFFSETS: _whole(share_group_starts.alter),
+    Key.DELETE_SHARE_GROUP_OFFSETS: _whole(share_group_starts.delete),
 }
 RAW = (Key.PRODUCE, Key.FETCH)  # Decoded by hand, since they are hot.
 

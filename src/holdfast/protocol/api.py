@@ -80,6 +80,8 @@ class Key(IntEnum):
     ADD_RAFT_VOTER = 80
     REMOVE_RAFT_VOTER = 81
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
+    ALTER_SHARE_GROUP_OFFSETS = 91
+    DELETE_SHARE_GROUP_OFFSETS = 92
 
 
 NEVER = 1 << 15  # Larger than any version: this API has no flexible one.
@@ -184,6 +186,8 @@ APIS: Mapping[int, Api] = _table(
     (Key.ADD_RAFT_VOTER, 0, 1, 0),
     (Key.REMOVE_RAFT_VOTER, 0, 0, 0),
     (Key.DESCRIBE_SHARE_GROUP_OFFSETS, 0, 1, 0),
+    (Key.ALTER_SHARE_GROUP_OFFSETS, 0, 0, 0),
+    (Key.DELETE_SHARE_GROUP_OFFSETS, 0, 0, 0),
 )
 
 _FLEXIBLE_FROM = {int(key): row.flexible_from for key, row in APIS.items()}

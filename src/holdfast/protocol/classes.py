@@ -46,6 +46,8 @@ _OURS: dict[str, Any] = {
         Key.SHARE_FETCH,
         Key.SHARE_ACKNOWLEDGE,
         Key.DESCRIBE_SHARE_GROUP_OFFSETS,
+        Key.ALTER_SHARE_GROUP_OFFSETS,
+        Key.DELETE_SHARE_GROUP_OFFSETS,
     )
     for name in (f"{APIS[key].name}Request", f"{APIS[key].name}Response")
 }

@@ -94,10 +94,24 @@ def offsets(world: World, version: int) -> Ask:
     return Ask({"groups": [{"groupId": group, "topics": topics}]}, check=check)
 
 
+def alter(world: World, version: int) -> Ask:
+    del version
+    topics = [{"topicName": world.topic, "partitions": [{"partitionIndex": 0, "startOffset": 1}]}]
+    return Ask({"groupId": world.new_name(), "topics": topics})
+
+
+def delete(world: World, version: int) -> Ask:
+    asked = alter(world, version).request
+    world.exchange(Key.ALTER_SHARE_GROUP_OFFSETS, 0, asked)
+    return Ask({"groupId": asked["groupId"], "topics": [{"topicName": world.topic}]})
+
+
 ASKS = {
     Key.SHARE_GROUP_HEARTBEAT: heartbeat,
     Key.SHARE_GROUP_DESCRIBE: describe,
     Key.SHARE_FETCH: fetch,
     Key.SHARE_ACKNOWLEDGE: acknowledge,
     Key.DESCRIBE_SHARE_GROUP_OFFSETS: offsets,
+    Key.ALTER_SHARE_GROUP_OFFSETS: alter,
+    Key.DELETE_SHARE_GROUP_OFFSETS: delete,
 }

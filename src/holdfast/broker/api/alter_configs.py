@@ -16,9 +16,8 @@ from holdfast.broker.configs.dynamic import (
     BROKER_CONFIGS,
     GROUP,
     THROTTLES,
-    check_group,
-    group_configs,
 )
+from holdfast.broker.configs.group import check_group, find_group_config, group_configs
 from holdfast.broker.configs.topic import (
     TOPIC_CONFIGS,
     Config,
@@ -30,7 +29,6 @@ from holdfast.broker.configs.topic import (
 )
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.coordinator.share.settings import check_config, share_configs
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -111,30 +109,6 @@ async def _alter(parts: BrokerContext, wanted: Message, change: Change, *, valid
             await parts.topics.change_configs(name, make)
 
 
-async def _alter_share_group(
-    parts: BrokerContext, group_id: str, wanted: Sequence[Message], change: Change, *, validate_only: bool
-) -> None:
-    """Those of share groups are kept by their coordinator."""
-
-    def make(present: Configs) -> Configs:
-        configs = {} if change is _replace else dict(present)
-        for each in wanted:
-            operation = Operation.SET if change is _replace else each.config_operation
-            if operation not in (Operation.SET, Operation.DELETE):
-                raise ConfigInvalid(each.name, "it is no list: nothing can be added to it or taken from it")
-            if operation == Operation.DELETE:
-                configs.pop(each.name, None)
-            else:
-                configs[each.name] = _value(each)
-                check_config(each.name, configs[each.name])
-        return configs
-
-    if validate_only:
-        make(parts.shares.configs(group_id))
-    else:
-        await parts.shares.configure(group_id, make)
-
-
 async def _alter_broker(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
     """The defaults of topics can be changed while the broker runs, for it or for all; every other setting is fixed."""
     name = wanted.resource_name
@@ -159,24 +133,17 @@ def _is_taken_back(wanted: Message) -> bool:
 
 
 async def _alter_group(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
-    known, of_shares = group_configs(parts.settings), share_configs(parts.shares.settings)
+    known = group_configs(parts.settings)
     for each in wanted.configs:
-        if each.name not in known and each.name not in of_shares:
-            raise ConfigInvalid(each.name, "there is no such group config")
-    shared = [each for each in wanted.configs if each.name in of_shares]
-    own = [each for each in wanted.configs if each.name in known]
-    await _alter_share_group(parts, wanted.resource_name, shared, change, validate_only=True)
+        find_group_config(each.name, known)
     defaults = {each.name: each.default for each in known.values()}
 
     def make(present: Configs) -> Configs:
-        configs = _checked(change, own, known, defaults, present)
+        configs = _checked(change, wanted.configs, known, defaults, present)
         check_group(configs, parts.settings)
         return configs
 
-    if own or change is _replace:
-        await _alter_dynamic(parts, GROUP, wanted.resource_name, make, validate_only=validate_only)
-    if not validate_only and (shared or change is _replace):
-        await _alter_share_group(parts, wanted.resource_name, shared, change, validate_only=False)
+    await _alter_dynamic(parts, GROUP, wanted.resource_name, make, validate_only=validate_only)
 
 
 async def _alter_dynamic(
@@ -189,9 +156,11 @@ async def _alter_dynamic(
 
 
 def _checked(change: Change, wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
+    """What was set before other settings were given may stay as it is."""
     configs = change(wanted, known, defaults, present)
     for name, value in configs.items():
-        known[name].check(value)
+        if present.get(name) != value:
+            known[name].check(value)
     return configs
 
 

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.broker import BrokerConfig, broker_configs
-from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP, group_configs
+from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP
+from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, Kind, Source
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.coordinator.share.settings import share_configs
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -51,7 +51,7 @@ def _configs(parts: BrokerContext, wanted: Message) -> list[Message]:
         check_broker(parts, wanted.resource_name)
         return _of_broker(parts)
     if wanted.resource_type == Resource.GROUP and wanted.resource_name:
-        return [*_of_group(parts, wanted.resource_name), *_of_share_group(parts, wanted.resource_name)]
+        return _of_group(parts, wanted.resource_name)
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
@@ -96,17 +96,6 @@ def _of_broker(parts: BrokerContext) -> list[Message]:
     ]
 
 
-def _of_share_group(parts: BrokerContext, group_id: str) -> list[Message]:
-    given = parts.shares.configs(group_id)
-    shown = []
-    for name, default in share_configs(parts.shares.settings).items():
-        found: list[Place] = [(name, given[name], Source.GROUP)] if name in given else []
-        kind = Kind.INT if default.isdigit() else Kind.STRING
-        found.append((name, default, Source.DEFAULT))
-        shown.append(_shown(name, found, kind, "how a share group of this name reads"))
-    return shown
-
-
 def _of_setting(parts: BrokerContext, config: BrokerConfig) -> list[Place]:
     found = _dynamic(parts, config.name)
     if config.source is Source.BROKER:
@@ -129,7 +118,10 @@ def _of_group(parts: BrokerContext, group_id: str) -> list[Message]:
     for config in group_configs(parts.settings).values():
         own = parts.topics.dynamic.of(GROUP, group_id).get(config.name)
         found: list[Place] = [] if own is None else [(config.name, own, Source.GROUP)]
-        found += _of_setting(parts, settings[f"group.{config.name}"])
+        if config.broker_name in settings:
+            found += _of_setting(parts, settings[config.broker_name])
+        else:
+            found.append((config.broker_name or config.name, config.default, Source.DEFAULT))
         shown.append(_shown(config.name, found, config.kind, config.effect))
     return shown
 

@@ -11,11 +11,12 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace
 from holdfast.broker.share.acks import NO_ID, acknowledge, find_log, judged, named
-from holdfast.broker.share.reading import Given, read
+from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, Given, read
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
 from holdfast.cluster.errors import TopicUnknown
-from holdfast.coordinator.share.durable_share import HostedShareGroup
+from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition
 from holdfast.errors import HoldfastError, Rejected
+from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
@@ -88,6 +89,9 @@ class _Fetching:
         self._whole = whole
         self._count = max(message.max_records, 1)
         self._size = min(message.max_bytes, parts.settings.fetch_max_bytes)
+        at_most = min(self._size, READ_SIZE_MAX * len(session.partitions))  # No answer has more: nobody waits for it.
+        self._size_min = min(message.min_bytes, at_most)
+        self._ahead: dict[PartitionId, Ahead] = {}
         self._deadline = parts.clock.monotonic() + message.max_wait_ms / 1000
         self._woken = asyncio.Event()
         self._listening: list[set[Callable[[], None]]] = []
@@ -98,7 +102,8 @@ class _Fetching:
         while True:
             self._woken.clear()
             try:
-                found = await self._read(wake)
+                is_worth_it = not wait or self._deadline <= clock.monotonic() or await self._is_enough(wake)
+                found = await self._read(wake) if is_worth_it else {}
                 left = self._deadline - clock.monotonic()
                 if found or not wait or left <= 0:
                     return found
@@ -108,6 +113,22 @@ class _Fetching:
                 for listeners in self._listening:
                     listeners.discard(wake)
                 self._listening.clear()
+
+    async def _is_enough(self, wake: Callable[[], None]) -> bool:
+        """Whether there are as many bytes as the member waits for. What went wrong is reason enough to answer."""
+        left = self._size_min
+        if left <= 1:
+            return True
+        async for home in self._pace.through(list(self._session.partitions)):
+            try:
+                log, partition = await self._listen(home, wake)
+                ahead = self._ahead.setdefault(home, Ahead())
+                left -= await ahead.look(log, partition, left, committed=self._group.configs.is_committed)
+            except HoldfastError:
+                return True
+            if left <= 0:
+                return True
+        return False
 
     async def _read(self, wake: Callable[[], None]) -> dict[PartitionId, Given | HoldfastError]:
         found: dict[PartitionId, Given | HoldfastError] = {}
@@ -135,14 +156,7 @@ class _Fetching:
     async def _read_one(
         self, home: PartitionId, wake: Callable[[], None], count: int, size: int, *, first: bool
     ) -> Given | None:
-        log = find_log(self._parts.topics, home)
-        partition = await self._parts.shares.partition(self._group.rules.id, home, log)
-        for listeners in (
-            log.listeners,
-            partition.listeners,
-        ):  # Before it is read: nothing is missed.
-            listeners.add(wake)
-            self._listening.append(listeners)
+        log, partition = await self._listen(home, wake)
         return await read(
             log,
             partition,
@@ -153,6 +167,15 @@ class _Fetching:
             whole=self._whole,
             first=first,
         )
+
+    async def _listen(self, home: PartitionId, wake: Callable[[], None]) -> tuple[PartitionLog, HostedSharePartition]:
+        """A partition; from here on whatever may be read of it wakes us."""
+        log = find_log(self._parts.topics, home)
+        partition = await self._parts.shares.partition(self._group.rules.id, home, log)
+        for listeners in (log.listeners, partition.listeners):  # Before it is read: nothing is missed.
+            listeners.add(wake)
+            self._listening.append(listeners)
+        return log, partition
 
 
 def _partition(

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, ConfigInvalid, Kind
-from holdfast.broker.settings import BrokerSettings
+from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config
 from holdfast.errors import Rejected
 
 Configs: TypeAlias = Mapping[str, str]
@@ -21,7 +20,6 @@ BROKER, GROUP = "broker", "group"
 ALL_BROKERS = ""
 KEPT_MAX = 10_000  # They are written again with every change of the metadata.
 _NAME_MAX = 256  # Characters of a group's name.
-SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 BROKER_CONFIGS: Mapping[str, Config] = {
     each.broker_name: replace(each, name=each.broker_name) for each in TOPIC_CONFIGS.values() if each.broker_name
@@ -34,25 +32,6 @@ THROTTLES = frozenset(
         "replica.alter.log.dirs.io.max.bytes.per.second",
     }
 )
-
-
-def group_configs(settings: BrokerSettings) -> Mapping[str, Config]:
-    """What a group of the new protocol may have of its own."""
-    low, high = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
-    session, heartbeat = settings.group_consumer_session_timeout_ms, settings.group_consumer_heartbeat_interval_ms
-    rows = [
-        Config(SESSION, Kind.INT, str(session), "a silent member is gone after this", low=low, high=high),
-        Config(HEARTBEAT, Kind.INT, str(heartbeat), "how often members say that they live", low=1, high=high),
-    ]
-    return {each.name: each for each in rows}
-
-
-def check_group(configs: Configs, settings: BrokerSettings) -> None:
-    """Raise unless a group can have these configs of its own."""
-    known = group_configs(settings)
-    values = {name: int(configs.get(name, config.default)) for name, config in known.items()}
-    if values[HEARTBEAT] >= values[SESSION]:
-        raise ConfigInvalid(HEARTBEAT, f"{values[HEARTBEAT]} is not below {SESSION}, which is {values[SESSION]}")
 
 
 class DynamicConfigs:

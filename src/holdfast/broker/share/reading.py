@@ -12,7 +12,7 @@ from holdfast.log.partition.read import Read
 from holdfast.record.batch import BatchHeader, split
 from holdfast.segment.aborted import AbortedIndex
 
-_READ_SIZE_MAX = 1 << 20  # Bytes of one partition in one answer, unless its first batch is larger.
+READ_SIZE_MAX = 1 << 20  # Bytes of one partition in one answer, unless its first batch is larger.
 _READS_MAX = 16  # In one answer: more of them only where others were quicker, or nobody may see what was read.
 
 
@@ -46,7 +46,7 @@ async def read(
         if offset is None or offset >= end:
             return None
         count = min(count_max, partition.limits.records_max)
-        found = await log.read(offset, count, min(size_max, _READ_SIZE_MAX), committed=committed)
+        found = await log.read(offset, count, min(size_max, READ_SIZE_MAX), committed=committed)
         batches = [each for buffer in found.buffers for each in split(buffer)]
         if not first and sum(len(batch) for _, batch in batches) > size_max:
             return None
@@ -57,6 +57,38 @@ async def read(
             sent = [batch for header, batch in batches if header.base_offset < stop and header.end_offset > begin]
             return Given(sent, acquired)
     return None
+
+
+class Ahead:
+    """How much lies ahead of a share group in one partition, without giving any of it out.
+
+    A look goes on where the last one has ended, unless the group has got on meanwhile: so all looks together read
+    everything once.
+    """
+
+    def __init__(self) -> None:
+        self._first = self._end = -1
+        self._size = 0
+
+    async def look(self, log: PartitionLog, partition: HostedSharePartition, size_max: int, *, committed: bool) -> int:
+        """Bytes that a member could be given now, counted up to `size_max`."""
+        partition.cut(log.marks.log_start)
+        first = partition.rules.next_offset(partition.limits)
+        if first is None:
+            return 0
+        if first != self._first:
+            self._first = self._end = first
+            self._size = 0
+        end = log.last_stable if committed else log.marks.high_watermark
+        while self._size < size_max and self._end < end:
+            found = await log.read(self._end, None, min(size_max - self._size, READ_SIZE_MAX), committed=committed)
+            aborted = AbortedIndex(found.aborted if committed else ())
+            for header, batch in (each for buffer in found.buffers for each in split(buffer)):
+                self._size += 0 if header.is_control or aborted.holds(header) else len(batch)
+            if found.next_offset <= self._end:
+                break
+            self._end = found.next_offset
+        return self._size
 
 
 def _found(offset: int, found: Read, batches: Sequence[tuple[BatchHeader, memoryview]], *, committed: bool) -> Found:

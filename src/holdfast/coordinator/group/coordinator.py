@@ -125,7 +125,7 @@ class GroupCoordinator:
         """A member of the new protocol comes, stays or goes."""
         if not group_id:
             raise InvalidGroupId(group_id)
-        check_request(request)
+        check_request(request, self._settings.consumer_assignors)
         joins = request.epoch == JOINS
         hosted = await (self._shards.find_or_create(group_id) if joins else self._shards.find(group_id))
         if hosted is None:

@@ -53,6 +53,7 @@ class GroupSettings:
     consumer_heartbeat_interval_ms: int = 5_000  # What members are told.
     consumer_members_max: int = 10_000  # Of one consumer group.
     consumer_times_of: Callable[[str], ConsumerTimes | None] = _as_all  # Those of a group that has its own.
+    consumer_assignors: tuple[str, ...] = ("uniform", "range")  # Members may ask for; the first is for all others.
     migration: Migration = Migration.BIDIRECTIONAL
     groups_max: int = 100_000
     silence_ms: int = MINUTE_MS  # When all are taken, groups without offsets that were silent for so long make room.
@@ -69,6 +70,8 @@ class GroupSettings:
             raise ValueError("limits and periods must be at least 1")
         if not 0 < self.consumer_heartbeat_interval_ms < self.consumer_session_timeout_ms:
             raise ValueError("consumer_heartbeat_interval_ms must be above 0 and below consumer_session_timeout_ms")
+        if not self.consumer_assignors:
+            raise ValueError("consumer_assignors must name one at least")
         if self.consumer_members_max < 1:
             raise ValueError("consumer_members_max must be at least 1")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES
@@ -32,8 +32,7 @@ from holdfast.coordinator.share.errors import NotAShareGroup, TooManySharePartit
 from holdfast.coordinator.share.group import ShareBeat, ShareBeaten
 from holdfast.coordinator.share.loader import load
 from holdfast.coordinator.share.partition import Image
-from holdfast.coordinator.share.records import GroupValue
-from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings, check_config
+from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
@@ -42,6 +41,7 @@ from holdfast.segment.names import PartitionId
 log = logging.getLogger(__name__)
 
 _GIVEN_UP_MAX = 100
+_AT_ONCE_MAX = 20  # Partitions that are moved before others have their turn.
 
 Logs = Sequence[PartitionLog | Corrupt]
 
@@ -95,12 +95,12 @@ class ShareCoordinator:
     async def _load(self, number: int, partition: PartitionLog) -> None:
         loaded = await load(partition, f"internal partition {number} of share groups")
         self._writers[number] = Writer(partition)
-        for group_id, value in loaded.groups.items():
-            self._host(group_id, value)
+        for group_id, epoch in loaded.groups.items():
+            self._host(group_id, epoch)
         for (group_id, home), image in loaded.partitions.items():
             group = self._groups.get(group_id)
             if group is None or self._topics.find_id(home.topic_id) is None:
-                group = group or self._host(group_id, GroupValue(0, {}))
+                group = group or self._host(group_id)
                 gone = HostedSharePartition(group, home, image)
                 gone.delete()  # Of a topic, or a group, that was deleted: a crash came between.
             else:
@@ -127,10 +127,10 @@ class ShareCoordinator:
             return next(iter(self._aside.values()), None)
         return self._aside.get(partition_of(group_id, self._count)) if self._count else None
 
-    def _host(self, group_id: str, value: GroupValue) -> HostedShareGroup:
+    def _host(self, group_id: str, epoch: int = 0) -> HostedShareGroup:
         writer = self._writers[partition_of(group_id, self._count)]
         hosted = HostedShareGroup(
-            group_id, value, self._topics, writer, self.timers, self._clock, self.settings, self.counts
+            group_id, epoch, self._topics, writer, self.timers, self._clock, self.settings, self.counts
         )
         self._groups[group_id] = hosted
         return hosted
@@ -144,7 +144,7 @@ class ShareCoordinator:
         group = await self._find_or_create(group_id) if request.epoch == JOINS else self._groups.get(group_id)
         if group is None:
             raise UnknownMember(group_id, request.member_id)
-        beaten = group.rules.beat(request, self.settings.times, self.timers.now())
+        beaten = group.rules.beat(request, group.configs.times, self.timers.now())
         if request.epoch == LEAVES:
             group.release([request.member_id], delivered=False)
         await group.note()
@@ -152,20 +152,24 @@ class ShareCoordinator:
 
     async def _find_or_create(self, group_id: str) -> HostedShareGroup:
         async with self._making:
+            return await self._make(group_id)
+
+    async def _make(self, group_id: str) -> HostedShareGroup:
+        """A group, also one that is new. By one at a time."""
+        self._check(group_id)
+        found = self._groups.get(group_id)
+        if (found is None or not found.rules.epoch) and self._is_taken(group_id):
+            raise NotAShareGroup(group_id)
+        if found is not None:
+            return found
+        if len(self._groups) >= self.settings.groups_max:
+            await self._make_room()
+        if not self._count:
+            await self.load(await self._make_logs())
             self._check(group_id)
-            found = self._groups.get(group_id)
-            if (found is None or not found.rules.epoch) and self._is_taken(group_id):
+            if self._is_taken(group_id):  # Meanwhile.
                 raise NotAShareGroup(group_id)
-            if found is not None:
-                return found
-            if len(self._groups) >= self.settings.groups_max:
-                await self._make_room()
-            if not self._count:
-                await self.load(await self._make_logs())
-                self._check(group_id)
-                if self._is_taken(group_id):  # Meanwhile.
-                    raise NotAShareGroup(group_id)
-            return self._host(group_id, GroupValue(0, {}))
+        return self._host(group_id)
 
     async def _make_room(self) -> None:
         """The table is full: groups that have no members and never read anything go, some at a time."""
@@ -185,16 +189,45 @@ class ShareCoordinator:
     async def partition(self, group_id: str, home: PartitionId, data: PartitionLog) -> HostedSharePartition:
         """A partition as a group reads it. Where the group begins is durable before anything is given to anybody."""
         group = self.find(group_id)
-        found = group.partitions.get(home)
+        found = await self._present(group, home)
         if found is None:
-            if self._partition_count >= self.settings.partitions_max:
-                raise TooManySharePartitions(self.settings.partitions_max)
-            found = HostedSharePartition(group, home, Image(_first_offset(group.configs, data), ()))
-            group.partitions[home] = found
-            self._partition_count += 1
-            found.begin()
+            first = await self._first_offset(group.configs, data)
+            group = self.find(group_id)
+            found = await self._present(group, home) or self._begin(group, home, first)
         await found.durable()
         return found
+
+    async def _present(self, group: HostedShareGroup, home: PartitionId) -> HostedSharePartition | None:
+        """What a group knows of a partition; what is being forgotten is so for good before anything new is known."""
+        found = group.partitions.get(home)
+        if found is not None and found.is_deleted:
+            await found.durable()
+            self._drop(group, found)
+            found = group.partitions.get(home)
+        return found
+
+    def _begin(self, group: HostedShareGroup, home: PartitionId, first: int) -> HostedSharePartition:
+        if self._partition_count >= self.settings.partitions_max:
+            raise TooManySharePartitions(self.settings.partitions_max)
+        found = HostedSharePartition(group, home, Image(first, ()))
+        group.partitions[home] = found
+        self._partition_count += 1
+        found.begin()
+        return found
+
+    def _drop(self, group: HostedShareGroup, partition: HostedSharePartition) -> None:
+        if group.partitions.get(partition.home) is partition:
+            del group.partitions[partition.home]
+            self._partition_count -= 1
+
+    async def _first_offset(self, configs: ShareConfigs, data: PartitionLog) -> int:
+        if configs.reset.from_earliest:
+            return data.marks.log_start
+        end = data.last_stable if configs.is_committed else data.marks.high_watermark
+        if configs.reset.ago_ms is None:
+            return end
+        found = await data.find_timestamp(max(self._clock.now_ms() - configs.reset.ago_ms, 0))
+        return end if found is None else min(found[0], end)
 
     def release(self, group_id: str, member_id: str) -> None:
         """A member has closed its session: what it has not judged was not delivered, and is free."""
@@ -205,15 +238,53 @@ class ShareCoordinator:
     def forget(self, group_id: str, home: PartitionId) -> None:
         """A topic was deleted: nothing of it is kept."""
         group = self._groups.get(group_id)
-        found = group.partitions.pop(home, None) if group is not None else None
-        if found is not None:
-            self._partition_count -= 1
+        found = group.partitions.get(home) if group is not None else None
+        if group is not None and found is not None:
+            self._drop(group, found)
             found.delete()
 
     # Operators
 
+    async def alter_offsets(self, group_id: str, starts: Mapping[PartitionId, int]) -> None:
+        """Let a group without members, or a new one, begin elsewhere: what was judged is forgotten. Durable then."""
+        async with self._making:  # Nobody joins meanwhile.
+            group = self._empty(group_id) if self.has(group_id) else await self._make(group_id)
+            if self._partition_count + len(starts.keys() - group.partitions.keys()) > self.settings.partitions_max:
+                raise TooManySharePartitions(self.settings.partitions_max)
+            for number, (home, start) in enumerate(starts.items()):
+                found = await self._present(group, home)
+                if found is None:
+                    self._begin(group, home, start)
+                else:
+                    found.restart(start)
+                if number % _AT_ONCE_MAX == 0:
+                    await asyncio.sleep(0)  # There may be thousands.
+            group.rules.epoch = max(group.rules.epoch, 1)
+            await group.note()
+            for home in starts:
+                await group.partitions[home].durable()
+
+    async def delete_offsets(self, group_id: str, homes: Iterable[PartitionId]) -> None:
+        """Let a group without members forget how far it is: it begins anew by its configs. Durable on return."""
+        async with self._making:
+            group = self._empty(group_id)
+            found = [group.partitions[home] for home in homes if home in group.partitions]
+            for number, partition in enumerate(found):
+                partition.delete()
+                if number % _AT_ONCE_MAX == 0:
+                    await asyncio.sleep(0)
+            for partition in found:
+                await partition.durable()
+                self._drop(group, partition)
+
+    def _empty(self, group_id: str) -> HostedShareGroup:
+        group = self.find(group_id)
+        if group.rules.members:
+            raise GroupNotEmpty(group_id)
+        return group
+
     def has(self, group_id: str) -> bool:
-        """Whether there is a share group of this name; configs alone are none."""
+        """Whether there is a share group of this name."""
         group = self._groups.get(group_id)
         return group is not None and group.rules.epoch > 0
 
@@ -229,39 +300,13 @@ class ShareCoordinator:
         """All groups; those that are set aside are not among them."""
         return iter([each for each in self._groups.values() if each.rules.epoch])
 
-    async def configure(self, group_id: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-        """Give a group other configs, also one that is yet to come. Durable on return."""
-        self._check(group_id)
-        if not group_id:
-            raise InvalidGroupId(group_id)
-        group = self._groups.get(group_id)
-        configs = change({} if group is None else group.configs.given)
-        for name, value in configs.items():
-            check_config(name, value)
-        if group is None and not configs:
-            return
-        group = group or await self._find_or_create(group_id)
-        group.configs = ShareConfigs(dict(configs))
-        await group.note()
-
-    def configs(self, group_id: str) -> Mapping[str, str]:
-        """What a group has of its own."""
-        group = self._groups.get(group_id)
-        return {} if group is None else group.configs.given
-
     async def delete_group(self, group_id: str) -> None:
         """Delete a group without members, with all it knows. Durable on return."""
         async with self._making:  # Nobody makes it again before all of it is taken back.
-            group = self.find(group_id)
-            if group.rules.members:
-                raise GroupNotEmpty(group_id)
+            group = self._empty(group_id)
             del self._groups[group_id]
             self._partition_count -= len(group.partitions)
             await group.delete()
-            if group.configs.given:  # They belong to the name.
-                named = self._host(group_id, GroupValue(0, {}))
-                named.configs = group.configs
-                await named.note()
 
     def _check(self, group_id: str) -> None:
         if self._stopped:
@@ -272,9 +317,3 @@ class ShareCoordinator:
         aside = self.aside(group_id)
         if aside is not None:
             raise aside
-
-
-def _first_offset(configs: ShareConfigs, data: PartitionLog) -> int:
-    if configs.from_earliest:
-        return data.marks.log_start
-    return data.last_stable if configs.is_committed else data.marks.high_watermark

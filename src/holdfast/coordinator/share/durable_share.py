@@ -10,10 +10,10 @@ from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.durable_key import Kept
 from holdfast.coordinator.runtime.timers import Timers
 from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.share.errors import InvalidRecordState
 from holdfast.coordinator.share.group import ShareGroup
-from holdfast.coordinator.share.partition import Acquired, Found, Image, Judged, Limits, SharePartition
+from holdfast.coordinator.share.partition import Acquired, Found, Image, Judged, Limits, SharePartition, Verdict
 from holdfast.coordinator.share.records import (
-    GroupValue,
     ShareGroupKey,
     SharePartitionKey,
     encode_group,
@@ -42,14 +42,14 @@ class HostedSharePartition:
         self._group = group
         self.home = home
         self.rules = SharePartition(image)
-        self._is_deleted = False
+        self.is_deleted = False
         key = encode_key(SharePartitionKey(group.rules.id, home))
         self._kept = Kept(key, self._value, group.writer, group.clock)
         self._written = self.rules.revision
         self.listeners: set[Callable[[], None]] = set()  # Each is told once, when something may have become available.
 
     def _value(self) -> bytes | None:
-        return None if self._is_deleted else encode_image(self.rules.image())
+        return None if self.is_deleted else encode_image(self.rules.image())
 
     @property
     def limits(self) -> Limits:
@@ -65,7 +65,16 @@ class HostedSharePartition:
 
     def delete(self) -> None:
         """Take everything back."""
-        self._is_deleted = True
+        self.is_deleted = True
+        self.rules = SharePartition(Image(self.rules.start, ()))  # Nobody has anything of it any more.
+        self._group.timers.forget(self.tick)
+        self._kept.changed()
+        self._tell()
+
+    def restart(self, start: int) -> None:
+        """Begin elsewhere: whatever was judged, or is under way, is forgotten."""
+        self.rules = SharePartition(Image(start, ()))
+        self._written = self.rules.revision
         self._group.timers.forget(self.tick)
         self._kept.changed()
         self._tell()
@@ -74,6 +83,8 @@ class HostedSharePartition:
 
     def acquire(self, member: str, found: Found, count_max: int, *, whole: bool) -> list[Acquired]:
         """Give a member what is free of what was read."""
+        if self.is_deleted:
+            return []
         given = self.rules.acquire(member, found, count_max, self.limits, self._group.timers.now(), whole=whole)
         self._note(freed=False)
         return given
@@ -85,6 +96,9 @@ class HostedSharePartition:
 
     def acknowledge(self, member: str, batches: Sequence[Judged]) -> None:
         """Take a member's verdicts. They hold when `durable` returns."""
+        if not self._group.configs.renews and any(Verdict.RENEW in each.verdicts for each in batches):
+            first, end, _ = next(each for each in batches if Verdict.RENEW in each.verdicts)
+            raise InvalidRecordState(member, first, end, "locks are not renewed in this group")
         self.rules.acknowledge(member, batches, self.limits, self._group.timers.now())
         self._note(freed=True)
 
@@ -105,7 +119,7 @@ class HostedSharePartition:
         self._note(freed=bool(count))
 
     def _note(self, *, freed: bool) -> None:
-        if self._is_deleted:
+        if self.is_deleted:
             return
         given_up, self.rules.given_up = self.rules.given_up, 0
         if given_up:
@@ -132,7 +146,7 @@ class HostedShareGroup:
     def __init__(
         self,
         group_id: str,
-        value: GroupValue,
+        epoch: int,
         topics: TopicView,
         writer: Writer,
         timers: Timers,
@@ -140,29 +154,32 @@ class HostedShareGroup:
         settings: ShareSettings,
         counts: ShareCounts,
     ) -> None:
-        self.rules = ShareGroup(group_id, topics, value.epoch)
-        self.configs = ShareConfigs(value.configs)
+        self.rules = ShareGroup(group_id, topics, epoch)
         self.partitions: dict[PartitionId, HostedSharePartition] = {}
         self.writer = writer
         self.timers = timers
         self.clock = clock
         self.counts = counts
         self._settings = settings
-        self._is_deleted = False
+        self.is_deleted = False
         self._kept = Kept(encode_key(ShareGroupKey(group_id)), self._value, writer, clock)
-        self._written: tuple[int, ShareConfigs] = (value.epoch, self.configs)
+        self._written = epoch
 
     def _value(self) -> bytes | None:
-        return None if self._is_deleted else encode_group(GroupValue(self.rules.epoch, self.configs.given))
+        return None if self.is_deleted else encode_group(self.rules.epoch)
+
+    @property
+    def configs(self) -> ShareConfigs:
+        return self._settings.configs_of(self.rules.id)
 
     @property
     def limits(self) -> Limits:
-        return self.configs.limits(self._settings.limits)
+        return self.configs.limits
 
     @property
     def is_unused(self) -> bool:
         """It has no members, and nothing that would be lost with it."""
-        return not self.rules.members and not self.partitions and not self.configs.given
+        return not self.rules.members and not self.partitions
 
     async def note(self) -> None:
         """Write what has changed, and wait until it is durable."""
@@ -170,9 +187,8 @@ class HostedShareGroup:
         await self._kept.durable()
 
     def write(self) -> None:
-        now = (self.rules.epoch, self.configs)
-        if now != self._written and not self._is_deleted:
-            self._written = now
+        if self.rules.epoch != self._written and not self.is_deleted:
+            self._written = self.rules.epoch
             self._kept.changed()
         self.timers.call_at(self.rules.deadline, self.tick)
 
@@ -195,7 +211,7 @@ class HostedShareGroup:
 
     async def delete(self) -> None:
         """Take the group back, with all its partitions. Durable on return."""
-        self._is_deleted = True
+        self.is_deleted = True
         self.timers.forget(self.tick)
         for partition in self.partitions.values():
             partition.delete()

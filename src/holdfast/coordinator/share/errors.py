@@ -2,8 +2,7 @@
 
 Rejected
 ├── InvalidRecordState      a record is not the member's to judge, or the verdict is none
-├── NotAShareGroup          there is such a group, but of another kind
-└── ShareConfigInvalid      a share group cannot have this config
+└── NotAShareGroup          there is such a group, but of another kind
 Unavailable
 └── TooManySharePartitions  share groups read as many partitions as they may
 """
@@ -30,14 +29,6 @@ class NotAShareGroup(GroupNotFound):
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id, f"group {group_id} is not a share group")
-
-
-class ShareConfigInvalid(Rejected):
-    """A share group cannot have this config."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"group config {name}: {reason}")
-        self.name = name
 
 
 class TooManySharePartitions(Unavailable):

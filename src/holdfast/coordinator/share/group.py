@@ -17,6 +17,7 @@ from holdfast.coordinator.group.consumer.member import JOINS, LEAVES, NONE, Part
 from holdfast.coordinator.group.errors import GroupFull, UnknownMember
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.fields import check_text
+from holdfast.coordinator.share.settings import ShareTimes
 from holdfast.segment.names import PartitionId
 
 SHARE = "share"
@@ -73,15 +74,6 @@ class ShareBeaten:
     epoch: int
     interval_ms: int
     assignment: Partitions | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ShareTimes:
-    """How often members are heard of."""
-
-    session_ms: int = 45_000
-    interval_ms: int = 5_000
-    members_max: int = 200
 
 
 @dataclass(slots=True)

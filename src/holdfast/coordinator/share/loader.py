@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from holdfast.coordinator.share.partition import Image
 from holdfast.coordinator.share.records import (
-    GroupValue,
     ShareGroupKey,
     ShareKey,
     SharePartitionKey,
@@ -27,7 +26,9 @@ _READ_SIZE_MAX = 1 << 20  # Bytes at a time, so that others get their turn.
 
 @dataclass(slots=True)
 class Loaded:
-    groups: dict[str, GroupValue] = field(default_factory=dict)
+    """Epochs of groups, and how far they are."""
+
+    groups: dict[str, int] = field(default_factory=dict)
     partitions: dict[SharePartitionKey, Image] = field(default_factory=dict)
 
 

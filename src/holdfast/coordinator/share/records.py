@@ -4,7 +4,7 @@
              | kind i16: 1 | group string | topic id uuid | number i32 |  how far it is in one partition
 
     value of a group, version 0
-    | version i16 | epoch i32 | count i32 | config string | value string | … |
+    | version i16 | epoch i32 |
 
     value of a partition, version 0
     | version i16 | start i64 | count i32 | run … |
@@ -17,7 +17,6 @@ value takes its key back.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
@@ -38,11 +37,6 @@ class ShareGroupKey(NamedTuple):
 class SharePartitionKey(NamedTuple):
     group_id: str
     partition: PartitionId
-
-
-class GroupValue(NamedTuple):
-    epoch: int
-    configs: Mapping[str, str]
 
 
 ShareKey: TypeAlias = ShareGroupKey | SharePartitionKey
@@ -71,17 +65,15 @@ def decode_key(data: bytes | None) -> ShareKey | None:
     return None
 
 
-def encode_group(value: GroupValue) -> bytes:
-    pairs = [string(name) + string(text) for name, text in sorted(value.configs.items())]
-    return struct.pack(">hii", _VERSION, value.epoch, len(pairs)) + b"".join(pairs)
+def encode_group(epoch: int) -> bytes:
+    return struct.pack(">hi", _VERSION, epoch)
 
 
-def decode_group(data: bytes) -> GroupValue:
-    reader = _reader(data)
+def decode_group(data: bytes) -> int:
+    """A group's epoch."""
     try:
-        epoch = reader.i32()
-        return GroupValue(epoch, {reader.string(): reader.string() for _ in range(reader.count())})
-    except (Malformed, UnicodeDecodeError) as failure:
+        return _reader(data).i32()
+    except Malformed as failure:
         raise CorruptRecord("share group", str(failure)) from failure
 
 

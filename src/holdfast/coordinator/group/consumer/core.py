@@ -20,7 +20,6 @@ from holdfast.coordinator.group.errors import AssignmentTooLarge, GroupFull
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import KnownTopic, TopicView
 
-DEFAULT_ASSIGNOR = "uniform"
 _KEY_ROOM = 1 << 16  # Bytes of a record that are left for its key.
 
 
@@ -113,7 +112,12 @@ class ConsumerCore:
 
     @property
     def assignor(self) -> str:
-        return most_wanted([member.assignor for member in self.roster], DEFAULT_ASSIGNOR)
+        return most_wanted(self._asked_for(), self.settings.consumer_assignors[0])
+
+    def _asked_for(self) -> list[str | None]:
+        """Members that asked before the broker was started with fewer assignors are served by the default one."""
+        allowed = self.settings.consumer_assignors
+        return [member.assignor if member.assignor in allowed else None for member in self.roster]
 
     def retarget(self) -> None:
         """Find the target of the group's epoch, if that is still to do."""

@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 from holdfast.coordinator.group.answers import GroupListing, GroupState, GroupType
-from holdfast.coordinator.group.assignor import ASSIGNORS
 from holdfast.coordinator.group.classic.member import Answer, Result, Ticket
 from holdfast.coordinator.group.classic.subscription import CONSUMER
 from holdfast.coordinator.group.consumer.classic_members import ClassicSpeakers
@@ -40,11 +39,11 @@ from holdfast.errors import HoldfastError
 from holdfast.io.chance import Chance
 
 
-def check_request(request: HeartbeatRequest) -> None:
+def check_request(request: HeartbeatRequest, assignors: tuple[str, ...]) -> None:
     """Raise for what would be refused by every group."""
     request.check()
-    if request.assignor is not None and request.assignor not in ASSIGNORS:
-        raise UnsupportedAssignor(request.assignor, tuple(ASSIGNORS))
+    if request.assignor is not None and request.assignor not in assignors:
+        raise UnsupportedAssignor(request.assignor, assignors)
     if request.regex:
         compiled(request.regex)
 

@@ -1,0 +1,87 @@
+"""AlterShareGroupOffsets and DeleteShareGroupOffsets: where share groups without members go on."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from holdfast.broker.codes import code_of, group_code_of
+from holdfast.broker.context import BrokerContext
+from holdfast.broker.net.request import Request
+from holdfast.errors import HoldfastError, Rejected
+from holdfast.protocol.api import Key
+from holdfast.protocol.codes import Code
+from holdfast.protocol.messages import Message, response_class
+from holdfast.segment.names import PartitionId
+
+_Altered = response_class(Key.ALTER_SHARE_GROUP_OFFSETS)
+_AlteredTopic = _Altered.AlterShareGroupOffsetsResponseTopic
+_AlteredPartition = _AlteredTopic.AlterShareGroupOffsetsResponsePartition
+_Deleted = response_class(Key.DELETE_SHARE_GROUP_OFFSETS)
+_DeletedTopic = _Deleted.DeleteShareGroupOffsetsResponseTopic
+_NO_ID = UUID(int=0)
+
+
+async def alter(parts: BrokerContext, message: Message, request: Request) -> Message:
+    starts: dict[PartitionId, int] = {}
+    topics = []
+    async for topic in request.pace.through(message.topics):
+        opened = parts.topics.find(topic.topic_name)
+        rows = []
+        async for each in request.pace.through(topic.partitions):
+            number, failure = each.partition_index, None
+            try:
+                home, start = _wanted(parts, topic.topic_name, each)
+                if starts.setdefault(home, start) != start:
+                    raise Rejected("the request names this partition twice")
+            except HoldfastError as refused:
+                failure = refused
+            rows.append(
+                _AlteredPartition(partition_index=number, error_code=_code(failure), error_message=_say(failure))
+            )
+        topic_id = _NO_ID if opened is None else opened.topic.topic_id
+        topics.append(_AlteredTopic(topic_name=topic.topic_name, topic_id=topic_id, partitions=rows))
+    try:
+        await parts.shares.alter_offsets(message.group_id, starts)
+    except HoldfastError as failure:
+        return _Altered(error_code=group_code_of(failure), error_message=str(failure), responses=[])
+    return _Altered(error_code=Code.NONE, responses=topics)
+
+
+def _wanted(parts: BrokerContext, name: str, wanted: Message) -> tuple[PartitionId, int]:
+    opened = parts.topics.get(name)
+    opened.partition(wanted.partition_index)
+    if wanted.start_offset < 0:
+        raise Rejected(f"there is no offset {wanted.start_offset}")
+    return PartitionId(opened.topic.topic_id, wanted.partition_index), wanted.start_offset
+
+
+async def delete(parts: BrokerContext, message: Message, request: Request) -> Message:
+    try:
+        group = parts.shares.find(message.group_id)
+        known = {home.topic_id for home in group.partitions}
+        homes: list[PartitionId] = []
+        topics = []
+        async for topic in request.pace.through(message.topics):
+            opened = parts.topics.find(topic.topic_name)
+            code: Code = Code.UNKNOWN_TOPIC_OR_PARTITION
+            said: str | None = f"there is no topic {topic.topic_name}"
+            if opened is not None and opened.topic.topic_id not in known:
+                said = f"the group knows nothing of topic {topic.topic_name}"
+            elif opened is not None:
+                code, said = Code.NONE, None
+                homes += [PartitionId(opened.topic.topic_id, number) for number in range(opened.topic.partitions)]
+            topic_id = _NO_ID if opened is None else opened.topic.topic_id
+            row = _DeletedTopic(topic_name=topic.topic_name, topic_id=topic_id, error_code=code, error_message=said)
+            topics.append(row)
+        await parts.shares.delete_offsets(message.group_id, homes)
+    except HoldfastError as failure:
+        return _Deleted(error_code=group_code_of(failure), error_message=str(failure), responses=[])
+    return _Deleted(error_code=Code.NONE, responses=topics)
+
+
+def _code(failure: HoldfastError | None) -> Code:
+    return Code.NONE if failure is None else code_of(failure)
+
+
+def _say(failure: HoldfastError | None) -> str | None:
+    return None if failure is None else str(failure)
