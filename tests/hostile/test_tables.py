@@ -49,6 +49,58 @@ async def test_a_flood_of_groups_gives_way() -> None:
 
 
 @in_loop
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_flood_of_groups_with_offsets_gives_way(restarted: bool) -> None:
+    """K10: groups that commit once and are never heard of again. Who was here before them stays, however silent, and so
+    does who commits for longer, has members, or has just come."""
+    house = House(groups_max=20)
+    coordinator = await house.open()
+    await house.commit(5, group_id="a daily job")
+    await house.wait(3600)
+    for number in range(14):
+        await house.commit(number, group_id=f"flood {number}")
+    regular = {f"regular {number}" for number in range(4)}
+    for name in regular:
+        await house.commit(1, group_id=name)
+    await house.commit(1, group_id="as young as they are")
+    with pytest.raises(TooManyGroups):
+        await house.commit(1, group_id="honest")
+    await house.wait(599)
+    await house.commit(1, group_id="as young as they are")
+    with pytest.raises(TooManyGroups):
+        await house.commit(1, group_id="honest")
+    await house.wait(2)
+    for name in regular:
+        await house.commit(2, group_id=name)
+    if restarted:
+        await house.restart()
+        coordinator = house.coordinator
+        await house.wait(601)
+    member = await house.alone("honest")
+    await coordinator.heartbeat("honest", member)
+    await house.commit(1, group_id="one more")
+    left = {each.group_id for each in coordinator.list_groups()}
+    assert {"a daily job", "honest", "one more"} <= left
+    assert restarted or {*regular, "as young as they are"} <= left  # What was committed before is not known any more.
+    assert len(left) < 20
+    if not restarted:
+        for number in range(20 - len(left)):
+            await house.commit(number, group_id=f"second flood {number}")
+        await house.wait(601)
+        for name in ("in place of the silent member", "honest again"):
+            await house.commit(1, group_id=name)
+            await house.wait(2)
+        left = {each.group_id for each in coordinator.list_groups()}
+        assert {"a daily job", *regular, "honest again"} <= left
+    await house.restart()
+    assert {each.group_id for each in house.coordinator.list_groups()} >= left - {"honest"}
+    assert AT in await house.coordinator.offsets.fetch("a daily job")
+    gone = {f"flood {number}" for number in range(14)} - left
+    assert gone
+    assert not any([await house.coordinator.offsets.fetch(name) for name in gone])
+
+
+@in_loop
 async def test_a_flood_of_transactional_ids_gives_way() -> None:
     """K10: ids that never had a transaction go when there is no room; one that had is never forgotten for it."""
     house = TransactionHouse(1)

@@ -108,6 +108,8 @@ class GroupOffsets:
         hosted = await self._shards.find(group_id)
         if hosted is None and caller.generation < 0:
             hosted = await self._shards.find_or_create(group_id)
+        if hosted is not None:
+            hosted.heard()
         return hosted
 
     async def _check_commit(self, hosted: HostedGroup, caller: Caller, *, in_transaction: bool = False) -> None:

@@ -36,7 +36,18 @@ class OffsetTable:
 
     @property
     def is_unused(self) -> bool:
-        return not self._durable and not self._on_the_way and not self._open
+        return not self._durable and self.is_settled
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is on its way, and no transaction open."""
+        return not self._on_the_way and not self._open
+
+    @property
+    def times_ms(self) -> tuple[int, int] | None:
+        """When the oldest and the newest of them were committed; None without any."""
+        times = [each.value.committed_at_ms for each in self._durable.values()]
+        return (min(times), max(times)) if times else None
 
     # Changes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holdfast.coordinator.group.answers import GroupState
@@ -46,7 +46,7 @@ class Shard:
     def __init__(self, number: int, partition: PartitionLog, around: Surroundings) -> None:
         self.number = number
         self.writer = Writer(partition)
-        self.groups: dict[str, HostedGroup] = {}
+        self.groups: dict[str, HostedGroup] = {}  # The oldest first.
         self.is_loaded = False
         self.undecided: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
         self.partition = partition
@@ -61,7 +61,7 @@ class Shard:
         if self.is_loaded:
             return
         loaded = await load(self.partition, f"internal partition {self.number}")
-        restored = [self._restored(group_id, loaded) for group_id in sorted(loaded.group_ids)]  # All of them, or none.
+        restored = [self._restored(group_id, loaded) for group_id in _by_age(loaded)]  # All of them, or none.
         for group, since_ms in restored:
             self._host(group, loaded.offsets.get(group.id), since_ms, loaded.keys.get(group.id, set()))
         self.undecided = loaded.undecided
@@ -186,17 +186,21 @@ class Shard:
 
     # Making room
 
-    def silent(self, before: int) -> Iterator[HostedGroup]:
-        """Groups of which nobody has heard since, and which have no offsets: what a flood leaves behind. Newest first,
-        since a flood is newer than who was here before it."""
-        return (
-            hosted
-            for hosted in reversed(self.groups.values())
-            if hosted.asked_at <= before and not hosted.offsets.known() and hosted.group.id not in self._leaving
-        )
+    def is_silent(self, hosted: HostedGroup, before: int) -> bool:
+        """Whether nobody has heard of a group since, and it has no offsets."""
+        return hosted.asked_at <= before and hosted.offsets.is_unused and self._is_here(hosted)
+
+    def is_fleeting(self, hosted: HostedGroup, before: int, lived_ms_max: int) -> bool:
+        """Whether a group has offsets, but was there only shortly, and nobody has heard of it since."""
+        if hosted.asked_at > before or not hosted.group.is_unused or not hosted.offsets.is_settled:
+            return False
+        return hosted.lived_ms < lived_ms_max and self._is_here(hosted)
+
+    def _is_here(self, hosted: HostedGroup) -> bool:
+        return hosted.group.id not in self._leaving and self.groups.get(hosted.group.id) is hosted
 
     async def give_up(self, hosted: HostedGroup) -> None:
-        """Let a group go whose members are silent. Should one come back, it joins again."""
+        """Let a group go whose members are silent, with its offsets. Should one come back, it joins again."""
         hosted.end(RebalanceInProgress(hosted.group.id))
         if hosted.is_stored:
             await asyncio.shield(self._start_delete(hosted))
@@ -230,3 +234,9 @@ class Shard:
         if group.state is not GroupState.STABLE or topics is None:
             return []
         return hosted.offsets.expired(now_ms, retention_ms, None, topics)
+
+
+def _by_age(loaded: Loaded) -> list[str]:
+    """The groups of a partition, the oldest first, as far as commits tell."""
+    times = {group_id: offsets.times_ms or (0, 0) for group_id, offsets in loaded.offsets.items()}
+    return sorted(loaded.group_ids, key=lambda group_id: (times.get(group_id, (0, 0))[0], group_id))

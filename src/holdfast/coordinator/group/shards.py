@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 from holdfast.coordinator.group.durable_group import HostedGroup
 from holdfast.coordinator.group.errors import ProtocolMismatch, TooManyGroups
@@ -21,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _LOOK_MS = 1_000  # A full table is looked through at most so often,
 _GIVEN_UP_MAX = 200  # and so many groups of each internal partition go at a time.
+_AT_A_TIME = 500  # Groups that are looked at in one turn of the loop.
 
 
 class Shards:
@@ -30,6 +30,7 @@ class Shards:
         self._topic = InternalTopic("groups", logs)
         self._groups_max = around.settings.groups_max
         self._silence_ms = around.settings.silence_ms
+        self._fleeting_ms = around.settings.fleeting_ms
         self._timers = around.timers
         self._looked_at = -_LOOK_MS
         self._served = {number: Shard(number, each, around) for number, each in self._topic.served.items()}
@@ -87,17 +88,44 @@ class Shards:
         return sum(len(shard.groups) for shard in self)
 
     async def _make_room(self) -> None:
-        """The table is full: silent groups without offsets go, some at a time, so that nobody is shut out by them."""
+        """The table is full: what a flood has left behind goes, some at a time, so that nobody is shut out by it.
+
+        First silent groups without offsets. If there are none, those with offsets that were there for minutes only, and
+        not among the oldest, which have half of the table: better than to let nobody in until offsets expire, in days.
+        """
         now = self._timers.now()
         if now < self._looked_at + _LOOK_MS:
             return
         self._looked_at = now
         before = now - self._silence_ms
-        silent = [(shard, hosted) for shard in self for hosted in islice(shard.silent(before), _GIVEN_UP_MAX)]
-        facts = {"event": "groups_full", "groups": self._groups_max, "given_up": len(silent)}
+        gone = await self._newest(lambda shard, hosted: shard.is_silent(hosted, before), 0)
         told = "there are %d groups: %d silent ones are given up"
-        log.warning(told, self._groups_max, len(silent), extra={"facts": facts})
-        await asyncio.gather(*(shard.give_up(hosted) for shard, hosted in silent))
+        if not gone:
+            before, lived_max = now - self._fleeting_ms, self._fleeting_ms
+            kept = -(-self._groups_max // (2 * max(len(self._served), 1)))
+            gone = await self._newest(lambda shard, hosted: shard.is_fleeting(hosted, before, lived_max), kept)
+            told = "there are %d groups: %d that were there shortly, and silent since, are given up with their offsets"
+        facts = {"event": "groups_full", "groups": self._groups_max, "given_up": len(gone)}
+        log.warning(told, self._groups_max, len(gone), extra={"facts": facts})
+        await asyncio.gather(*(shard.give_up(hosted) for shard, hosted in gone))
+
+    async def _newest(self, goes: Callable[[Shard, HostedGroup], bool], kept: int) -> list[tuple[Shard, HostedGroup]]:
+        """Of the groups that may go the newest, of each shard: a flood is newer than who was here before it.
+
+        The oldest `kept` are not asked. Others have their turn meanwhile.
+        """
+        found: list[tuple[Shard, HostedGroup]] = []
+        for shard in self:
+            some: list[tuple[Shard, HostedGroup]] = []
+            for number, hosted in enumerate(list(shard.groups.values())[kept:][::-1], 1):
+                if number % _AT_A_TIME == 0:
+                    await asyncio.sleep(0)
+                if goes(shard, hosted):
+                    some.append((shard, hosted))
+                if len(some) == _GIVEN_UP_MAX:
+                    break
+            found += some
+        return [each for each in found if goes(*each)]  # Somebody may have come meanwhile.
 
     def __getitem__(self, number: int) -> Shard:
         self._topic.check_number(number)
