@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES
 from holdfast.coordinator.group.errors import GroupNotEmpty, GroupNotFound, InvalidGroupId, TooManyGroups, UnknownMember
 from holdfast.coordinator.group.topic_view import TopicView
-from holdfast.coordinator.runtime.errors import CoordinatorSetAside, CoordinatorStopped, NewerRecord
+from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.coordinator.runtime.fields import check_text
-from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.runtime.writer import Writer
 from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition, ShareCounts
@@ -43,15 +43,13 @@ log = logging.getLogger(__name__)
 _GIVEN_UP_MAX = 100
 _AT_ONCE_MAX = 20  # Partitions that are moved before others have their turn.
 
-Logs = Sequence[PartitionLog | Corrupt]
-
 
 class ShareCoordinator:
     """Belongs to one event loop."""
 
     def __init__(
         self,
-        make_logs: Callable[[], Awaitable[Logs]],
+        make_logs: Callable[[], Awaitable[InternalLogs]],
         topics: TopicView,
         settings: ShareSettings | None = None,
         *,
@@ -68,27 +66,18 @@ class ShareCoordinator:
         self._is_taken = is_taken
         self.counts = ShareCounts()
         self._making = asyncio.Lock()
-        self._count = 0  # Of internal partitions; their number never changes.
+        self._topic = InternalTopic("share groups")  # Empty until there is a group.
         self._writers: dict[int, Writer] = {}
-        self._aside: dict[int, CoordinatorSetAside] = {}
         self._groups: dict[str, HostedShareGroup] = {}
         self._partition_count = 0  # Of all groups together.
         self._stopped = False
 
     # Life
 
-    async def load(self, logs: Logs) -> None:
+    async def load(self, logs: InternalLogs) -> None:
         """Read the internal partitions. One that is corrupt is set aside: its groups are not served, all others are."""
-        self._count = len(logs)
-        for number, each in enumerate(logs):
-            try:
-                if isinstance(each, Corrupt):
-                    raise each
-                await self._load(number, each)
-            except NewerRecord:  # Nothing is damaged: an upgrade reads it, and a repair would not.
-                raise
-            except Corrupt as failure:
-                self._set_aside(number, failure)
+        self._topic.open(logs)
+        await self._topic.load(self._load)
         if self._groups:
             log.info("%d share groups are loaded", len(self._groups))
 
@@ -109,12 +98,6 @@ class ShareCoordinator:
         for group_id in {key.group_id for key in loaded.partitions} - loaded.groups.keys():
             del self._groups[group_id]
 
-    def _set_aside(self, number: int, why: Corrupt) -> None:
-        failure = CoordinatorSetAside("share groups", number, why)
-        self._aside[number] = failure
-        facts = {"event": "coordinator_set_aside", "of": "share groups", "partition": number}
-        log.error("%s", failure, extra={"facts": facts})
-
     async def close(self) -> None:
         """Take no more, and wait until all is durable."""
         self._stopped = True
@@ -123,12 +106,10 @@ class ShareCoordinator:
 
     def aside(self, group_id: str | None = None) -> Corrupt | None:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
-        if group_id is None:
-            return next(iter(self._aside.values()), None)
-        return self._aside.get(partition_of(group_id, self._count)) if self._count else None
+        return self._topic.quarantined(group_id)
 
     def _host(self, group_id: str, epoch: int = 0) -> HostedShareGroup:
-        writer = self._writers[partition_of(group_id, self._count)]
+        writer = self._writers[self._topic.number_of(group_id)]
         hosted = HostedShareGroup(
             group_id, epoch, self._topics, writer, self.timers, self._clock, self.settings, self.counts
         )
@@ -164,7 +145,7 @@ class ShareCoordinator:
             return found
         if len(self._groups) >= self.settings.groups_max:
             await self._make_room()
-        if not self._count:
+        if not self._topic.count:
             await self.load(await self._make_logs())
             self._check(group_id)
             if self._is_taken(group_id):  # Meanwhile.

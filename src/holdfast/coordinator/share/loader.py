@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 
+from holdfast.coordinator.runtime.replay import newest_values
 from holdfast.coordinator.share.partition import Image
 from holdfast.coordinator.share.records import (
     ShareGroupKey,
@@ -15,13 +15,7 @@ from holdfast.coordinator.share.records import (
     decode_key,
 )
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.record.batch import split
 from holdfast.record.errors import stored
-from holdfast.record.records import read_records
-
-log = logging.getLogger(__name__)
-
-_READ_SIZE_MAX = 1 << 20  # Bytes at a time, so that others get their turn.
 
 
 @dataclass(slots=True)
@@ -34,32 +28,12 @@ class Loaded:
 
 async def load(partition: PartitionLog, place: str) -> Loaded:
     """Read a whole internal partition."""
-    newest: dict[ShareKey, bytes] = {}
-    offset = partition.marks.log_start
-    while True:
-        found = await partition.read(offset, None, _READ_SIZE_MAX)
-        await partition.ground.calls.local(_note, newest, found.buffers, place)
-        if found.end_reached:
-            break
-        offset = found.next_offset
     loaded = Loaded()
-    for key, value in newest.items():
-        if isinstance(key, ShareGroupKey):
-            loaded.groups[key.group_id] = decode_group(value)
-        else:
-            loaded.partitions[key] = decode_image(value)
-    return loaded
-
-
-def _note(newest: dict[ShareKey, bytes], buffers: list[memoryview], place: str) -> None:
+    newest: dict[ShareKey, bytes] = await newest_values(partition, place, decode_key)
     with stored(place):
-        for buffer in buffers:
-            for header, batch in split(buffer):
-                for record in () if header.is_control else read_records(batch):
-                    key = decode_key(record.key)
-                    if key is None:
-                        log.warning("%s: the record at %s is not understood, and skipped", place, record.offset)
-                    elif record.value is None:
-                        newest.pop(key, None)
-                    else:
-                        newest[key] = record.value
+        for key, value in newest.items():
+            if isinstance(key, ShareGroupKey):
+                loaded.groups[key.group_id] = decode_group(value)
+            else:
+                loaded.partitions[key] = decode_image(value)
+    return loaded
