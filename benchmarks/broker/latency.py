@@ -26,9 +26,10 @@ def percentile(values: list[float], part: float) -> float:
     return ordered[min(int(len(ordered) * part), len(ordered) - 1)]
 
 
-def produce_frame(topic: str, batch: bytes, correlation_id: int) -> bytes:
+def produce_frame(topic: str, batch: bytes, correlation_id: int, partition: int = 0) -> bytes:
     name = topic.encode()
-    body = struct.pack(">hhiih", -1, -1, 30_000, 1, len(name)) + name + struct.pack(">iii", 1, 0, len(batch)) + batch
+    body = struct.pack(">hhiih", -1, -1, 30_000, 1, len(name)) + name
+    body += struct.pack(">iii", 1, partition, len(batch)) + batch
     return b"".join(frame_request(_PRODUCE, _VERSION, correlation_id, "bench", [body]))
 
 

@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 LZ4 = "tests/record/test_lz4_loops.py"
 RECORDS = "tests/record/test_validate.py"
+SHARE = "tests/broker/test_fetch_share.py"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -40,5 +41,19 @@ BUGS = [
         " or distance < _NARROW:\n",
         ":\n",
         LZ4 + "::test_it_reads_what_clients_write",
+    ),
+    bug(
+        "fetches of very many partitions follow one another without a rest",
+        "broker/fetch/share.py",
+        "        if size < _MUCH_SIZE:\n",
+        "        if size < 0:\n",
+        SHARE + "::test_a_producer_does_not_wait_behind_fetches_of_2000_partitions",
+    ),
+    bug(
+        "a consumer that is behind rests",
+        "broker/fetch/share.py",
+        "        if size < _MUCH_SIZE:\n",
+        "        if True:\n",
+        SHARE + "::test_whoever_gets_much_does_not_rest",
     ),
 ]

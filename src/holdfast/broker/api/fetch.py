@@ -14,6 +14,7 @@ from holdfast.broker.fetch.sessions import (
     SessionMixed,
     SessionUnknown,
 )
+from holdfast.broker.fetch.share import MANY_SIZE, FetchShare
 from holdfast.broker.fetch.watch import PartitionKey, TopicKey
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
@@ -49,10 +50,15 @@ class Fetch:
         self._clock = clock
         self._heavy = heavy
         self._size_max = size_max
+        self._share = FetchShare(clock)
         self.answers = answers  # What all answers together may hold.
 
     async def handle(self, request: Request) -> Body:
         is_large = len(request.body) > _LARGE_SIZE
+        names_many = len(request.body) > MANY_SIZE
+        if names_many:
+            await self._share.turn()
+        began = self._clock.monotonic()
         if is_large:
             message = await self._heavy.run(decode_request, request.version, request.body)
         else:
@@ -66,9 +72,14 @@ class Fetch:
         except SessionEpochWrong:
             return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
         reading = _Reading(self, message, session, whole=not incremental)
+        spent = self._clock.monotonic() - began
         try:
             answers = await reading.read_or_wait()
-            return await self._encoded(request, session, answers, is_large=is_large, incremental=incremental)
+            began = self._clock.monotonic()
+            body = await self._encoded(request, session, answers, is_large=is_large, incremental=incremental)
+            if names_many:
+                self._share.spent(spent + reading.spent + self._clock.monotonic() - began, reading.size)
+            return body
         finally:
             reading.release()  # From here on the connection counts what it sends.
             if not session.session_id:
@@ -129,6 +140,12 @@ class _Reading:
         self._size = 0
         self._held = 0  # Bytes that are counted in the budget of all answers.
         self._failed = False
+        self.spent = 0.0  # Seconds of the loop's time.
+
+    @property
+    def size(self) -> int:
+        """Bytes of records that were found."""
+        return self._size
 
     async def read_or_wait(self) -> list[tuple[TopicKey, Fetched]]:
         watch = self._session.watch
@@ -149,10 +166,11 @@ class _Reading:
         began = clock.monotonic()
         for count, key in enumerate(list(watch.moved)):
             if count % _SLICE == _SLICE - 1 and clock.monotonic() - began > _SLICE_S:
+                self.spent += clock.monotonic() - began
                 await asyncio.sleep(0)  # Nobody else has to wait for a fetch of very many partitions.
                 began = clock.monotonic()
             if self._has_enough() and not self._whole:
-                return  # What is left stays in front of the next fetch.
+                break  # What is left stays in front of the next fetch.
             wanted = self._session.wanted.get(key)
             watch.moved.pop(key, None)
             if wanted is None:
@@ -162,6 +180,7 @@ class _Reading:
                 self._answers[key] = answer
             else:
                 await self._read_one(key, wanted)
+        self.spent += clock.monotonic() - began
 
     def _has_enough(self) -> bool:
         """Whether no more is to be read: as much as fits, or as much as there was time for. Segments may be far away,
