@@ -24,10 +24,12 @@ from holdfast.segment.manifest.load import load_manifest
 
 pytestmark = pytest.mark.s3
 
-SECONDS_MAX = 30
+SECONDS_MAX = 100  # Only who is stuck takes so long, also on a machine that is busy.
 COUNT = 80  # Batches in each partition.
 SIZE = 1000
-LIMITS = {"connect_timeout_ms": 300, "request_timeout_ms": 300, "retries": 1, "retry_timeout_ms": 600}
+# A server that shares two cores with many others takes long for what it does in milliseconds: with much less time than
+# this its sound answers are lost, too.
+LIMITS = {"connect_timeout_ms": 500, "request_timeout_ms": 500, "retries": 1, "retry_timeout_ms": 1000}
 SETTINGS = LogSettings(
     segment_size_max=8_000, flush_age_ms_max=100, flush_retry_ms=10, flush_retry_ms_max=100, close_timeout_ms=10_000
 )

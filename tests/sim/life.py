@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -26,11 +27,28 @@ from holdfast.protocol.api import Key
 if TYPE_CHECKING:
     from tests.sim.model import Model
 
-STUCK_S = 20  # Real seconds: nothing here waits for time to pass, so whoever takes longer waits for ever.
+STUCK_S = 20  # Nothing here waits for time to pass: who does nothing at all for so many seconds waits for ever.
+BUSY_S = 200.0  # Of the processor, for one life: who works for longer goes round in circles. On a busy machine no clock
+# on the wall tells either from one that has had no turn.
+_IDLE_S = 0.01  # Of the processor, in one second: what the watching itself may take.
 _FLUSHES = 200  # Far more than there can be partitions with something to flush.
 DAY_MS = 86_400_000
 AGES_MS = (0, 0, 0, 1000, 2 * DAY_MS, 6 * DAY_MS)
 HOST, PORT = "127.0.0.1", 9092
+
+
+async def _first_of(*futures: asyncio.Future[None]) -> None:
+    """Wait for one of these; fails when nothing moves any more, or everything moves for ever."""
+    began, idle = time.process_time(), 0
+    while True:
+        before = time.process_time()
+        done, _ = await asyncio.wait(futures, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+        if done:
+            return
+        now = time.process_time()
+        idle = idle + 1 if now - before < _IDLE_S else 0
+        assert idle < STUCK_S, "The broker is stuck."
+        assert now - began < BUSY_S, "The broker goes round in circles."
 
 
 class Held:
@@ -85,8 +103,7 @@ class Life:
         """A crash in a callback of the loop is seen by nobody who waits: so it is waited for here."""
         assert self._crash is not None
         main = asyncio.ensure_future(self._open_and_use(use, close=close))
-        done, _ = await asyncio.wait([main, self._crash], timeout=STUCK_S, return_when=asyncio.FIRST_COMPLETED)
-        assert done, "The broker is stuck."
+        await _first_of(main, self._crash)
         await turns(30)  # What is on its way to clients still reaches them.
         if main.done() and not main.cancelled():
             self._note(main.exception())
