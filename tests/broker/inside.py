@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -15,6 +16,7 @@ from holdfast.broker.running import AllSettings, Surroundings, listening, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
+from holdfast.io.turns import short_turns_loop
 from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 
@@ -40,12 +42,31 @@ class InsideBroker:
         self._bound.bind(("127.0.0.1", 0))
         self.port: int = self._bound.getsockname()[1]
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._thread = threading.Thread(target=self._run_all)
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
         self.parts: BrokerContext  # To be looked at, not touched: it belongs to another thread.
         self.broker: Broker  # The same.
         self.server: Server  # The same.
+
+    @property
+    def server_loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    def hold_loop(self, action: Callable[[], object]) -> None:
+        """Do something while the broker's loop stands still: what follows from it is all there when it goes on."""
+        done = threading.Event()
+
+        def act() -> None:
+            action()
+            done.set()
+
+        self._loop.call_soon_threadsafe(act)
+        assert done.wait(START_S)
+
+    def _run_all(self) -> None:
+        with asyncio.Runner(loop_factory=short_turns_loop) as runner:
+            runner.run(self._run())
 
     async def _run(self) -> None:
         self._loop = asyncio.get_running_loop()

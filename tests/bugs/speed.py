@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 LZ4 = "tests/record/test_lz4_loops.py"
 RECORDS = "tests/record/test_validate.py"
+CLOSES = "tests/broker/test_closes.py"
 SHARE = "tests/broker/test_fetch_share.py"
 
 
@@ -55,5 +56,19 @@ BUGS = [
         "        if size < _MUCH_SIZE:\n",
         "        if True:\n",
         SHARE + "::test_whoever_gets_much_does_not_rest",
+    ),
+    bug(
+        "all connections that end at once are let go in one turn of the loop",
+        "io/turns.py",
+        "self._selector.poll(wait, AT_ONCE)",
+        "self._selector.poll(wait, 100_000)",
+        CLOSES + "::test_clients_that_go_at_once_are_let_go_a_few_a_turn",
+    ),
+    bug(
+        "all idle connections are closed in one turn of the loop",
+        "io/turns.py",
+        "        if number and number % AT_ONCE == 0:\n",
+        "        if number < 0:\n",
+        CLOSES + "::test_idle_clients_are_closed_a_few_a_turn",
     ),
 ]

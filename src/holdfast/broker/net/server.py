@@ -19,6 +19,7 @@ from holdfast.io.accept import REFUSALS, AcceptLimits, Acceptor, within_descript
 from holdfast.io.accept_rate import RateOf
 from holdfast.io.clock import Clock
 from holdfast.io.sparing import SparingLines
+from holdfast.io.turns import a_few_a_turn
 from holdfast.measure import PortCounts
 from holdfast.protocol.api import Key
 from holdfast.types import Buffer
@@ -113,7 +114,7 @@ class Server:
             self.clock.monotonic() < deadline
         ):
             await asyncio.sleep(0.01)
-        for each in list(self._connections):
+        async for each in a_few_a_turn(list(self._connections)):
             each.close()
 
     # Connections
@@ -172,34 +173,41 @@ class Server:
             await asyncio.sleep(quick if self.arriving or self.sending else min(4 * quick, 1.0))
             now = self.clock.monotonic()
             self.lines.look()
-            self._close_late(now)
-            self._make_room(now)
+            await self._close_late(now)
+            await self._make_room(now)
             if now - self._idle_looked_at >= self.limits.idle_ms_max / 4000:
                 self._idle_looked_at = now
-                self._close_idle(now)
+                await self._close_idle(now)
 
-    def _close_late(self, now: float) -> None:
+    async def _close_late(self, now: float) -> None:
         arrive_s, take_s = self.limits.arrive_ms_max / 1000, self.limits.take_ms_max / 1000
-        for each in [each for each in self.arriving if each.is_late(now, arrive_s)]:
-            self._close(each, "late", "a request has not arrived whole in its time")
-        for each in [each for each in self.sending if each.takes_nothing(now, take_s)]:
-            self._close(each, "unread", f"{each.untaken} bytes of answers are not taken")
+        async for each in a_few_a_turn([each for each in self.arriving if each.is_late(now, arrive_s)]):
+            if each.is_late(now, arrive_s):  # Still so: others had their turns meanwhile.
+                self._close(each, "late", "a request has not arrived whole in its time")
+        async for each in a_few_a_turn([each for each in self.sending if each.takes_nothing(now, take_s)]):
+            if each.takes_nothing(now, take_s):
+                self._close(each, "unread", f"{each.untaken} bytes of answers are not taken")
 
-    def _make_room(self, now: float) -> None:
+    async def _make_room(self, now: float) -> None:
         """Nothing is left for others: who does not move, neither sends nor takes, is closed at once."""
         if not self.requests.has_room:
-            for each in [each for each in self._granted if each.is_stalled(now, _PRESSED_S)]:
-                self._close(each, "late", "a request stopped arriving half-way while others wait for room")
+            async for each in a_few_a_turn([each for each in self._granted if each.is_stalled(now, _PRESSED_S)]):
+                if each.is_stalled(now, _PRESSED_S):
+                    self._close(each, "late", "a request stopped arriving half-way while others wait for room")
             self._grant()
         if not self.answers.has_room:
-            for each in [each for each in self.sending if each.takes_nothing(now, _PRESSED_S)]:
-                self._close(each, "unread", f"{each.untaken} bytes of answers are not taken while others wait for room")
+            async for each in a_few_a_turn([each for each in self.sending if each.takes_nothing(now, _PRESSED_S)]):
+                if each.takes_nothing(now, _PRESSED_S):
+                    sentence = f"{each.untaken} bytes of answers are not taken while others wait for room"
+                    self._close(each, "unread", sentence)
 
-    def _close_idle(self, now: float) -> None:
+    async def _close_idle(self, now: float) -> None:
         before = now - self.limits.idle_ms_max / 1000
-        for each in [each for each in self._connections if each.is_idle and each.active_at < before]:
-            log.debug("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
-            each.close()
+        idle = [each for each in self._connections if each.is_idle and each.active_at < before]
+        async for each in a_few_a_turn(idle):
+            if each.is_idle and each.active_at < before:
+                log.debug("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
+                each.close()
 
     def _close(self, connection: Connection, why: str, sentence: str) -> None:
         self.closed[why] += 1

@@ -101,6 +101,7 @@ def serve(
       holdfast serve --config holdfast.toml --log-level debug --log-format json
     """
     from holdfast import config
+    from holdfast.io.turns import short_turns_loop
 
     given = list(assignments or ())
     short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store, "metrics_listen": metrics}
@@ -111,7 +112,8 @@ def serve(
     give_large_buffers_back()
     before = set(threading.enumerate())
     try:
-        asyncio.run(run(settings))
+        with asyncio.Runner(loop_factory=short_turns_loop) as runner:
+            runner.run(run(settings))
     except Exception as failure:
         is_left = is_call_left(before)
         if settings.serve.log_format == "json" and isinstance(failure, HoldfastError | OSError):
