@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 from tests.broker.conftest import FAST
@@ -14,9 +16,22 @@ from tests.support.broker_process import BrokerProcess
 from holdfast.protocol.api import Key
 
 
-def fill(wire: Wire) -> None:
+class Before(NamedTuple):
+    """What was answered before the kill."""
+
+    topic_id: UUID
+    producer_ids: set[int]
+
+
+def new_producer_id(wire: Wire) -> int:
+    made = wire.ask(Key.INIT_PRODUCER_ID, 4, transactional_id=None, transaction_timeout_ms=1, producer_id=-1)
+    assert made.error_code == 0
+    return int(made.producer_id)
+
+
+def fill(wire: Wire) -> Before:
     """Everything that the tests below look for."""
-    create_topic(wire, "kept", partitions=2, retention_ms="123456789")
+    topic_id = create_topic(wire, "kept", partitions=2, retention_ms="123456789")
     for number in range(10):
         produce(wire, "kept", batch(b"%d" % number))
     produce(wire, "kept", batch(b"from a producer", producer_id=900, producer_epoch=0, base_sequence=0), partition=1)
@@ -32,18 +47,29 @@ def fill(wire: Wire) -> None:
         assert commit(wire, group, "kept", 7) == 0
     assert wire.ask(Key.DELETE_GROUPS, 2, groups_names=["gone"]).results[0].error_code == 0
     assert alter(wire, entity(user="ann"), producer_byte_rate=1000.0).error_code == 0
+    return Before(topic_id, {new_producer_id(wire) for _ in range(5)})
 
 
 @pytest.fixture(scope="module")
-def survivor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    """A connection to the broker after its kill."""
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Before, Wire]]:
+    """What a broker answered, and a connection to it after its kill."""
     with BrokerProcess(tmp_path_factory.mktemp("survivor"), settings=FAST) as process:
         with Wire(process.port) as wire:
-            fill(wire)
+            before = fill(wire)
         process.kill()
         process.start()
         with Wire(process.port) as wire:
-            yield wire
+            yield before, wire
+
+
+@pytest.fixture(scope="module")
+def survivor(lived: tuple[Before, Wire]) -> Wire:
+    return lived[1]
+
+
+@pytest.fixture(scope="module")
+def before(lived: tuple[Before, Wire]) -> Before:
+    return lived[0]
 
 
 def test_records(survivor: Wire) -> None:
@@ -52,8 +78,10 @@ def test_records(survivor: Wire) -> None:
     assert end_offset(survivor, "kept") == 10
 
 
-def test_topics_and_their_configs(survivor: Wire) -> None:
+def test_topics_and_their_configs(survivor: Wire, before: Before) -> None:
     """K2: partitions, ids and configs."""
+    [topic] = survivor.ask(Key.METADATA, 12, topics=[{"name": "kept", "topic_id": None}]).topics
+    assert (topic.error_code, topic.topic_id, len(topic.partitions)) == (0, before.topic_id, 2)
     wanted = {"resource_type": 2, "resource_name": "kept", "configuration_keys": ["retention.ms"]}
     [found] = survivor.ask(Key.DESCRIBE_CONFIGS, 4, resources=[wanted]).results
     assert found.configs[0].value == "123456789"
@@ -84,7 +112,7 @@ def test_quotas(survivor: Wire) -> None:
     assert quotas(survivor, ("user", 0, "ann")) == [({"user": "ann"}, {"producer_byte_rate": 1000.0})]
 
 
-def test_producer_ids_are_new(survivor: Wire) -> None:
+def test_producer_ids_are_new(survivor: Wire, before: Before) -> None:
     """K4: none is handed out twice, whatever was left of a block."""
-    made = survivor.ask(Key.INIT_PRODUCER_ID, 4, transactional_id=None, transaction_timeout_ms=1, producer_id=-1)
-    assert made.error_code == 0
+    assert len(before.producer_ids) == 5
+    assert not before.producer_ids & {new_producer_id(survivor) for _ in range(5)}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import MessageSizeTooLargeError
 from tests.support.broker_process import BrokerProcess
 
@@ -150,6 +151,8 @@ def test_a_group_goes_on_where_it_was(broker: BrokerProcess, topic: str, group: 
             await first.commit({place: (4, "mine")})
         async with consuming(broker, topic, **settings) as second:
             assert await second.committed(place) == 4
+            async with administering(broker) as admin:
+                assert (await admin.list_consumer_group_offsets(group))[place] == (4, "mine")
             assert [each.value for each in await take(second, 6)] == [b"%d" % number for number in range(4, 10)]
 
     run(work)
@@ -181,9 +184,12 @@ def test_administration(broker: BrokerProcess, topic: str, group: str) -> None:
 
     async def work() -> None:
         async with administering(broker) as admin:
-            await admin.create_topics([NewTopic(topic, 2, 1)])
+            await admin.create_topics([NewTopic(topic, 2, 1, topic_configs={"retention.ms": "1234"})])
             [described] = await admin.describe_topics([topic])
             assert len(described["partitions"]) == 2
+            [answer] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
+            [resource] = answer.resources
+            assert ("retention.ms", "1234") in {each[:2] for each in resource[4]}
             async with consuming(broker, topic, group_id=group):
                 assert (group, "consumer") in {each[:2] for each in await admin.list_consumer_groups()}
             await admin.delete_topics([topic])

@@ -47,11 +47,13 @@ def test_a_connection_need_not_begin_with_api_versions(broker: BrokerProcess) ->
         assert first.ask(Key.METADATA, 1, topics=[]).brokers[0].port == broker.port
 
 
-def test_a_version_that_is_not_served_closes_the_connection(broker: BrokerProcess) -> None:
+def test_a_version_that_is_not_served_closes_the_connection(broker: BrokerProcess, wire: Wire) -> None:
     """K7: as Kafka does; others are not disturbed."""
+    assert wire.ask(Key.API_VERSIONS, 0).error_code == 0
     with Wire(broker.port) as wrong:
         wrong.send_bytes(b"".join(frame_request(Key.PRODUCE, 2, 1, "old", [b"\x00" * 20])))
         assert wrong.is_closed()
+    assert wire.ask(Key.API_VERSIONS, 0).error_code == 0
 
 
 def test_an_api_that_is_not_served_closes_the_connection(broker: BrokerProcess) -> None:

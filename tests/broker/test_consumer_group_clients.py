@@ -33,6 +33,7 @@ class Readers:
         self._live: dict[str, Consumer] = {}
         self.read: Counter[bytes] = Counter()
         self.lost: list[str] = []
+        self.revoked: list[str] = []
         self._produced = 0
 
     def join(self, name: str, **settings: str) -> None:
@@ -45,10 +46,15 @@ class Readers:
         if settings.get("group.protocol") != "consumer":
             fast |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 50}
         consumer = Consumer({"bootstrap.servers": self._broker.address, "group.id": self._group, **fast, **settings})
-        consumer.subscribe([self._topic], on_revoke=self._commit, on_lost=lambda *_: self.lost.append(name))
+
+        def revoked(consumer: Consumer, partitions: object) -> None:
+            self.revoked.append(name)
+            self._commit(consumer)
+
+        consumer.subscribe([self._topic], on_revoke=revoked, on_lost=lambda *_: self.lost.append(name))
         self._live[name] = consumer
 
-    def _commit(self, consumer: Consumer, _: object) -> None:
+    def _commit(self, consumer: Consumer) -> None:
         """A member whose epoch has just grown hears of it, and tries again."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
@@ -183,11 +189,13 @@ def test_a_static_consumer_comes_back_to_its_partitions(readers: Readers) -> Non
     readers.join("b", **NEW)
     readers.settle(a=2, b=2)
     readers.produce(8)
-    mine = readers.partitions("a")
+    mine, theirs = readers.partitions("a"), readers.partitions("b")
+    readers.revoked.clear()
     readers.leave("a")
     readers.join("a2", **static)
     readers.settle(b=2, a2=2)
-    assert readers.partitions("a2") == mine
+    assert (readers.partitions("a2"), readers.partitions("b")) == (mine, theirs)
+    assert "b" not in readers.revoked
     readers.produce(8)
     assert set(readers.read.values()) == {1}
 

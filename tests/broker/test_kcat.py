@@ -37,12 +37,14 @@ def test_the_cluster_is_listed(broker: BrokerProcess, topic: str) -> None:
     listed = kcat(broker, "-L")
     assert f"broker 0 at {broker.address}" in listed
     assert f'topic "{topic}" with 1 partitions' in listed
+    assert "partition 0, leader 0, replicas: 0, isrs: 0" in listed.split(f'topic "{topic}"')[1].split("topic")[0]
 
 
 def test_offsets_are_asked_for(broker: BrokerProcess, topic: str) -> None:
     """K2: by time; the end is -1 in its words."""
     kcat(broker, "-P", "-t", topic, said="a\nb\n")
     assert kcat(broker, "-Q", "-t", f"{topic}:0:1") == f"{topic} [0] offset 0\n"
+    assert kcat(broker, "-Q", "-t", f"{topic}:0:-1") == f"{topic} [0] offset 2\n"
 
 
 def test_a_group_reads_and_goes_on(broker: BrokerProcess, topic: str, group: str) -> None:

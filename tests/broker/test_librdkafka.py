@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import (
+    OFFSET_INVALID,
     TIMESTAMP_CREATE_TIME,
     TIMESTAMP_LOG_APPEND_TIME,
     Consumer,
@@ -103,11 +104,12 @@ class Readers:
         self._topic = topic
         self.members: list[Consumer] = []
         self.read: list[tuple[int, int]] = []
+        self.rebalances: list[Consumer] = []  # Whoever was given an assignment, each time.
 
     def add(self, **more: Any) -> Consumer:
         fast = {"auto.offset.reset": "earliest", "session.timeout.ms": 6000, "heartbeat.interval.ms": 100}
         member = Consumer({"bootstrap.servers": self._broker.address, **fast, **self._settings, **more})
-        member.subscribe([self._topic])
+        member.subscribe([self._topic], on_assign=lambda *_: self.rebalances.append(member))
         self.members.append(member)
         return member
 
@@ -156,30 +158,35 @@ def test_a_static_member_keeps_its_share(broker: BrokerProcess, admin: AdminClie
     create(admin, topic, partitions=2)
     readers = Readers(broker, group, topic, "range")
     first = readers.add(**{"group.instance.id": "one"})
-    readers.add(**{"group.instance.id": "two"})
+    other = readers.add(**{"group.instance.id": "two"})
     readers.until(lambda: readers.shares() == [1, 1])
     share = first.assignment()[0].partition
-    generation = describe(admin, group)
+    readers.rebalances.clear()
     readers.members.remove(first)
     first.close()  # A static member does not leave.
     again = readers.add(**{"group.instance.id": "one"})
     readers.until(lambda: readers.shares() == [1, 1])
     assert again.assignment()[0].partition == share
     assert sorted(each.group_instance_id for each in describe(admin, group).members) == ["one", "two"]
-    assert generation.state == describe(admin, group).state
+    assert describe(admin, group).state.name == "STABLE"
+    assert readers.rebalances == [again], "The other one was disturbed."
+    assert other.assignment()[0].partition == 1 - share
     readers.close()
 
 
 def test_a_group_goes_on_where_it_was(broker: BrokerProcess, topic: str, group: str) -> None:
     """K3: committed offsets, and none for what was never read."""
-    produce_all(broker, topic, [{"value": b"%d" % number} for number in range(10)])
+    create(AdminClient({"bootstrap.servers": broker.address}), topic, partitions=2)
+    produce_all(broker, topic, [{"value": b"%d" % number, "partition": 0} for number in range(10)])
     settings = {"group_id": group, "enable_auto_commit": False}
     with consuming(broker, **settings) as first:
         first.subscribe([topic])
         take(first, 4)
         first.commit(offsets=[TopicPartition(topic, 0, 4, metadata="mine")], asynchronous=False)
     with consuming(broker, **settings) as second:
-        [found] = second.committed([TopicPartition(topic, 0)], timeout=PATIENCE_S)
+        places = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+        found, never = second.committed(places, timeout=PATIENCE_S)
         assert (found.offset, found.metadata) == (4, "mine")
+        assert (never.offset, never.error) == (OFFSET_INVALID, None)
         second.subscribe([topic])
         assert [each.value() for each in take(second, 6)] == [b"%d" % number for number in range(4, 10)]

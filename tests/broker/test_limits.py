@@ -66,20 +66,24 @@ def test_garbage_closes_the_connection(broker: BrokerProcess, undisturbed: None)
     with Wire(broker.port) as web:
         web.send_bytes(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
         assert web.is_closed()
+    refused = 2  # This one, and the last.
     for row in advertised():
         for version in range(row.min_version, row.max_version + 1):
             body = struct.pack(">hhih", row.key, version, 1, -1) + chance.randbytes(chance.randrange(40))
             with Wire(broker.port) as wrong:
                 wrong.send_bytes(struct.pack(">i", len(body)) + body)
                 wrong.socket.shutdown(socket.SHUT_WR)
-                while wrong.socket.recv(65536):  # An answer or none; then the end.
+                if not wrong.socket.recv(65536):  # An answer or none; then the end.
+                    refused += 1
+                while wrong.socket.recv(65536):
                     pass
     with Wire(broker.port) as last:
         last.send_bytes(struct.pack(">i", 2**31 - 77))
         assert last.is_closed()
     wait_for(lambda: any(str(2**31 - 77) in line for line in broker.said[before:]))  # Everything else is said by now.
     said = broker.said[before:]
-    assert sum("connection closed: " in line for line in said) > 10
+    closed = sum("connection closed: " in line for line in said)
+    assert 50 < refused - 10 <= closed <= refused  # A few make sense, and end with their connection.
     assert not any("Traceback" in line for line in said), said
 
 

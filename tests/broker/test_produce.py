@@ -47,7 +47,7 @@ def test_a_topic_that_is_not_there_is_refused(wire: Wire, topic: str) -> None:
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_every_codec_is_stored_as_it_was_sent(wire: Wire, topic: str, codec: Codec) -> None:
-    """K2: the broker looks at no record."""
+    """K2: byte for byte; the broker packs no record anew."""
     create_topic(wire, topic)
     sent = batch(*[b"value" * 20] * 5, codec=codec)
     assert produce(wire, topic, sent).error_code == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from crc32c import crc32c
 from tests.broker.wire import NOW_MS, Wire, batch, create_topic, end_offset, fetch, keyed, produce, read, values
 from tests.record.test_malformed import BAD
 from tests.record.test_validate import CLIENTS_FAIL, said_to_be
+from tests.support.broker_process import BrokerProcess
 
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
@@ -71,12 +74,23 @@ def test_rubbish_that_says_it_is_compressed_is_refused(wire: Wire, topic: str, c
     assert end_offset(wire, topic) == 0
 
 
-def test_a_bomb_is_refused(wire: Wire, topic: str) -> None:
-    """K12: 300 kB that expand to 300 MiB are followed to the limit and no further."""
+def test_a_bomb_is_refused(broker: BrokerProcess, wire: Wire, topic: str) -> None:
+    """K12: 10 kB that expand to 300 MiB are followed to the limit and no further."""
     create_topic(wire, topic)
+    assert produce(wire, topic, batch(b"fine")).error_code == 0
+    Path(f"/proc/{broker.pid}/clear_refs").write_text("5")  # From here on the peak counts anew.
+    before = peak_size(broker.pid)
     deflated = said_to_be(Codec.ZSTD, bytes.fromhex("28b52ffd 00 58") + b"\x02\x00\x10x" * 2400 + b"\x03\x00\x10x")
     assert produce(wire, topic, bytes(deflated)).error_code == INVALID_RECORD
+    assert peak_size(broker.pid) - before < 256 << 20  # What is decompressed grows by doubling.
     assert produce(wire, topic, batch(b"fine")).error_code == 0
+
+
+def peak_size(pid: int) -> int:
+    """Bytes of memory that a process has had at most."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return int(found[1]) * 1024
 
 
 def test_large_batches_keep_the_order_of_their_connection(wire: Wire, topic: str) -> None:

@@ -20,4 +20,15 @@ BUGS = [
         (Edit("log/background/maintenance.py", "if partition.is_storing:", "if False:"),),
         ("tests/log/test_clocks.py::test_nothing_is_collected_while_something_is_put",),
     ),
+    Bug(
+        "groups: a record that another has replaced is looked into",
+        (
+            Edit(
+                "coordinator/group/loader.py",
+                "            self._groups[key.group_id] = record.value",
+                "            self._groups[key.group_id] = record.value\n            decode_group(record.value)",
+            ),
+        ),
+        ("tests/coordinator/test_load.py::test_a_newer_or_damaged_record_is_refused",),
+    ),
 ]

@@ -103,6 +103,11 @@ def test_an_offset_out_of_range_is_told_with_the_range(holdfast: Commands, ten: 
     """L3: below the start and behind the end."""
     done = holdfast.run("consume", ten, "--from", "11", code=1)
     assert f"{ten}-0 has the offsets 0 to 10, and 11 is not among them" in done.stderr
+    admin = AdminClient({"bootstrap.servers": holdfast.address})
+    [deleted] = admin.delete_records([TopicPartition(ten, 0, 4)]).values()
+    deleted.result(20)
+    done = holdfast.run("consume", ten, "--from", "3", code=1)
+    assert f"{ten}-0 has the offsets 4 to 10, and 3 is not among them" in done.stderr
 
 
 def test_it_stops_after_so_many(holdfast: Commands, ten: str) -> None:

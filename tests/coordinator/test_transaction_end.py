@@ -70,8 +70,8 @@ async def test_an_end_takes_one_fsync_and_is_not_seen_before() -> None:
 
 @in_loop
 async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> None:
-    """K4: another writer has one of the partitions. The commit is decided, holds in all others at once, and in that one
-    when this broker has it again."""
+    """K4: another writer has one of the partitions. The commit is decided, and holds in all others at once; that one is
+    waited for (test_transaction_waits has how that ends)."""
     house = TransactionHouse(1)
     await house.open()
     producer = await begun(house)

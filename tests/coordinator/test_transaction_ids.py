@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.coordinator.test_transaction_end import begun
-from tests.coordinator.transaction_house import TIMEOUT_MS, TransactionHouse
+from tests.coordinator.transaction_house import TIMEOUT_MS, TOPIC, TransactionHouse
 from tests.log.world import in_loop, turns
 
+from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.coordinator import IMPLICIT
 from holdfast.coordinator.transaction.errors import (
     ProducerFenced,
@@ -76,9 +79,14 @@ async def test_a_timeout_in_the_last_epoch() -> None:
 async def test_an_id_that_nobody_uses_is_forgotten() -> None:
     """K4: after its time, for ever; one with an open transaction is not."""
     house = TransactionHouse(1)
+    longest_ms = 10 * DAY_S * 1000
+    longer = replace(house.settings.broker, transaction_max_timeout_ms=longest_ms)
+    house.settings = replace(house.settings, broker=longer)
     await house.open()
     transactions = house.opened.parts.transactions
     await transactions.initialize("idle", TIMEOUT_MS)
+    busy = await transactions.initialize("busy", longest_ms)
+    transactions.enlist("busy", busy, TopicPartition(TOPIC, 0), implicit=True)
     await house.pass_time(6 * DAY_S)
     await transactions.initialize("young", TIMEOUT_MS)
     await house.pass_time(1.1 * DAY_S)
@@ -87,6 +95,7 @@ async def test_an_id_that_nobody_uses_is_forgotten() -> None:
         with pytest.raises(TransactionalIdUnknown):
             house.opened.parts.transactions.describe("idle")
         assert house.opened.parts.transactions.describe("young").epoch == 0
+        assert house.opened.parts.transactions.describe("busy").state is TransactionState.ONGOING
         house.disk.power_cut()
         await house.open()
 
@@ -102,3 +111,4 @@ async def test_there_may_be_so_many_ids_and_no_more() -> None:
         await transactions.initialize(name, TIMEOUT_MS)
     with pytest.raises(TooManyTransactionalIds):
         await transactions.initialize("c", TIMEOUT_MS)
+    assert [(await transactions.initialize(name, TIMEOUT_MS)).epoch for name in ("a", "b")] == [2, 1]

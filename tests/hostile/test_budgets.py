@@ -75,6 +75,10 @@ def test_a_request_has_to_arrive_as_a_whole(tmp_path: Path) -> None:
             slow.send_bytes(struct.pack(">i", 1000))
             assert trickle(slow, 1, until_s=5) < 5
         wait_for(lambda: inside.server.closed["late"] == 1)
+        with Wire(inside.port) as large:
+            large.send_bytes(struct.pack(">i", 20 * MIB))
+            assert trickle(large, KIB, until_s=5) < 5
+        wait_for(lambda: inside.server.closed["late"] == 2)
         assert inside.server.requests.size == 0
 
 

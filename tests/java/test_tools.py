@@ -112,6 +112,8 @@ def test_console_consumer(tools: Tools, topic: str) -> None:
     assert printed.splitlines() == [
         f"CreateTime:{T0 + number}\tPartition:0\tOffset:{number}\tk\tv{number}" for number in range(3)
     ]
+    described = tools.run(f"{TOOLS}.consumer.group.ConsumerGroupCommand", "--group", topic, "--describe")
+    assert described.split("\n")[2].split()[:6] == [topic, topic, "0", "3", "3", "0"]
 
 
 def test_consumer_groups(tools: Tools, topic: str) -> None:

@@ -52,7 +52,8 @@ def test_a_session_stays_with_names_or_with_ids(world: World, first: int, then: 
     request = data.fetch(world, first).request
     session = world.exchange(Key.FETCH, first, request)["response"]["sessionId"]
     answer = world.exchange(Key.FETCH, then, {**request, "sessionId": session, "sessionEpoch": 1})
-    assert set(answer["errors"]) <= {"FETCH_SESSION_ID_NOT_FOUND", "FETCH_SESSION_TOPIC_ID_ERROR"}
+    [error] = set(answer["errors"])
+    assert error in ("FETCH_SESSION_ID_NOT_FOUND", "FETCH_SESSION_TOPIC_ID_ERROR")
 
 
 def test_ranges(java: Jvm) -> None:

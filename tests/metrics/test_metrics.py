@@ -19,6 +19,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
+from tests.support.ports import ports_of
 
 from holdfast.metrics.catalog import METRICS, exposed
 from holdfast.testing import RunningBroker, running_broker
@@ -196,3 +197,4 @@ def test_garbage_ends_its_own_connection_and_nothing_else(broker: RunningBroker,
 
 def test_without_an_address_there_is_no_port(holdfast_broker: RunningBroker) -> None:
     assert not [line for line in holdfast_broker.said if "metrics" in line]
+    assert ports_of(holdfast_broker.pid) == {holdfast_broker.port}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from tests.metrics.test_metrics import url
+from tests.metrics.test_metrics import scrape, url
 
 from holdfast.cli.status import examine
 from holdfast.errors import Rejected
@@ -31,11 +31,13 @@ def test_a_damaged_segment_is_seen_by_who_asks(tmp_path: Path) -> None:
         for number in range(10):
             producer.produce("orders", b"%d" % number, partition=0)
             producer.flush()
+        producer.produce("sound", b"sound", partition=0)
+        assert producer.flush(60) == 0
         well = ask(broker, "--json")
         assert (well.returncode, json.loads(well.stdout)["unwell"]) == (0, [])
         broker.stop()
-    segments = sorted((tmp_path).rglob("*.seg"))
-    assert segments
+    segments = [each for each in tmp_path.rglob("*.seg") if b"sound" not in each.read_bytes()]
+    assert len(segments) == 1
     with running_broker(tmp_path, **settings) as broker:
         data = bytearray(segments[0].read_bytes())
         data[100] ^= 1
@@ -43,7 +45,13 @@ def test_a_damaged_segment_is_seen_by_who_asks(tmp_path: Path) -> None:
         consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "enable.auto.commit": False})
         consumer.assign([TopicPartition("orders", 0, 0)])
         consumer.poll(2)
+        consumer.assign([TopicPartition("sound", 0, 0)])
+        served = consumer.poll(60)
+        assert (served.error(), served.value()) == (None, b"sound")
         consumer.close()
+        now = scrape(broker)
+        assert now.get("holdfast_partition_damaged", topic="orders", partition="0") == 1
+        assert now.get("holdfast_partition_damaged", topic="sound", partition="0") == 0
         found = ask(broker, "--json")
         assert found.returncode == 1
         (row,) = json.loads(found.stdout)["unwell"]

@@ -217,9 +217,11 @@ def test_a_backup_is_of_one_cluster(data: Path, tmp_path: Path) -> None:
     """O1, O4: another cluster's backup is not written over."""
     in_broker(tmp_path / "stranger", lambda _: asyncio.sleep(0))
     assert run("backup", tmp_path / "stranger", tmp_path / "copy")[0] == 0
+    before = content(tmp_path / "copy")
     code, output = run("backup", data, tmp_path / "copy")
     assert code == 1
     assert "is the backup of cluster" in output
+    assert content(tmp_path / "copy") == before
 
 
 def test_a_store_that_was_set_back_is_refused_partition_by_partition(data: Path, tmp_path: Path) -> None:

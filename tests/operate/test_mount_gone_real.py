@@ -102,6 +102,9 @@ def test_a_mount_that_went_away_is_not_written_around(tmp_path: Path, mount: Mou
     produce(broker, range(1000, 7000))
     until(lambda: any("store away" in line and "is its file system mounted" in line for line in broker.said), broker)
     assert os.listdir(mount.place) == []
+    broker.kill()
+    broker.start()
+    assert os.listdir(mount.place) == []
     mount.mount()
     until(lambda: any("store back" in line for line in broker.said), broker)
     until(lambda: stored_size(mount.place) > before + 6000 * 4, broker)

@@ -298,6 +298,7 @@ def test_another_cluster_s_store_is_nothing_to_repair(data: Path) -> None:
 def test_the_newest_metadata_is_damaged(data: Path) -> None:
     """O2: the version before it is taken; topics that only it knew get a name from their id, with all their records,
     and no producer id is handed out twice."""
+    last_id = max(in_broker(data, _new_producer_id) for _ in range(3))
     versions = sorted((data / "objects" / "meta").glob("0*.json"))
     before = [path for path in versions if b"orders" not in path.read_bytes()]
     for path in versions[len(before) :]:
@@ -309,11 +310,16 @@ def test_the_newest_metadata_is_damaged(data: Path) -> None:
     names = topic_names(LocalObjects(data / "objects"))
     [name] = [name for name in names.values() if name.startswith("recovered-")]
 
-    async def read(broker: Opened) -> list[tuple[int, bytes]]:
-        return await read_all(partition(broker, 0, name))
+    async def read(broker: Opened) -> list[list[tuple[int, bytes]]]:
+        return [await read_all(partition(broker, number, name)) for number in ENDS]
 
-    assert in_broker(data, read) == expected(0, 0, 100, SIZE)
+    assert in_broker(data, read) == [expected(number, 0, end, SIZE) for number, end in ENDS.items()]
+    assert in_broker(data, _new_producer_id) > last_id
     assert repair(data)[0] == 0
+
+
+async def _new_producer_id(broker: Opened) -> int:
+    return await broker.parts.producer_ids.next()
 
 
 def test_metadata_that_knew_of_more_partitions_is_damaged(tmp_path: Path) -> None:
@@ -343,6 +349,12 @@ def test_all_metadata_is_damaged(data: Path) -> None:
     _, _, summary = repair(data)
     assert repair(data, "--accept-loss", summary["token"])[0] == 0
     names = topic_names(LocalObjects(data / "objects"))
-    assert len([name for name in names.values() if name.startswith("recovered-")]) == 3
-    in_broker(data, _nothing)
+    recovered = [name for name in names.values() if name.startswith("recovered-")]
+    assert len(recovered) == 3  # The topic of the test, and two of the broker's own.
+
+    async def read(broker: Opened) -> list[list[list[tuple[int, bytes]]]]:
+        logs = {name: broker.parts.topics.get(name).logs for name in recovered}
+        return [[await read_all(each) for each in found] for found in logs.values()]
+
+    assert [expected(number, 0, end, SIZE) for number, end in ENDS.items()] in in_broker(data, read)
     assert repair(data)[0] == 0

@@ -169,7 +169,7 @@ def test_answers(
         assert (found["topic_id"].bytes if version >= 13 else found["topic"]) == expected.topic
         for part, answer in zip(found["partitions"], answers, strict=True):
             check_answer(version, part, answer)
-    KafkaFetchResponse.decode(body, version=version)
+    assert KafkaFetchResponse.decode(body, version=version).encode() == body
 
 
 def check_answer(version: int, part: dict[str, Any], answer: Fetched) -> None:

@@ -6,6 +6,7 @@ import random
 from ctypes import addressof, c_char
 
 import cramjam
+import lz4.frame
 import pytest
 
 from holdfast.record.codec import compress, decompress
@@ -70,6 +71,11 @@ def test_texts_of_all_sizes_come_out_right() -> None:
 def test_other_frames_are_left_to_the_library() -> None:
     """K12: blocks that refer to one another, checksums, a size in front: nothing is guessed."""
     assert expand(bytes(cramjam.lz4.compress(SAMPLES["several blocks"]))) is None
+    plain = SAMPLES["several blocks"]
+    assert expand(lz4.frame.compress(plain, block_linked=True, store_size=False)) is None
+    assert expand(lz4.frame.compress(plain, block_linked=False, block_checksum=True, store_size=False)) is None
+    assert expand(lz4.frame.compress(plain, block_linked=False, content_checksum=True, store_size=False)) is None
+    assert expand(lz4.frame.compress(plain, block_linked=False, store_size=True)) is None
     assert expand(HEADER[:3]) is None
     assert expand(HEADER) is None
 

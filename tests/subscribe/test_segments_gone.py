@@ -54,7 +54,7 @@ async def gated(place: Place, meanwhile: Any) -> tuple[Subscription, list[Event]
 
 
 @in_loop
-async def test_what_retention_took_is_skipped_and_counted(tmp_path: Path) -> None:
+async def test_what_retention_took_is_skipped_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """S7: a referenced segment below log start is skipped, with a counter and a warning."""
     async with place_with(tmp_path) as place:
         log, segments = await segments_of(place, 6)
@@ -68,6 +68,9 @@ async def test_what_retention_took_is_skipped_and_counted(tmp_path: Path) -> Non
         assert [event.offset for event in events] == list(range(30, 60))
         assert subscription.stats.skipped == 30
         assert subscription.stats.errors == 0
+        warned = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+        assert warned, "Offsets were skipped without a word."
+        assert all("t-0" in line for line in warned), warned
 
 
 @in_loop

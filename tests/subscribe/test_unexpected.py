@@ -143,14 +143,15 @@ async def test_long_words_reach_the_client_cut(tmp_path: Path, letter: str) -> N
         await _stored(place)
         filtered = replace(Asked(sources=(Source("t"),)), filter=Filter.of("/k"))
         object.__setattr__(filtered.filter, "paths", ("no slash " + letter * 20_000,))
-        with pytest.raises(BadFilter, match="no slash"):
+        with pytest.raises(BadFilter, match="no slash") as bad:
             await asyncio.wait_for(anext(messages(place.address, filtered)), 60)
-        with pytest.raises(NoSuchSource, match="names no topic"):
+        with pytest.raises(NoSuchSource, match="names no topic") as none:
             await asyncio.wait_for(anext(messages(place.address, Asked(sources=(Source(letter * 20_000),)))), 60)
         store.left = 1000
-        with pytest.raises(Corrupt, match="damage"):
+        with pytest.raises(Corrupt, match="damage") as damage:
             async for _ in messages(place.address, Asked(sources=(Source("t"),), start=Start(0))):
                 pass
+        assert all(20 < len(str(each.value)) < 8192 for each in (bad, none, damage))
 
 
 @in_loop

@@ -50,6 +50,7 @@ class Loaded:
         self._decided = decided
         self._skipped: dict[int, int] = {}  # Kinds of keys that are not understood, and how many of each.
         self.undecided: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
+        self._groups: dict[str, bytes] = {}  # The last record of each classic group, as it is stored.
         self.images: dict[str, GroupImage] = {}
         self.consumer_images: dict[str, ConsumerImage] = {}
         self.keys: dict[str, set[bytes]] = {}  # Of all records that groups have, those of offsets left out.
@@ -66,6 +67,11 @@ class Loaded:
         if not self._decided.is_aborted(header):
             for record in read_records(batch):
                 self._add_record(header, record)
+
+    def end(self) -> None:
+        """All batches were applied. Only what counts is looked into: what a later record replaces may be newer."""
+        self.images = {group_id: decode_group(value) for group_id, value in self._groups.items()}
+        self._groups.clear()
 
     def _add_record(self, header: BatchHeader, record: Record) -> None:
         key = decode_key(record.key)
@@ -90,9 +96,9 @@ class Loaded:
 
     def _add_group(self, key: GroupKey, record: Record) -> None:
         if record.value is None:
-            self.images.pop(key.group_id, None)
+            self._groups.pop(key.group_id, None)
         else:
-            self.images[key.group_id] = decode_group(record.value)
+            self._groups[key.group_id] = record.value
 
     def _add_offset(self, header: BatchHeader, key: OffsetKey, record: Record) -> None:
         table = self.offsets.setdefault(key.group_id, OffsetTable())
@@ -114,4 +120,5 @@ async def load(partition: PartitionLog, place: str) -> Loaded:
     """Read a whole internal partition."""
     loaded = Loaded(place, Decided(partition))
     await replay(partition, place, loaded.add)
+    await partition.ground.calls.local(loaded.end)
     return loaded
