@@ -65,7 +65,7 @@ def archive(reader: Reader) -> int:
         if not reader.kind.startswith("holdfast"):
             reader.frame("archive").write.parquet(target)
         else:
-            from holdfast.spark.catalog import open_catalog
+            from holdfast.catalog.catalog import open_catalog
             from holdfast.spark.jobs.archive.archive import archive as run
             from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 
@@ -78,8 +78,8 @@ def archive(reader: Reader) -> int:
 
 def audit(reader: Reader) -> int:
     if reader.kind.startswith("holdfast"):
+        from holdfast.catalog.store import find_store
         from holdfast.spark.jobs.audit.audit import audit as run
-        from holdfast.spark.store import find_store
 
         reports = run(reader.spark, find_store(reader.given["path"]), [reader.given["topic"]])
         assert all(each.is_sound for each in reports)

@@ -92,10 +92,10 @@ def _to_parquet(data: Path, topic: str, target: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from holdfast.spark.catalog import open_catalog
-    from holdfast.spark.source.plan import plan
-    from holdfast.spark.source.read import read
-    from holdfast.spark.source.rows import TYPES
+    from holdfast.catalog.catalog import open_catalog
+    from holdfast.catalog.plan import plan
+    from holdfast.catalog.read import read
+    from holdfast.catalog.rows import TYPES
 
     catalog = open_catalog(str(data), topics=[topic])
     columns = [name for name in TYPES if name != "headers"]

@@ -10,12 +10,12 @@ BACK = ("tests/segment/test_times.py::test_how_far_times_go_back",)
 BUGS = [
     Bug(
         "spark: a read ends at the first batch behind its time, though times go back",
-        (Edit("spark/source/load.py", "min(times.end + known.back_ms, LATEST)", "times.end"),),
+        (Edit("catalog/load.py", "min(times.end + known.back_ms, LATEST)", "times.end"),),
         READ,
     ),
     Bug(
         "spark: the interval in which a time ends is not read",
-        (Edit("spark/source/load.py", "known.back_ms, LATEST)) + 1)", "known.back_ms, LATEST)))"),),
+        (Edit("catalog/load.py", "known.back_ms, LATEST)) + 1)", "known.back_ms, LATEST)))"),),
         READ,
     ),
     Bug(

@@ -137,7 +137,7 @@ BUGS = [
     ),
     bug(
         "Spark's source loses what nobody can read in silence",
-        "spark/source/read.py",
+        "catalog/read.py",
         '        on_loss(DataLost(where, one.start, one.end, f"nobody can read this batch: {one.why}"))\n',
         "        pass\n",
         f"tests/spark/{OLD_DATA}",

@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition as KafkaPartition
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.client import EARLIEST, LATEST, Client, Committed, TopicPartition
+from holdfast.client import EARLIEST, LATEST, Client, Committed
 from holdfast.client.errors import BrokerUnreachable, NotKafka, Refused, TooOld, TopicNotFound
 from holdfast.client.producing import OutcomeUnknown
 from holdfast.io.address import BadAddress
@@ -20,6 +20,7 @@ from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
 from holdfast.testing import free_port
+from holdfast.types import TopicPartition
 
 NOW_MS = time.time_ns() // 1_000_000
 

@@ -25,9 +25,10 @@ from holdfast.coordinator.group.consumer.member import LEAVES
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.errors import InstanceFenced, RebalanceInProgress, UnknownMember, WrongGeneration
-from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
+from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
 from holdfast.errors import HoldfastError
 from holdfast.segment.names import PartitionId
+from holdfast.types import TopicPartition
 
 SESSION_S = 10.0
 REBALANCE_S = 30.0

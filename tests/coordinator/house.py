@@ -11,7 +11,7 @@ from tests.coordinator.party import request
 from tests.log.world import World, turns
 
 from holdfast.coordinator.group.coordinator import GroupCoordinator
-from holdfast.coordinator.group.requests import Caller, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit, SyncRequest
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.io.chance import SeededChance
@@ -19,6 +19,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.names import PartitionId
+from holdfast.types import TopicPartition
 
 T = TypeVar("T")
 

@@ -16,7 +16,8 @@ from holdfast.coordinator.group.consumer.errors import (
     UnsupportedAssignor,
 )
 from holdfast.coordinator.group.errors import GroupFull, GroupNotEmpty, InstanceFenced, TopicSubscribed, UnknownMember
-from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit
+from holdfast.types import TopicPartition
 
 AT = TopicPartition("t", 0)
 

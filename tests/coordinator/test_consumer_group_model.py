@@ -25,9 +25,10 @@ from tests.coordinator.truth import OffsetTruth
 from tests.log.world import World, turns
 
 from holdfast.coordinator.group.answers import CommittedOffset, GroupState
-from holdfast.coordinator.group.requests import OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.requests import OffsetToCommit
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.segment.names import PartitionId
+from holdfast.types import TopicPartition
 
 PICK = st.integers(0, 20)
 TURNS = st.sampled_from([0, 1, 2, 5, 20])  # How far a request comes before the next thing happens.

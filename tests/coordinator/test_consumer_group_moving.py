@@ -21,11 +21,12 @@ from holdfast.coordinator.group.errors import (
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest, TopicPartition
+from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
 from holdfast.coordinator.group.settings import Migration
 from holdfast.coordinator.runtime.writer import Writer
 from holdfast.record.batch import split
 from holdfast.record.records import Record, read_records
+from holdfast.types import TopicPartition
 
 
 def asking(member_id: str = "", *owned: int, topics: tuple[str, ...] = ("t",), **values: Any) -> JoinRequest:

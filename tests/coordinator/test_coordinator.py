@@ -22,11 +22,12 @@ from holdfast.coordinator.group.errors import (
     UnknownMember,
     WrongGeneration,
 )
-from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped, TextTooLong
 from holdfast.errors import Stopped
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock
+from holdfast.types import TopicPartition
 
 
 @in_loop

@@ -19,8 +19,9 @@ from tests.log.world import World, turns
 
 from holdfast.coordinator.group.answers import CommittedOffset, GroupState
 from holdfast.coordinator.group.errors import GroupNotEmpty, GroupNotFound, InstanceFenced, UnknownMember
-from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest, TopicPartition
+from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, SyncRequest
 from holdfast.errors import HoldfastError
+from holdfast.types import TopicPartition
 
 PICK = st.integers(0, 20)
 TURNS = st.integers(0, 8)  # How far a request comes before the next thing happens.

@@ -10,7 +10,6 @@ import pytest
 from tests.coordinator.house import AT, House
 from tests.log.world import World, in_loop
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
 from holdfast.errors import HoldfastError
 from holdfast.io.disk.simulated import PowerCut
@@ -18,6 +17,7 @@ from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import ColdReadFailed
 from holdfast.record.build import build
 from holdfast.record.records import Record
+from holdfast.types import TopicPartition
 from holdfast.wal import WalSettings
 
 

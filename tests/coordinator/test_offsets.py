@@ -21,10 +21,11 @@ from holdfast.coordinator.group.errors import (
 )
 from holdfast.coordinator.group.offsets import OffsetTable
 from holdfast.coordinator.group.records import offset_record
-from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.requests import Caller, Leaving, OffsetToCommit
 from holdfast.record.batch import check
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind
+from holdfast.types import TopicPartition
 
 OTHER = TopicPartition("u", 3)
 

@@ -23,10 +23,10 @@ from holdfast.coordinator.group.records import (
     group_key,
     offset_record,
 )
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.placement import java_hash, partition_of
 from holdfast.errors import Corrupt
+from holdfast.types import TopicPartition
 
 GROUP = "grüppe"
 PLACE = TopicPartition("orders", 7)

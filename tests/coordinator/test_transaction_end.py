@@ -10,7 +10,7 @@ from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, T
 from tests.log.world import from_producer, in_loop, turns
 
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.coordinator.transaction.coordinator import IMPLICIT
 from holdfast.coordinator.transaction.errors import ProducerFenced
 from holdfast.coordinator.transaction.transaction import Producer, TransactionState
@@ -21,7 +21,7 @@ from holdfast.log.errors import LogsStopped
 from holdfast.record.batch import split
 from holdfast.segment.manifest.changes import RaiseEpoch
 from holdfast.segment.manifest.log import ManifestLog
-from holdfast.types import Epoch, Offset
+from holdfast.types import Epoch, Offset, TopicPartition
 
 AT = TopicPartition(TOPIC, 0)
 SEEDS = 40

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.transaction.records import (
     decode_transaction,
@@ -17,6 +16,7 @@ from holdfast.coordinator.transaction.records import (
     transaction_record,
 )
 from holdfast.coordinator.transaction.transaction import Transaction, TransactionState
+from holdfast.types import TopicPartition
 
 partitions = st.builds(TopicPartition, st.text(min_size=1, max_size=4), st.integers(0, 5))
 ids = st.integers(-1, 2**63 - 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction import rules
 from holdfast.coordinator.transaction.errors import (
     NotInTransaction,
@@ -14,6 +13,7 @@ from holdfast.coordinator.transaction.errors import (
     TransactionStateInvalid,
 )
 from holdfast.coordinator.transaction.transaction import EPOCH_LAST, EPOCH_MAX, Producer, Transaction, TransactionState
+from holdfast.types import TopicPartition
 
 AT = TopicPartition("t", 0)
 SPARE = 900

@@ -9,7 +9,6 @@ import pytest
 from tests.coordinator.house import NoAlarm
 from tests.log.world import World, from_producer, in_loop, turns
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, TransactionCoordinator
 from holdfast.coordinator.transaction.durable_transaction import Reached
 from holdfast.coordinator.transaction.errors import TransactionEnding
@@ -18,6 +17,7 @@ from holdfast.coordinator.transaction.transaction import TransactionState
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.marker import Marker
 from holdfast.segment.names import PartitionId
+from holdfast.types import TopicPartition
 
 HERE, AWAY = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -22,8 +22,9 @@ from tests.operate.test_disk_full_real import MIB, SETTINGS, disk, fill
 from tests.support.reading import read_whole
 from tests.support.slow_proxy import SlowProxy
 
-from holdfast.client import LATEST, Client, TopicPartition
+from holdfast.client import LATEST, Client
 from holdfast.testing import free_port
+from holdfast.types import TopicPartition
 
 __all__ = ["disk"]  # A fixture.
 

@@ -10,9 +10,9 @@ import pyarrow.dataset as ds
 from tests.spark.stored import T0, Stored, fill, records, transaction
 
 from holdfast.broker.topics import Topics
+from holdfast.catalog.catalog import Catalog, open_catalog
 from holdfast.record.layout import Codec
 from holdfast.record.marker import MarkerKind
-from holdfast.spark.catalog import Catalog, open_catalog
 from holdfast.spark.jobs.archive.archive import Archived, archive
 from holdfast.spark.jobs.archive.delta import DeltaTarget
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget

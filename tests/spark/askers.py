@@ -16,6 +16,9 @@ from tests.subscribe.place import a_place
 from tests.subscribe.stores import QuickCalls
 
 from holdfast.broker.running import Opened
+from holdfast.catalog.plan import plan
+from holdfast.catalog.read import read
+from holdfast.catalog.store import find_store
 from holdfast.cli.audit.evidence import evidence_of
 from holdfast.cli.log.place import find_partitions
 from holdfast.errors import HoldfastError
@@ -32,11 +35,8 @@ from holdfast.segment.manifest.load import load_manifest
 from holdfast.spark.jobs.audit.audit import audit
 from holdfast.spark.jobs.audit.segment import Suspect, check_segment
 from holdfast.spark.source.options import parse
-from holdfast.spark.source.plan import plan
 from holdfast.spark.source.ranges import ranges_of
-from holdfast.spark.source.read import read
 from holdfast.spark.source.view import whole_view
-from holdfast.spark.store import find_store
 from holdfast.subscribe import NOW, subscribe
 
 COUNT = 90  # Batches of one record of so many bytes in each of three segments, which makes two intervals of each.

@@ -11,9 +11,9 @@ from tests.spark.archived import Delta, Iceberg, Parquet, catalog_of
 from tests.spark.killing import Here
 from tests.spark.stored import Stored, records
 
+from holdfast.catalog.catalog import open_catalog
 from holdfast.record.build import build
 from holdfast.record.decode import decode
-from holdfast.spark.catalog import open_catalog
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.parquet import parquet_store
 from holdfast.spark.jobs.compact import compact

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
+from holdfast.catalog.store import Store
 from holdfast.client import Client
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import Clock, SystemClock
@@ -14,7 +15,6 @@ from holdfast.io.objects import Objects
 from holdfast.spark.sink.commit import Commit
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.spark.sink.staging import Job, StagedObject, Stager, Targets
-from holdfast.spark.store import Store
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 

@@ -26,6 +26,7 @@ from tests.spark.archived import (
 from tests.spark.stored import T0, Stored, fill
 
 from holdfast.broker.topics import Topics
+from holdfast.catalog.plan import plan
 from holdfast.record.records import Record
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst, OtherLayout
@@ -36,7 +37,6 @@ from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import publish
 from holdfast.spark.jobs.run import run_units
 from holdfast.spark.sink.errors import StagedGone
-from holdfast.spark.source.plan import plan
 
 
 @pytest.fixture

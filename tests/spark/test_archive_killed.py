@@ -17,15 +17,15 @@ import pytest
 from tests.spark.stored import Stored, fill, records
 
 from holdfast.broker.topics import Topics
+from holdfast.catalog.catalog import open_catalog
+from holdfast.catalog.store import find_store
 from holdfast.record.layout import Codec
-from holdfast.spark.catalog import open_catalog
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.audit.audit import audit
 from holdfast.spark.jobs.compact import compact
 from holdfast.spark.jobs.merge.merge import merge
 from holdfast.spark.jobs.merge.source import open_sources
-from holdfast.spark.store import find_store
 
 COMMAND = Path(sys.executable).parent / "holdfast"
 COUNT = 15_000

@@ -22,17 +22,17 @@ from tests.spark.faults import (
 from tests.spark.stored import Stored, fill, records, transaction
 
 from holdfast.broker.topics import Topics
+from holdfast.catalog.store import find_store
 from holdfast.cli.audit.evidence import evidence_of
 from holdfast.record.build import build
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.segment.manifest.load import load_manifest
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.expect import read_expected
 from holdfast.spark.jobs.audit.report import PartitionReport, Span
 from holdfast.spark.jobs.audit.sum import BrokerMarks
-from holdfast.spark.store import find_store
+from holdfast.types import TopicPartition
 
 
 @pytest.fixture

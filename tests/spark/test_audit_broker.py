@@ -9,6 +9,7 @@ import pytest
 from tests.spark.killing import Here
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
+from holdfast.catalog.store import find_store
 from holdfast.client.errors import Refused
 from holdfast.cluster.metadata import delete_topic
 from holdfast.io.clock import SystemClock
@@ -19,13 +20,12 @@ from holdfast.io.versions import FULL_EVERY, Versions
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.fetch import fetch_tails
 from holdfast.spark.jobs.audit.look import DELETED, look_again, look_at
 from holdfast.spark.jobs.audit.report import PartitionReport
 from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, sum_up
-from holdfast.spark.store import find_store
+from holdfast.types import TopicPartition
 
 REQUESTS_MAX = 9  # More than a look at one partition makes.
 BEFORE_FULL = FULL_EVERY - 2

@@ -11,6 +11,7 @@ import pytest
 from tests.spark.killing import Here
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
+from holdfast.catalog.store import Store, find_store
 from holdfast.cluster.metadata import Topic, create_topic, delete_topic
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects.local.objects import LocalObjects
@@ -19,7 +20,6 @@ from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit import audit as auditing
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.look import DELETED, NO_MANIFEST, look_again, look_at
@@ -27,7 +27,7 @@ from holdfast.spark.jobs.audit.report import PartitionReport, Span
 from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, Tails, sum_up
 from holdfast.spark.jobs.compact import CompactTask, compact_task
 from holdfast.spark.jobs.run import run_units
-from holdfast.spark.store import Store, find_store
+from holdfast.types import TopicPartition
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ from tests.spark.stored import T0, Stored, fill, records, transaction
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.topics import Topics
+from holdfast.catalog.catalog import open_catalog
+from holdfast.catalog.plan import plan
+from holdfast.catalog.read import read
+from holdfast.catalog.store import find_store
 from holdfast.cli.audit.evidence import evidence_of
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
-from holdfast.spark.catalog import open_catalog
 from holdfast.spark.jobs.audit.audit import audit
 from holdfast.spark.jobs.compact import CompactTask, compact, compact_task, rules_of
-from holdfast.spark.source.plan import plan
-from holdfast.spark.source.read import read
-from holdfast.spark.store import find_store
 
 
 def rows(cluster: Stored, topic: str) -> list[tuple[int, int, bytes | None, bytes | None]]:

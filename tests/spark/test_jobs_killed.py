@@ -14,9 +14,9 @@ import pytest
 from tests.spark.archived import EXPECTED, make_orders
 from tests.spark.killing import Here, killed
 
+from holdfast.catalog.store import find_store
 from holdfast.spark.jobs.audit.audit import audit
 from holdfast.spark.jobs.merge.merge import AlreadyThere
-from holdfast.spark.store import find_store
 
 for _name in ("deltalake", "pyiceberg"):
     pytest.importorskip(_name, reason="the packages of the Spark part are missing")

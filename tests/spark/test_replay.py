@@ -14,13 +14,14 @@ from tests.spark.sink_parts import read_committed
 from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
 from tests.support.broker_process import BrokerProcess
 
+from holdfast.catalog.catalog import open_catalog
+from holdfast.catalog.store import Store
 from holdfast.cli.archive.target import catalog_properties, open_target
 from holdfast.client import Client
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.spark.catalog import open_catalog
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.commit_log import CommitLog, Move
@@ -29,7 +30,6 @@ from holdfast.spark.jobs.replay.archive import Access, NoArchive, archive_store,
 from holdfast.spark.jobs.replay.replay import TakenOver, plan_replay, replay
 from holdfast.spark.jobs.replay.tables import iceberg_files
 from holdfast.spark.sink.options import SinkOptions
-from holdfast.spark.store import Store
 from holdfast.testing import free_port
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from kafka.partitioner.default import murmur2
 from tests.spark.sink_parts import HEADERS, commit, read_committed, rows, stage
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.client import LATEST, Client, TopicPartition
+from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced, TopicNotFound
 from holdfast.errors import Rejected
 from holdfast.io.clock import ManualClock, SystemClock
@@ -33,6 +33,7 @@ from holdfast.spark.sink.errors import (
 )
 from holdfast.spark.sink.staging import Job
 from holdfast.spark.sink.staging_sweep import sweep_job, sweep_old
+from holdfast.types import TopicPartition
 
 _numbers = itertools.count()
 

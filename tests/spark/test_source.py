@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from tests.java.serving import Serving
 from tests.support.spark_store import T0, StoredCluster
 
+from holdfast.catalog.plan import OPEN_SIZE
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.objects.open import open_objects
-from holdfast.spark.source.plan import OPEN_SIZE
 
 PARTITIONS = 2
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

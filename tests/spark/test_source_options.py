@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.support.spark_store import T0, StoredCluster
 
+from holdfast.catalog.errors import DataLost, NotMadeYet, OutOfRange
 from holdfast.errors import Rejected
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.segment.names import PartitionId
-from holdfast.spark.errors import DataLost, NotMadeYet, OutOfRange
 from holdfast.spark.source.bounds import Ago, Earliest, Last, Latest, Since
 from holdfast.spark.source.options import parse
 from holdfast.spark.source.schema import full_schema

@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
+from holdfast.catalog import store as store_module
+from holdfast.catalog.catalog import Catalog, Range, open_catalog
+from holdfast.catalog.errors import DataLost, OutOfRange
+from holdfast.catalog.load import chunks
+from holdfast.catalog.plan import Task, plan, weigh
+from holdfast.catalog.read import read
+from holdfast.catalog.times import Times
 from holdfast.io.objects.counting import CountingObjects
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.objects.memory import MemoryObjects
@@ -17,13 +24,7 @@ from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.manifest.changes import Append
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.names import topic_prefixes
-from holdfast.spark import store as store_module
-from holdfast.spark.catalog import Catalog, Range, TopicPartition, open_catalog
-from holdfast.spark.errors import DataLost, OutOfRange
-from holdfast.spark.source.load import chunks
-from holdfast.spark.source.plan import Task, plan, weigh
-from holdfast.spark.source.read import read
-from holdfast.spark.source.times import Times
+from holdfast.types import TopicPartition
 
 WHERE = TopicPartition("t", 0)
 
@@ -197,8 +198,8 @@ def test_a_segment_that_goes_between_two_chunks(
     cluster: StoredCluster, partition: StoredPartition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S7: what was handed out already does not come twice, and nothing is missing, when a replacement is read."""
-    from holdfast.spark.source import load
-    from holdfast.spark.source import read as reading
+    from holdfast.catalog import load
+    from holdfast.catalog import read as reading
 
     for _ in range(20):
         partition.count(100, size=1000)

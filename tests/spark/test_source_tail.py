@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.java.serving import Serving
 from tests.support.spark_driven import Driven
 
+from holdfast.catalog.errors import DataLost
 from holdfast.client.errors import BrokerUnreachable
-from holdfast.spark.errors import DataLost
 from holdfast.spark.source.options import parse
 from holdfast.spark.source.schema import full_schema
 from holdfast.spark.source.source import BatchReader

@@ -9,16 +9,17 @@ import pytest
 from tests.support.spark_driven import Driven, Row
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.errors import DataLost
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.cluster.metadata import delete_topic
 from holdfast.errors import Rejected
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
-from holdfast.spark.catalog import Range, TopicPartition
-from holdfast.spark.errors import DataLost
 from holdfast.spark.source.limits import limited
 from holdfast.spark.source.ranges import NoRecordSoLate
+from holdfast.types import TopicPartition
 
 
 @pytest.fixture

@@ -11,22 +11,23 @@ from tests.record.test_malformed import malformed
 from tests.spark.stored import T0, Stored, records
 
 from holdfast.broker.topics import Topics
+from holdfast.catalog.catalog import open_catalog
+from holdfast.catalog.errors import DataLost
+from holdfast.catalog.read import read
 from holdfast.io.clock import SystemClock
 from holdfast.record.batch import stamp_max_timestamp
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.record.unreadable import Unreadable
-from holdfast.spark.catalog import TopicPartition, open_catalog
-from holdfast.spark.errors import DataLost
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.compact import compact
 from holdfast.spark.jobs.merge.merge import merge
 from holdfast.spark.jobs.merge.source import open_sources
 from holdfast.spark.source.options import parse
-from holdfast.spark.source.read import read
 from holdfast.spark.source.schema import full_schema
 from holdfast.spark.source.source import BatchReader
+from holdfast.types import TopicPartition
 
 
 async def work(topics: Topics) -> None:

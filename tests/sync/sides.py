@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from holdfast.client import EARLIEST, LATEST, Client, TopicPartition
+from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import request_class
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
 from holdfast.sync.mark import MARK_KEY, Hop, read_mark
+from holdfast.types import TopicPartition
 
 BATCH_COUNT = 500
 

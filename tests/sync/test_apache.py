@@ -13,7 +13,7 @@ from tests.sync.process import SyncProcess
 from tests.sync.rounds import Rounds
 from tests.sync.sides import assert_equal, assert_marked, numbered, read_topic, write
 
-from holdfast.client import Client, Producer, TopicPartition
+from holdfast.client import Client, Producer
 from holdfast.client.errors import ProducerFenced
 from holdfast.record.build import build
 from holdfast.record.records import Record
@@ -24,6 +24,7 @@ from holdfast.sync.mark import Hop
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 from holdfast.testing import RunningBroker
+from holdfast.types import TopicPartition
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,11 @@ from tests.sync.conftest import Pair
 from tests.sync.sides import numbered, write
 from tests.sync.test_copy import once
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.record.batch import split
 from holdfast.record.errors import UNREADABLE
 from holdfast.record.records import read_records
+from holdfast.types import TopicPartition
 
 BAD = malformed("00 00 00 00 01 01 00" * 2, 2, 1)
 UNLOOKED = {"holdfast.validate.records": "false"}

@@ -7,12 +7,12 @@ import logging
 from holdfast.broker.topics import OFFSETS_TOPIC, Topics
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.group.coordinator import GroupCoordinator
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.durable_transaction import Reached
 from holdfast.errors import Corrupt, Fenced
 from holdfast.log.errors import PartitionDeleted, ProducerEpochOld, TransactionMismatch
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.marker import Marker
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

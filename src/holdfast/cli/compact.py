@@ -83,8 +83,8 @@ def compact(
       holdfast compact prices stock --path s3://bucket/prefix --plot compact.png
       holdfast compact prices --path ./data --cleanup compact --json
     """
+    from holdfast.catalog.catalog import open_catalog
     from holdfast.cli.terminal.progress import JobProgress
-    from holdfast.spark.catalog import open_catalog
     from holdfast.spark.jobs.compact import compact as run
     from holdfast.spark.session.session import spark_session
 

@@ -19,9 +19,9 @@ from holdfast.client.client import Client
 from holdfast.client.fetching import Fetched
 from holdfast.client.groups import Committed
 from holdfast.client.offsets import EARLIEST, LATEST, FoundOffset
-from holdfast.client.partition import TopicPartition
 from holdfast.client.topics import ClusterInfo, PartitionInfo, TopicInfo
 from holdfast.client.transactions import Producer
+from holdfast.types import TopicPartition
 
 __all__ = [
     "EARLIEST",

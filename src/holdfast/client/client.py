@@ -11,13 +11,14 @@ from holdfast.client.fetching import Fetched
 from holdfast.client.groups import Committed, ListedGroup
 from holdfast.client.nodes import Nodes
 from holdfast.client.offsets import FoundOffset
-from holdfast.client.partition import Pair, TopicPartition
+from holdfast.client.partition import Pair
 from holdfast.client.patience import Patience
 from holdfast.client.producing import Batches
 from holdfast.client.topics import ClusterInfo, TopicInfo
 from holdfast.client.transactions import Producer
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
+from holdfast.types import TopicPartition
 
 T = TypeVar("T")
 

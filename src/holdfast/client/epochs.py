@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from holdfast.client.codes import check
 from holdfast.client.nodes import Nodes
-from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import request_class
+from holdfast.types import TopicPartition
 
 
 def ends_of_epochs(nodes: Nodes, wanted: Mapping[Pair, int]) -> dict[TopicPartition, int]:

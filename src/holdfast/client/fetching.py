@@ -17,14 +17,14 @@ from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Connection
 from holdfast.client.errors import NotKafka
 from holdfast.client.nodes import Nodes
-from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.client.partition import Pair, by_topic
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.messages import encode_request, request_class
 from holdfast.protocol.wire import PLAIN, Room, plain_bytes
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
-from holdfast.types import Buffer
+from holdfast.types import Buffer, TopicPartition
 
 _head = struct.Struct(">ihqq")
 _int64 = struct.Struct(">q").unpack_from

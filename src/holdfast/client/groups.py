@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from holdfast.client.codes import check
 from holdfast.client.connection import Connection
 from holdfast.client.nodes import GROUP, Nodes
-from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import request_class
+from holdfast.types import TopicPartition
 
 _GROUPS_FROM = 8  # OffsetFetch: from this version on for several groups at once.
 

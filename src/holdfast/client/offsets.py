@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from holdfast.client.codes import check
 from holdfast.client.nodes import Nodes
-from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
 from holdfast.protocol.messages import request_class
+from holdfast.types import TopicPartition
 
 LATEST = -1  # With read committed: the last stable offset.
 EARLIEST = -2

@@ -1,20 +1,9 @@
-"""Which partition: a topic by name, and a number. Any pair of the two will do where one is asked for."""
+"""Partitions by topic: any pair of a name and a number will do where `types.TopicPartition` is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeAlias
-
-
-class TopicPartition(NamedTuple):
-    """One partition of a topic."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
-
+from typing import TypeAlias
 
 Pair: TypeAlias = tuple[str, int]
 

@@ -16,7 +16,7 @@ from holdfast.client.codes import failure_of
 from holdfast.client.connection import Connection
 from holdfast.client.errors import BrokerLost, NotKafka, NotNow
 from holdfast.client.nodes import Nodes
-from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.client.partition import Pair, by_topic
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
@@ -25,7 +25,7 @@ from holdfast.protocol.messages import decode_response
 from holdfast.protocol.produce import TOPIC_IDS_FROM
 from holdfast.protocol.wire import encode_varint
 from holdfast.record.layout import HEADER
-from holdfast.types import Buffer
+from holdfast.types import Buffer, TopicPartition
 
 Batches: TypeAlias = Buffer | Sequence[Buffer]  # Whole batches, one after the other, cut into buffers anywhere.
 

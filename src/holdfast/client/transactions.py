@@ -8,10 +8,11 @@ from typing import NamedTuple
 from holdfast.client.codes import check
 from holdfast.client.groups import topics_of
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
-from holdfast.client.partition import Pair, TopicPartition, by_topic
+from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import request_class
+from holdfast.types import TopicPartition
 
 
 class Producer(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.sync import checkpoint
 from holdfast.sync.checkpoint import Point, Saved
 from holdfast.sync.fence import Writer, begin_writing, writer_id
@@ -17,6 +17,7 @@ from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID, Planned, make
 from holdfast.sync.winners import Winners
+from holdfast.types import TopicPartition
 
 _BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.client.errors import TopicNotFound
 from holdfast.sync import checkpoint
 from holdfast.sync.checkpoint import Saved
@@ -14,6 +14,7 @@ from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID, Planned, plan
+from holdfast.types import TopicPartition
 
 
 class Foreseen(NamedTuple):

@@ -21,8 +21,8 @@ Unavailable
 
 from __future__ import annotations
 
-from holdfast.client import TopicPartition
 from holdfast.errors import Fenced, Rejected, Unavailable
+from holdfast.types import TopicPartition
 
 
 class SameCluster(Rejected):

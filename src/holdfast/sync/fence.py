@@ -15,11 +15,12 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from holdfast.client import Client, Producer, TopicPartition
+from holdfast.client import Client, Producer
 from holdfast.client.errors import ProducerFenced, Refused, TooOld
 from holdfast.protocol.codes import Code
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.sync.errors import NotFenced
+from holdfast.types import TopicPartition
 
 CHECKPOINTS = "__holdfast_sync"  # The topic of the target that holds checkpoints.
 CHECKPOINT_PARTITION = TopicPartition(CHECKPOINTS, 0)

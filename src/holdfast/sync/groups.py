@@ -15,11 +15,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from holdfast.client import Client, Committed, TopicPartition
+from holdfast.client import Client, Committed
 from holdfast.client.errors import Refused
 from holdfast.sync.lane import Lane
 from holdfast.sync.place import first_copy, first_own, last_copied
 from holdfast.sync.scan import bounds
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.client import Client, Fetched, TopicPartition
+from holdfast.client import Client, Fetched
 from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
 from holdfast.record.columns import Columns
@@ -27,6 +27,7 @@ from holdfast.sync.progress import Counts
 from holdfast.sync.proof import Copy, Seen, is_copy, is_still, same, seen
 from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.winners import Winners
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

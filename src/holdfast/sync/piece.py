@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.client import Producer, TopicPartition
+from holdfast.client import Producer
 from holdfast.record.batch import stamp
 from holdfast.record.build import Envelope, attributes_of
 from holdfast.record.columns import Columns
@@ -16,6 +16,7 @@ from holdfast.record.cut import row_sizes
 from holdfast.record.encode import encode
 from holdfast.record.layout import HEADER_SIZE, SEQUENCE_MASK, Codec
 from holdfast.sync.errors import RecordTooLarge
+from holdfast.types import TopicPartition
 
 COUNT_MAX = 10_000  # Records of one batch.
 SIZE_MAX = 1 << 20  # Bytes of one batch, unless a record is larger alone.

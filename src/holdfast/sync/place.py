@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks
 from holdfast.sync.scan import bounds, read_range
+from holdfast.types import TopicPartition
 
 _PROBE_SIZE = 64 << 10  # Bytes of one step of a search.
 _BACK_COUNT = 1000  # Offsets of the first step back.

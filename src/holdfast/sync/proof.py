@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
 from holdfast.record.batch import BatchHeader
@@ -19,6 +19,7 @@ from holdfast.record.decode import Decoder
 from holdfast.record.errors import InvalidBatch
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks
+from holdfast.types import TopicPartition
 
 _FETCH_SIZE = 1 << 10  # A broker gives at least one batch.
 _CONTENT = Column.KEY | Column.VALUE

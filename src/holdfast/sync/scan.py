@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from holdfast.client import EARLIEST, LATEST, Client, TopicPartition
+from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import telling
@@ -16,6 +16,7 @@ from holdfast.sync.errors import EndWentBack
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Marks
 from holdfast.sync.proof import NO_COPY, Copy
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.client import TopicPartition
 from holdfast.io.chance import SystemChance
 from holdfast.record.build import build
 from holdfast.record.decode import decode
@@ -14,6 +13,7 @@ from holdfast.record.records import Record
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import Marks
 from holdfast.sync.winners import Winners
+from holdfast.types import TopicPartition
 
 
 def warm() -> None:

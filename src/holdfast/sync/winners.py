@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.errors import Rejected
 from holdfast.io.chance import Chance
 from holdfast.record.columns import Column, Columns
@@ -25,6 +25,7 @@ from holdfast.record.unreadable import telling
 from holdfast.sync.mark import Home
 from holdfast.sync.marking import Marks, Numbers, Truths
 from holdfast.sync.scan import bounds, read_range
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

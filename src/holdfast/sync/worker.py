@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.client.errors import ProducerFenced
 from holdfast.client.partition import Pair
 from holdfast.errors import HoldfastError
@@ -18,6 +18,7 @@ from holdfast.sync.lane import Lane
 from holdfast.sync.piece import Piece
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID
+from holdfast.types import TopicPartition
 
 _FETCH_SIZE = 16 << 20  # Bytes of one fetch.
 _PARTITION_FETCH_SIZE = 4 << 20

@@ -6,12 +6,12 @@ from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import OFFSETS_TOPIC
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
+from holdfast.types import TopicPartition
 
 _Answer = response_class(Key.ADD_OFFSETS_TO_TXN)
 _FENCED_FROM = 2

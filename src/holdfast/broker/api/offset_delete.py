@@ -6,11 +6,11 @@ from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
+from holdfast.types import TopicPartition
 
 _Answer = response_class(Key.OFFSET_DELETE)
 _Topic = _Answer.OffsetDeleteResponseTopic

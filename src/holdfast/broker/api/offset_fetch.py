@@ -12,11 +12,12 @@ from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import PIECE_COUNT, Pace, pieces_of
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.errors import OffsetUndecided
-from holdfast.coordinator.group.requests import Caller, TopicPartition
+from holdfast.coordinator.group.requests import Caller
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
+from holdfast.types import TopicPartition
 
 _Answer = response_class(Key.OFFSET_FETCH)
 _Topic = _Answer.OffsetFetchResponseTopic

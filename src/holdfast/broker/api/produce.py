@@ -15,7 +15,6 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import INTERNAL, Topics
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
 from holdfast.coordinator.transaction.transaction import Producer
@@ -32,7 +31,7 @@ from holdfast.protocol.produce import ProducePartition, ProduceRequest, ProduceT
 from holdfast.protocol.produce_response import Produced, ProducedTopic, encode_response, frame_one
 from holdfast.record.batch import BatchHeader
 from holdfast.record.validate import Records, Validator, is_slow, validate
-from holdfast.types import Buffer
+from holdfast.types import Buffer, TopicPartition
 
 _ACKS = (-1, 0, 1)
 _ABORTABLE_FROM = 11  # From this version on clients know that a transaction can be aborted, and tried again.

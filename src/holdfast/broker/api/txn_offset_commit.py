@@ -8,12 +8,13 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
 from holdfast.broker.topics import OFFSETS_TOPIC
-from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
+from holdfast.types import TopicPartition
 
 _Answer = response_class(Key.TXN_OFFSET_COMMIT)
 _Topic = _Answer.TxnOffsetCommitResponseTopic

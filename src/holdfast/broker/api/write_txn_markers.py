@@ -8,12 +8,12 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace, in_pieces
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.errors import HoldfastError
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
 from holdfast.record.marker import Marker, MarkerKind
+from holdfast.types import TopicPartition
 
 _Answer = response_class(Key.WRITE_TXN_MARKERS)
 _Marker = _Answer.WritableTxnMarkerResult

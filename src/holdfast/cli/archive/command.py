@@ -98,9 +98,9 @@ def archive(
       holdfast archive orders ./lake --path ./data --to delta
       holdfast archive orders ./lake --path ./data --to iceberg --value-format json --value-schema order.avsc
     """
+    from holdfast.catalog.catalog import open_catalog
     from holdfast.cli.archive.target import open_target
     from holdfast.cli.terminal.progress import JobProgress
-    from holdfast.spark.catalog import open_catalog
     from holdfast.spark.jobs.archive.archive import archive as run
     from holdfast.spark.session.session import spark_session
 

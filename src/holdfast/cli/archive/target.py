@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.catalog.catalog import Catalog
 from holdfast.errors import Rejected
-from holdfast.spark.catalog import Catalog
 from holdfast.spark.jobs.archive.delta import DeltaTarget
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
 from holdfast.spark.jobs.archive.layout import check_layout

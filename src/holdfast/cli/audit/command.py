@@ -88,11 +88,11 @@ def audit(
       holdfast audit --path s3://bucket/prefix --expect acked.txt --json
       holdfast audit --path s3://bucket/prefix --master spark://host:7077 --plot audit.png
     """
+    from holdfast.catalog.store import find_store
     from holdfast.cli.audit.evidence import evidence_of
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.audit.audit import audit as run
     from holdfast.spark.session.session import spark_session
-    from holdfast.spark.store import find_store
 
     opened = find_store(path, store_options(store))
     evidence = evidence_of(path, opened, bootstrap, expect)

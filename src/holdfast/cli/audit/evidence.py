@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from holdfast.catalog.store import Store
 from holdfast.cli.client.connection import connected
 from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets, find_topics
 from holdfast.cli.log.scan import is_crc_right
@@ -16,11 +17,10 @@ from holdfast.client.client import Client
 from holdfast.errors import Corrupt
 from holdfast.record.batch import split
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit.audit import Evidence
 from holdfast.spark.jobs.audit.expect import read_expected
 from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch
-from holdfast.spark.store import Store
+from holdfast.types import TopicPartition
 
 
 def evidence_of(path: str, store: Store, bootstrap: str | None, expect: Path | None) -> Evidence:

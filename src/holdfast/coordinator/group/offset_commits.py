@@ -20,13 +20,14 @@ from holdfast.coordinator.group.errors import (
     TopicSubscribed,
     WrongGeneration,
 )
-from holdfast.coordinator.group.requests import Caller, OffsetToCommit, TopicPartition
+from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.coordinator.group.shard import Shard, Surroundings
 from holdfast.coordinator.group.shards import Shards
 from holdfast.coordinator.group.transaction_offsets import append_end, append_offsets
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.record.marker import Marker
+from holdfast.types import TopicPartition
 
 
 class GroupOffsets:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from holdfast.coordinator.group.answers import CommittedOffset
-from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.types import TopicPartition
 
 Changes = Mapping[TopicPartition, CommittedOffset | None]  # None: the offset is taken back.
 

@@ -25,10 +25,10 @@ from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.classic.image import GroupImage, MemberImage
 from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.records import Kind
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.fields import Malformed, Reader, bytes_field, string
 from holdfast.record.records import Record
+from holdfast.types import TopicPartition
 
 T = TypeVar("T")
 

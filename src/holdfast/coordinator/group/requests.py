@@ -7,13 +7,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class TopicPartition(NamedTuple):
-    """One partition of a topic, by name."""
-
-    topic: str
-    partition: int
-
-
 class Protocol(NamedTuple):
     """One way to assign partitions that a member knows, and what it has to say for it."""
 

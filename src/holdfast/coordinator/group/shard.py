@@ -16,7 +16,6 @@ from holdfast.coordinator.group.durable_group import HostedGroup
 from holdfast.coordinator.group.errors import RebalanceInProgress
 from holdfast.coordinator.group.loader import Loaded, load
 from holdfast.coordinator.group.offsets import OffsetTable
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped
@@ -25,6 +24,7 @@ from holdfast.coordinator.runtime.writer import Writer
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.durable_group import HostedGroup
 from holdfast.coordinator.group.records import offset_record
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.group.shard import Shard
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.build import build
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.record.marker import Marker, MarkerKind
+from holdfast.types import TopicPartition
 
 
 def append_offsets(

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
@@ -39,6 +38,7 @@ from holdfast.coordinator.transaction.transaction import NO_ID, Producer, Transa
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

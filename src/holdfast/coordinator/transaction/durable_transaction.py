@@ -14,7 +14,6 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.timers import Timers
 from holdfast.coordinator.transaction import rules
 from holdfast.coordinator.transaction.records import forgotten_record, transaction_record
@@ -26,6 +25,7 @@ from holdfast.record.build import build
 from holdfast.record.errors import TooLarge
 from holdfast.record.marker import Marker, MarkerKind
 from holdfast.record.records import Record
+from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)
 

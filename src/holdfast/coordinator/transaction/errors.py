@@ -15,9 +15,9 @@ Unavailable
 
 from __future__ import annotations
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.transaction import Producer, TransactionState
 from holdfast.errors import Rejected, Unavailable
+from holdfast.types import TopicPartition
 
 
 class TransactionalIdInvalid(Rejected):

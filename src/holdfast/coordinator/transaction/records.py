@@ -17,11 +17,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.fields import Malformed, Reader, compact_count, compact_string, string, tagged_fields
 from holdfast.coordinator.transaction.transaction import Transaction, TransactionState
 from holdfast.record.records import Record
+from holdfast.types import TopicPartition
 
 _KEY_VERSION = 0
 _VERSION = 1

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.errors import (
     NotInTransaction,
     ProducerFenced,
@@ -33,6 +32,7 @@ from holdfast.coordinator.transaction.transaction import (
     Transaction,
     TransactionState,
 )
+from holdfast.types import TopicPartition
 
 EPOCH_EACH_FROM = 2  # From this version of transactions on, each one has an epoch of its own.
 

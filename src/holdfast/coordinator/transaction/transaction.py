@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from holdfast.coordinator.group.requests import TopicPartition
+from holdfast.types import TopicPartition
 
 EPOCH_MAX = 2**15 - 1
 EPOCH_LAST = EPOCH_MAX - 1  # The last that a producer gets; the one above it is left to fence it.

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from holdfast.catalog.store import Store
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
@@ -29,7 +30,6 @@ from holdfast.io.objects import Exists, NotFound
 from holdfast.io.objects.local.files import sync_folder
 from holdfast.io.versions import Patience, Stamp, Versions, take
 from holdfast.spark.sink.errors import StagedGone
-from holdfast.spark.store import Store
 
 FOLDER = "_holdfast/"
 STAGING = FOLDER + "staging/"

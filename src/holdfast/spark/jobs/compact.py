@@ -17,6 +17,8 @@ from functools import partial
 from threading import Event
 from typing import Any, Literal
 
+from holdfast.catalog.catalog import Catalog
+from holdfast.catalog.store import Store, cluster_of
 from holdfast.cluster.metadata import Topic
 from holdfast.errors import Fenced, Rejected
 from holdfast.io.chance import SystemChance
@@ -32,9 +34,8 @@ from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.log import Contended, ManifestLog
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId, new_tag
-from holdfast.spark.catalog import Catalog, TopicPartition
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.store import Store, cluster_of
+from holdfast.types import TopicPartition
 
 SEGMENT_SIZE = 64 * 1024 * 1024
 TRIES = 5  # Of a change that others were quicker with.

@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from holdfast.client import Client, Producer, TopicPartition
+from holdfast.client import Client, Producer
 from holdfast.client.errors import TransactionLost
 from holdfast.errors import Fenced, HoldfastError
 from holdfast.io.clock import Clock
@@ -30,7 +30,7 @@ from holdfast.record.restamp import restamp
 from holdfast.spark.sink.commit_record import name_of
 from holdfast.spark.sink.errors import CommitTooLarge, CommitTooSlow, StagedGone
 from holdfast.spark.sink.staging import StagedObject
-from holdfast.types import Buffer
+from holdfast.types import Buffer, TopicPartition
 
 _REQUEST_SIZE = 16 << 20  # Bytes of one request, about.
 _AHEAD = 2  # Objects that are read while earlier ones are sent.

@@ -14,9 +14,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from holdfast.client import Client, Committed, TopicPartition
+from holdfast.client import Client, Committed
 from holdfast.errors import Corrupt
 from holdfast.spark.sink.errors import BatchGoneBack, SinkTakenOver
+from holdfast.types import TopicPartition
 
 _PAST_MAX = 32  # Runs that are remembered; the text stays below the 4,096 bytes that brokers keep.
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.catalog.store import Store, find_store, typed
+from holdfast.catalog.suggest import nearest
 from holdfast.record.layout import Codec
 from holdfast.spark.sink.errors import BadOption
-from holdfast.spark.store import Store, find_store, typed
-from holdfast.spark.suggest import nearest
 
 _KNOWN = (
     "topic",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from holdfast.client import Client, TopicPartition
+from holdfast.client import Client
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
@@ -25,6 +25,7 @@ from holdfast.record.cut import Piece, cut
 from holdfast.spark.sink.columns import Chooser, Places, Target, record_columns
 from holdfast.spark.sink.errors import RowTooLarge
 from holdfast.spark.sink.options import SinkOptions
+from holdfast.types import TopicPartition
 
 STAGING = "staging/"
 

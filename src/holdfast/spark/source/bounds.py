@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from holdfast.errors import Rejected
-from holdfast.spark.catalog import TopicPartition
+from holdfast.types import TopicPartition
 
 LATEST_NUMBER: Final = -1  # What stands for the words in JSON.
 EARLIEST_NUMBER: Final = -2

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.spark.catalog import Range, TopicPartition
-from holdfast.spark.errors import DataLost, OutOfRange
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.errors import DataLost, OutOfRange
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.progress import Progress, Reached, end_of_epoch
 from holdfast.spark.source.ranges import after_loss
 from holdfast.spark.source.view import View, ends_of_epochs
+from holdfast.types import TopicPartition
 
 Cuts = dict[TopicPartition, int]
 

@@ -24,8 +24,9 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from holdfast.spark.catalog import Range, TopicPartition
-from holdfast.spark.source.times import ALWAYS, EARLIEST, LATEST, Times
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.times import ALWAYS, EARLIEST, LATEST, Times
+from holdfast.types import TopicPartition
 
 _ALL = Range(EARLIEST, LATEST)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from holdfast.spark.catalog import Range, TopicPartition
+from holdfast.catalog.catalog import Range
+from holdfast.types import TopicPartition
 
 
 def limited(new: Mapping[TopicPartition, Range], count_max: int) -> dict[TopicPartition, int]:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from holdfast.catalog.catalog import THREADS
 from holdfast.client.client import Client
 from holdfast.io.objects import NotFound
 from holdfast.record.columns import Column
@@ -16,9 +17,9 @@ from holdfast.segment.cached.blocks import BlockCache
 from holdfast.segment.cached.read import SegmentReader
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import follow
-from holdfast.spark.catalog import THREADS, TopicPartition
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.view import View
+from holdfast.types import TopicPartition
 
 _CACHE_SIZE = 64 * 1024 * 1024
 

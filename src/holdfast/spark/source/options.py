@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from holdfast.catalog.plan import SPLIT_SIZE
+from holdfast.catalog.suggest import nearest
 from holdfast.errors import Rejected
 from holdfast.spark.source.bounds import (
     BadOption,
@@ -17,9 +19,7 @@ from holdfast.spark.source.bounds import (
     parse_time,
     parse_times,
 )
-from holdfast.spark.source.plan import SPLIT_SIZE
 from holdfast.spark.source.subscription import Assigned, Matching, Named, Subscription
-from holdfast.spark.suggest import nearest
 
 STORE_PREFIX = "store."
 KNOWN = (

@@ -16,7 +16,7 @@ from uuid import UUID
 from holdfast.errors import Rejected
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import TopicPartition
+from holdfast.types import TopicPartition
 
 
 class Reached(NamedTuple):

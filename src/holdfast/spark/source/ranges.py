@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.errors import DataLost, OutOfRange
 from holdfast.errors import Rejected
 from holdfast.io.clock import Clock
-from holdfast.spark.catalog import Range, TopicPartition
-from holdfast.spark.errors import DataLost, OutOfRange
 from holdfast.spark.source.bounds import EARLIEST_NUMBER, LATEST_NUMBER, Ago, At, Bound, Earliest, Last, Latest, Since
 from holdfast.spark.source.lookup import offsets_at
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.view import Marks, View
+from holdfast.types import TopicPartition
 
 _log = logging.getLogger(__name__)
 

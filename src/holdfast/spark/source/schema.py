@@ -16,8 +16,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from holdfast.catalog.rows import check_columns
 from holdfast.errors import Rejected
-from holdfast.spark.source.rows import check_columns
 
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _TYPES: Final[dict[str, DataType]] = {

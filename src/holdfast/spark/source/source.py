@@ -10,18 +10,19 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.errors import OutOfRange
+from holdfast.catalog.plan import Task, plan
+from holdfast.catalog.read import read
+from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
-from holdfast.spark.catalog import Range, TopicPartition
-from holdfast.spark.errors import OutOfRange
 from holdfast.spark.source.filters import EVERYTHING, Wanted, wanted_by
 from holdfast.spark.source.options import ReadOptions, parse
-from holdfast.spark.source.plan import Task, plan
 from holdfast.spark.source.ranges import ranges_of
-from holdfast.spark.source.read import read
 from holdfast.spark.source.schema import check_schema, full_schema
 from holdfast.spark.source.tail import TailTask, read_tail
 from holdfast.spark.source.view import View, whole_view
-from holdfast.spark.store import Store
+from holdfast.types import TopicPartition
 
 
 class Part(InputPartition):

@@ -20,7 +20,6 @@ from pyspark.sql.types import StructType
 
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.source.continuity import Continuity
 from holdfast.spark.source.limits import limited
 from holdfast.spark.source.options import ReadOptions
@@ -28,6 +27,7 @@ from holdfast.spark.source.progress import Progress, Reached, from_json, to_json
 from holdfast.spark.source.ranges import resolve
 from holdfast.spark.source.source import parts, rows_of
 from holdfast.spark.source.view import View, first_view, next_view
+from holdfast.types import TopicPartition
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from holdfast.catalog.catalog import Catalog, is_internal
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.cluster.metadata import Topic
 from holdfast.errors import Rejected
-from holdfast.spark.catalog import Catalog, TopicPartition, is_internal
+from holdfast.types import TopicPartition
 
 
 class Named(NamedTuple):

@@ -13,6 +13,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from holdfast.catalog.batch_filter import sift
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.errors import DataLost
+from holdfast.catalog.plan import Task, cover
+from holdfast.catalog.read import ROW_COUNT, fail, read, skipping, warn
+from holdfast.catalog.rows import cut, needed, to_rows
+from holdfast.catalog.store import Store
+from holdfast.catalog.times import ALWAYS, Times
 from holdfast.client.client import Client
 from holdfast.client.fetching import Fetched
 from holdfast.client.offsets import EARLIEST
@@ -24,14 +32,7 @@ from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import Range, TopicPartition
-from holdfast.spark.errors import DataLost
-from holdfast.spark.source.batch_filter import sift
-from holdfast.spark.source.plan import Task, cover
-from holdfast.spark.source.read import ROW_COUNT, fail, read, skipping, warn
-from holdfast.spark.source.rows import cut, needed, to_rows
-from holdfast.spark.source.times import ALWAYS, Times
-from holdfast.spark.store import Store
+from holdfast.types import TopicPartition
 
 PATIENCE_S = 30.0  # How long a broker may be away, as it is when it starts again.
 

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from holdfast.catalog.catalog import Catalog, open_catalog
+from holdfast.catalog.errors import NotMadeYet
 from holdfast.client.client import Client
 from holdfast.client.offsets import LATEST, FoundOffset
-from holdfast.spark.catalog import Catalog, TopicPartition, open_catalog
-from holdfast.spark.errors import NotMadeYet
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.subscription import Assigned, is_chosen, partitions_of
+from holdfast.types import TopicPartition
 
 
 class Marks(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.coordinator.group.consumer.member import Partitions
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.fields import Malformed, Reader, string
 from holdfast.segment.names import PartitionId
+from holdfast.types import TopicPartition
 
 _OWNED_FROM = 1
 _ASSIGNMENT_VERSION_MAX = 3

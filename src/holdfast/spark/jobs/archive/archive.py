@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.catalog.catalog import Catalog, Range
+from holdfast.catalog.plan import plan
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.record.unreadable import SteppedOver
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import Catalog, Range, TopicPartition
 from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst
 from holdfast.spark.jobs.archive.rows import dead_letter_schema, record_schema
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, NewFile, Target
@@ -24,7 +25,7 @@ from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import check_staged
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.source.plan import plan
+from holdfast.types import TopicPartition
 
 TASK_SIZE = 64 * 1024 * 1024
 

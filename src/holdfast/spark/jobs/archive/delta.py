@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
 from holdfast.spark.jobs.archive.layout import check_columns
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement, Progress
 from holdfast.spark.jobs.commit_log import Overtaken
-from holdfast.spark.store import Store
 
 _PARTITION_BY = ["topic", "date"]
 _FOLDERS = {RECORDS: "", DEAD_LETTERS: "_dead_letters/"}

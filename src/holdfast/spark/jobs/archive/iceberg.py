@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.catalog.store import Store
 from holdfast.spark.jobs.archive.layout import check_columns
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
@@ -26,7 +27,6 @@ from holdfast.spark.jobs.archive.state import (
     offsets_to_json,
 )
 from holdfast.spark.jobs.commit_log import Overtaken
-from holdfast.spark.store import Store
 
 NAMESPACE = "holdfast"
 _OFFSETS = "holdfast.offsets"

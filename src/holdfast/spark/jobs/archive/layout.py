@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.catalog.store import Store
 from holdfast.io.objects import Objects
 from holdfast.spark.jobs.archive.errors import OtherLayout
 from holdfast.spark.jobs.commit_log import FOLDER, STAGING
-from holdfast.spark.store import Store
 
 MARKS = {  # What only an archive of this kind has.
     "parquet": f"{FOLDER}0",  # Its first commit.

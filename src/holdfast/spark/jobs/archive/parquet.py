@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.catalog.store import Store, typed
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects.open import open_objects
 from holdfast.spark.jobs.archive.errors import OtherLayout
@@ -22,7 +23,6 @@ from holdfast.spark.jobs.archive.state import (
 )
 from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, clear_staging, publish
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.store import Store, typed
 
 DEAD_LETTER_FOLDER = "_dead_letters/"  # Not seen by who reads the whole directory, but readable by its own name.
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from holdfast.catalog.batch_filter import sift
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.plan import Task
+from holdfast.catalog.read import OnLoss, chunks_of
+from holdfast.catalog.rows import cut
+from holdfast.catalog.store import Store
 from holdfast.record.arrow import HEADER, to_arrow
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import SteppedOver, telling
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import Range
 from holdfast.spark.jobs.archive.state import Placement
-from holdfast.spark.source.batch_filter import sift
-from holdfast.spark.source.plan import Task
-from holdfast.spark.source.read import OnLoss, chunks_of
-from holdfast.spark.source.rows import cut
-from holdfast.spark.store import Store
 
 if TYPE_CHECKING:
     from holdfast.spark.jobs.archive.values import ValueDecoding

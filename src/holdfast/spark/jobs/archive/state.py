@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from holdfast.catalog.store import Store
 from holdfast.segment.names import PartitionId
-from holdfast.spark.store import Store
 
 RECORDS = "records"
 DEAD_LETTERS = "dead_letters"

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdfast.catalog.errors import DataLost
+from holdfast.catalog.plan import Task
+from holdfast.catalog.store import Store
 from holdfast.io.chance import SystemChance
 from holdfast.record.unreadable import SteppedOver
-from holdfast.spark.errors import DataLost
 from holdfast.spark.jobs.archive.errors import ExpiredFirst
 from holdfast.spark.jobs.archive.rows import dead_letter_schema, record_schema, rows_of
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement
 from holdfast.spark.jobs.archive.values import ValueDecoding
-from holdfast.spark.source.plan import Task
-from holdfast.spark.store import Store
 
 FILES_OPEN_MAX = 32  # Records of more days at a time make more files, not more memory.
 DAY_MS = 24 * 60 * 60 * 1000

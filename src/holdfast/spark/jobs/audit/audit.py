@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from holdfast.catalog.catalog import is_internal
+from holdfast.catalog.plan import OPEN_SIZE
+from holdfast.catalog.store import Store, cluster_of
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import Patience
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import TopicPartition, is_internal
 from holdfast.spark.jobs.audit.expect import Acked, compare
 from holdfast.spark.jobs.audit.fetch import FetchTail, fetch_tails, flushed_since
 from holdfast.spark.jobs.audit.look import DELETED, Look, look_again, look_at
@@ -32,8 +34,7 @@ from holdfast.spark.jobs.audit.segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit.sum import BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.audit.unlisted import unlisted_marks, unlisted_tails
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.source.plan import OPEN_SIZE
-from holdfast.spark.store import Store, cluster_of
+from holdfast.types import TopicPartition
 
 TASK_SIZE = 64 * 1024 * 1024
 

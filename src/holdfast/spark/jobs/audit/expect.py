@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import Rejected
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit.report import PartitionReport, joined
+from holdfast.types import TopicPartition
 
 Acked: TypeAlias = Mapping[TopicPartition, NDArray[np.int64]]  # Sorted; the same offset as often as it is in the list.
 _BLOCK_SIZE = 16 * 1024 * 1024

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from holdfast.errors import Rejected
 from holdfast.io.objects import Objects
 from holdfast.segment.manifest.load import load_manifest
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit.look import Look
 from holdfast.spark.jobs.audit.report import Span
 from holdfast.spark.jobs.audit.segment import Suspect
 from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, Tails
+from holdfast.types import TopicPartition
 
 FetchTail = Callable[[TopicPartition, int, int], Sequence[TailBatch]]  # The batches of the offsets `[start, end)`.
 

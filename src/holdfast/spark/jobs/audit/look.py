@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
 
+from holdfast.catalog.catalog import THREADS
 from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
@@ -20,8 +21,8 @@ from holdfast.io.versions import Versions, full_before
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import THREADS, TopicPartition
 from holdfast.spark.jobs.audit.report import Span
+from holdfast.types import TopicPartition
 
 MAKING_S = 3.0  # Between a topic's metadata and its partitions' manifests a broker makes a few requests.
 _POLL_S = 0.2

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from crc32c import crc32c
 
+from holdfast.catalog.store import Store
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.record.batch import BatchHeader, check_crc, check_fields, split
@@ -27,7 +28,6 @@ from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import PIECE_SIZE, open_segment
 from holdfast.spark.jobs.audit.report import SegmentReport, Span
 from holdfast.spark.jobs.audit.walk import Walk
-from holdfast.spark.store import Store
 
 
 @dataclass(frozen=True)

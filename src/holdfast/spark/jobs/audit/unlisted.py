@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import TopicPartition
 from holdfast.spark.jobs.audit.report import PartitionReport, Span
 from holdfast.spark.jobs.audit.sum import BrokerMarks, Tails
+from holdfast.types import TopicPartition
 
 Marks = Mapping[TopicPartition, BrokerMarks]
 

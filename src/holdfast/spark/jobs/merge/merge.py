@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.catalog.plan import Task, pack, weigh
+from holdfast.catalog.store import Store
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import SystemClock
@@ -30,8 +32,6 @@ from holdfast.spark.jobs.merge.source import Source
 from holdfast.spark.jobs.merge.survey import Slice, Survey, SurveyTask, survey_task
 from holdfast.spark.jobs.merge.write import MergedFile, MergeTask, Part, merge_task
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.spark.source.plan import Task, pack, weigh
-from holdfast.spark.store import Store
 
 RANGE_SIZE = 64 * 1024 * 1024  # Bytes of segments.
 RANGE_ROWS = 2_000_000

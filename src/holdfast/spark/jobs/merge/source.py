@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from holdfast.catalog.catalog import open_catalog
+from holdfast.catalog.errors import DataLost
+from holdfast.catalog.plan import Piece, pieces_of
+from holdfast.catalog.store import Store
 from holdfast.errors import Rejected
-from holdfast.spark.catalog import TopicPartition, open_catalog
-from holdfast.spark.errors import DataLost
-from holdfast.spark.source.plan import Piece, pieces_of
-from holdfast.spark.store import Store
+from holdfast.types import TopicPartition
 
 _SOURCE = re.compile(r"(?:(?P<path>.+)::)?(?P<topic>[A-Za-z0-9._-]+)(?::(?P<partition>\d+))?")
 

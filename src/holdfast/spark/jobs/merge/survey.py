@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.catalog.batch_filter import sift
+from holdfast.catalog.plan import Piece, Task
+from holdfast.catalog.read import chunks_of
+from holdfast.catalog.store import Store
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import SteppedOver, telling
 from holdfast.spark.jobs.merge.ranges import KEY, keys
 from holdfast.spark.jobs.merge.source import moved
-from holdfast.spark.source.batch_filter import sift
-from holdfast.spark.source.plan import Piece, Task
-from holdfast.spark.source.read import chunks_of
-from holdfast.spark.store import Store
 
 SAMPLES = 16  # Of each slice.
 

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdfast.catalog.plan import Task
+from holdfast.catalog.store import Store
 from holdfast.io.chance import SystemChance
 from holdfast.record.arrow import HEADER, TIMESTAMP
 from holdfast.record.unreadable import SteppedOver
@@ -17,8 +19,6 @@ from holdfast.spark.jobs.archive.state import Placement
 from holdfast.spark.jobs.merge.ranges import KeyRange, is_inside
 from holdfast.spark.jobs.merge.source import moved
 from holdfast.spark.jobs.merge.survey import Slice
-from holdfast.spark.source.plan import Task
-from holdfast.spark.store import Store
 
 ROW_GROUP_COUNT = 250_000
 _FIELDS: list[Any] = [

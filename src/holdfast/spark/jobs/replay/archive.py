@@ -13,11 +13,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from holdfast.catalog.store import Store, typed
 from holdfast.io.objects import Objects
 from holdfast.spark.jobs.archive.layout import layout_of
 from holdfast.spark.jobs.commit_log import CommitLog
 from holdfast.spark.jobs.replay.tables import NoArchive, delta_files, iceberg_files
-from holdfast.spark.store import Store, typed
 
 COLUMNS: Final = ("partition", "offset", "timestamp", "key", "value", "headers")
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from holdfast.client import Client, TopicPartition
+from holdfast.catalog.store import Store
+from holdfast.client import Client
 from holdfast.errors import Fenced, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
@@ -24,7 +25,7 @@ from holdfast.spark.sink.commit_record import name_of
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.spark.sink.staging import Job, StagedObject
 from holdfast.spark.sink.staging_sweep import sweep_job, sweep_old
-from holdfast.spark.store import Store
+from holdfast.types import TopicPartition
 
 _CLIENT_ID = "holdfast-replay"
 

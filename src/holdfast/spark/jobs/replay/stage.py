@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from holdfast.catalog.store import Store
 from holdfast.client import Client
 from holdfast.errors import Corrupt
 from holdfast.io.chance import SystemChance
@@ -17,7 +18,6 @@ from holdfast.spark.jobs.replay.archive import COLUMNS, open_file
 from holdfast.spark.jobs.replay.plan import OffsetRange
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.spark.sink.staging import StagedObject, Stager, Targets
-from holdfast.spark.store import Store
 
 
 @dataclass(frozen=True)

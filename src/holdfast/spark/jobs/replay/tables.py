@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast.catalog.store import Store
 from holdfast.errors import Rejected
 from holdfast.spark.jobs.archive.iceberg import NAMESPACE
 from holdfast.spark.jobs.archive.state import RECORDS
-from holdfast.spark.store import Store
 
 _FILE = "file://"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from holdfast.catalog.times import Times
 from holdfast.record.batch import BatchHeader, split
 from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.manifest.info import Aborted, RecordTimes
-from holdfast.spark.source.times import Times
 
 
 def sift(

@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.suggest import nearest
+from holdfast.catalog.times import Times
 from holdfast.errors import Rejected
 from holdfast.record.arrow import to_arrow
 from holdfast.record.columns import Column, Columns
-from holdfast.spark.catalog import Range
-from holdfast.spark.source.times import Times
-from holdfast.spark.suggest import nearest
 
 HEADER: Final[Any] = pa.struct([("key", pa.string()), ("value", pa.binary())])
 TYPES: Final[dict[str, Any]] = {

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
+from holdfast.catalog.plan import Piece
+from holdfast.catalog.times import LATEST, Times
 from holdfast.io.objects import Objects
 from holdfast.segment.index import Segment
 from holdfast.segment.scan import Run, check_run, open_segment, open_whole, read_run, runs
-from holdfast.spark.source.plan import Piece
-from holdfast.spark.source.times import LATEST, Times
 
 CHUNK_SIZE = 8 * 1024 * 1024
 OPEN_AHEAD = 4

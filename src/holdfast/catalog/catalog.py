@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from holdfast.client.partition import TopicPartition as TopicPartition
+from holdfast.catalog.errors import NotMadeYet
+from holdfast.catalog.store import Store, cluster_of, find_store
 from holdfast.cluster.metadata import Topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
@@ -21,8 +22,7 @@ from holdfast.segment.manifest.codec import Steps
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
-from holdfast.spark.errors import NotMadeYet
-from holdfast.spark.store import Store, cluster_of, find_store
+from holdfast.types import TopicPartition
 
 THREADS = 16
 

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from holdfast.catalog.catalog import Catalog, Range
+from holdfast.catalog.errors import OutOfRange
+from holdfast.catalog.times import ALWAYS, Times
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
-from holdfast.spark.catalog import Catalog, Range, TopicPartition
-from holdfast.spark.errors import OutOfRange
-from holdfast.spark.source.times import ALWAYS, Times
+from holdfast.types import TopicPartition
 
 SPLIT_SIZE = 32 * 1024 * 1024
 OPEN_SIZE = 256 * 1024  # What opening a segment costs, in bytes that could be read meanwhile: bounds a task's pieces.

@@ -13,18 +13,18 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from holdfast.catalog.batch_filter import sift
+from holdfast.catalog.catalog import Range
+from holdfast.catalog.errors import DataLost
+from holdfast.catalog.load import Chunk, chunks
+from holdfast.catalog.plan import Piece, Task
+from holdfast.catalog.rows import check_columns, cut, needed, to_rows
+from holdfast.catalog.store import Store
 from holdfast.io.objects import NotFound, Objects
 from holdfast.record.decode import Decoder, Skip
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.missing import follow
-from holdfast.spark.catalog import Range
-from holdfast.spark.errors import DataLost
-from holdfast.spark.source.batch_filter import sift
-from holdfast.spark.source.load import Chunk, chunks
-from holdfast.spark.source.plan import Piece, Task
-from holdfast.spark.source.rows import check_columns, cut, needed, to_rows
-from holdfast.spark.store import Store
 
 ROW_COUNT = 20_000  # Of one Arrow batch, about: smaller ones cost more, larger ones gain nothing.
 BATCH_SIZE = 8 * 1024 * 1024  # And so many bytes: for larger ones memory is taken anew each time.

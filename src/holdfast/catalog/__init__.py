@@ -1,0 +1,55 @@
+"""What a cluster has stored, read without a broker: from plain Python, into Arrow.
+
+from holdfast.catalog import open_catalog
+
+catalog = open_catalog("./data")             # Or a store: s3://bucket/prefix.
+catalog.topics                               # By name.
+for batch in read_topic(catalog, "orders"):  # Arrow record batches, partition by partition, in order.
+    …
+
+Nothing takes a lock. What is in the store is read; the newest records, which are only in the broker's write-ahead log
+yet, are not: `read_topic` says up to where it read (`catalog.readable`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.catalog.catalog import Catalog, open_catalog
+    from holdfast.catalog.errors import DataLost, NotMadeYet, OutOfRange
+    from holdfast.catalog.store import Store, find_store
+    from holdfast.catalog.times import Times
+    from holdfast.catalog.topic import read_topic
+
+__all__ = [
+    "Catalog",
+    "DataLost",
+    "NotMadeYet",
+    "OutOfRange",
+    "Store",
+    "Times",
+    "find_store",
+    "open_catalog",
+    "read_topic",
+]
+
+_PLACES = {
+    "Catalog": "catalog",
+    "DataLost": "errors",
+    "NotMadeYet": "errors",
+    "OutOfRange": "errors",
+    "Store": "store",
+    "Times": "times",
+    "find_store": "store",
+    "open_catalog": "catalog",
+    "read_topic": "topic",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Arrow and the compiled loops are loaded when they are used."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
