@@ -16,7 +16,8 @@ PROGRAM = """
 import sys
 from holdfast.record import read_loops
 from holdfast.segment.compaction import key_loops
-from holdfast.spark.source import load, tail
+from holdfast.catalog import load
+from holdfast.spark.source import tail
 from holdfast.spark.sink import staging
 from holdfast.spark.jobs import compact
 from holdfast.spark.jobs.archive import write
