@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.machine import CHECKOUT
+from tests.support.apache import JARS as JARS
+from tests.support.apache import LIKE_ITS_SCRIPT, NEEDED, ApacheKafka, missing
 
 from holdfast.testing import free_port
 
-JARS = CHECKOUT / ".tools" / "java" / "jars"
 KAFKA_VERSION = "4.3.1"
-NO_KAFKA = "Apache Kafka is not there: run .ci/install-java-clients, which needs a JDK and Maven"
+NO_KAFKA = f"Apache Kafka is not there: {NEEDED}"
 _START_SECONDS_MAX = 60
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -52,7 +52,7 @@ class Running:
 
 
 def kafka_is_there() -> bool:
-    return shutil.which("java") is not None and any(JARS.glob("kafka_2.13-*.jar"))
+    return missing() is None
 
 
 @contextmanager
@@ -74,29 +74,14 @@ def profiled(folder: Path) -> Iterator[Running]:
 @contextmanager
 def kafka(folder: Path, *, fsync: bool) -> Iterator[Running]:
     """Apache Kafka as one node with its default settings; with `fsync`, a flush of the log after every append."""
-    port, controller = free_port(), free_port()
-    folder.mkdir(parents=True, exist_ok=True)
-    properties = folder / "server.properties"
-    lines = [
-        "process.roles=broker,controller",
-        "node.id=0",
-        f"listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        f"advertised.listeners=PLAINTEXT://127.0.0.1:{port}",
-        "controller.listener.names=CONTROLLER",
-        f"controller.quorum.voters=0@127.0.0.1:{controller}",
-        f"log.dirs={folder / 'data'}",
-        "offsets.topic.replication.factor=1",
-        "transaction.state.log.replication.factor=1",
-        "transaction.state.log.min.isr=1",
-        "group.initial.rebalance.delay.ms=0",
-    ]
-    properties.write_text("\n".join([*lines, *(["log.flush.interval.messages=1"] if fsync else [])]) + "\n")
-    java = ["java", "-cp", f"{JARS}/*", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-    identity = ["-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(properties)]
-    subprocess.run([*java, "kafka.tools.StorageTool", "format", *identity], check=True, capture_output=True)
-    heap = ["-Xmx1G", "-Xms1G", "-XX:+UseG1GC"]  # As Kafka's own start script has it.
-    name = "kafka + fsync" if fsync else "kafka"
-    yield from _run(name, [java[0], *heap, *java[1:], "kafka.Kafka", str(properties)], port, folder)
+    settings = ("log.flush.interval.messages=1",) if fsync else ()
+    broker = ApacheKafka(folder, settings=settings, machine=LIKE_ITS_SCRIPT)
+    try:
+        with broker:
+            yield Running("kafka + fsync" if fsync else "kafka", broker.port, broker.pid)
+            broker.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(name: str, command: list[str], port: int, folder: Path, *, keep: bool = False) -> Iterator[Running]:

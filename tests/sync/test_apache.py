@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.sync.apache import ApacheKafka, missing
+from tests.support.apache import ApacheKafka, missing
 from tests.sync.conftest import Pair
 from tests.sync.consuming import PARTITIONS, consume
 from tests.sync.process import SyncProcess

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # The checkout: this is a co
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.torture.proofs.apache import ApacheKafka
+from tests.support.apache import ApacheKafka
 
 from holdfast.testing import RunningBroker
 
@@ -107,7 +107,9 @@ def try_out(broker: RunningBroker | ApacheKafka, strategy: str) -> float | None:
 def main(which: str) -> None:
     with tempfile.TemporaryDirectory(prefix="holdfast-proof-") as name:
         folder = Path(name)
-        with ApacheKafka(folder / "kafka") if which == "kafka" else RunningBroker(folder / "data") as broker:
+        with (
+            ApacheKafka(folder / "kafka", settings=()) if which == "kafka" else RunningBroker(folder / "data") as broker
+        ):
             admin = AdminClient({"bootstrap.servers": broker.bootstrap})
             for made in admin.create_topics([NewTopic("from", 1), NewTopic("to", 1)]).values():
                 made.result()

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # The checkout: this is a co
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaProducer
-from tests.torture.proofs.apache import ApacheKafka
+from tests.support.apache import ApacheKafka
 
 from holdfast.testing import free_port
 
@@ -127,7 +127,10 @@ def stored(bootstrap: str) -> list[int]:
 def try_out(write: Callable[[str], None]) -> None:
     port = free_port()
     address = f"127.0.0.1:{port}"
-    with tempfile.TemporaryDirectory(prefix="holdfast-proof-") as name, ApacheKafka(Path(name), address) as broker:
+    with (
+        tempfile.TemporaryDirectory(prefix="holdfast-proof-") as name,
+        ApacheKafka(Path(name), settings=(), advertise=address) as broker,
+    ):
         proxy = RefusingProxy(port, broker.port)
         proxy.start()
         admin = AdminClient({"bootstrap.servers": address})  # Its futures live no longer than it does.
