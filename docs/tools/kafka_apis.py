@@ -13,6 +13,7 @@ from holdfast.broker.api.features import FEATURES
 from holdfast.broker.configs.broker import MEANINGS
 from holdfast.broker.configs.dynamic import BROKER_CONFIGS
 from holdfast.broker.configs.group import group_configs
+from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
@@ -71,6 +72,7 @@ def lines() -> Iterator[str]:
     yield from features()
     yield from topic_configs()
     yield from dynamic_configs()
+    yield from foreign_configs()
     yield from error_codes()
 
 
@@ -96,6 +98,18 @@ def dynamic_configs() -> Iterator[str]:
     yield from [f"Of a group: {groups}.", "They are kept in the cluster's metadata; everything else is refused.", ""]
 
 
+def foreign_configs() -> Iterator[str]:
+    yield from ["## Kafka's broker configs that are no settings here", ""]
+    yield "DescribeConfigs of a broker lists every name that Kafka 4.3 has: the [settings](settings.md), the defaults"
+    yield "of topics, and these. Some have a true value; others have none, and their documentation says why."
+    yield from ["", "| configs | why |", "|---|---|"]
+    for reason in dict.fromkeys(each.reason for each in FOREIGN.values()):
+        rows = [each for each in FOREIGN.values() if each.reason == reason]
+        names = ", ".join(f"`{each.name}`" + (f" = `{each.value}`" if each.value else "") for each in rows)
+        yield f"| {names} | {reason} |"
+    yield ""
+
+
 def features() -> Iterator[str]:
     yield from ["## Features", "", "| feature | levels | level |", "|---|---|---|"]
     for name, feature in FEATURES.items():
@@ -109,14 +123,17 @@ def topic_configs() -> Iterator[str]:
     yield "taken, every other value is refused with a sentence, as is a config that nobody knows."
     yield from ["", "| config | default | effect |", "|---|---|---|"]
     for config in TOPIC_CONFIGS.values():
-        default = f"the broker's `{config.broker_name}`" if config.broker_name else f"`{config.default}`"
+        of_broker = config.broker_name in MEANINGS
+        default = f"the broker's `{config.broker_name}`" if of_broker else f"`{config.default}`"
         effect = f"only this: {config.effect}" if config.fixed else config.effect
         yield f"| `{config.name}` | {default if config.default else 'empty'} | {effect} |"
     yield ""
     defaults = BrokerSettings().topic_defaults()
-    named = [f"`{each.broker_name}` `{defaults[each.name]}`" for each in TOPIC_CONFIGS.values() if each.broker_name]
+    named = [
+        f"`{each.broker_name}` `{defaults[each.name]}`" for each in TOPIC_CONFIGS.values() if each.name in defaults
+    ]
     yield from [f"The broker's defaults: {', '.join(named)}.", ""]
-    assert all(each.broker_name in MEANINGS for each in TOPIC_CONFIGS.values() if each.broker_name)
+    assert all(each.broker_name in MEANINGS for each in TOPIC_CONFIGS.values() if each.name in defaults)
 
 
 def error_codes() -> Iterator[str]:

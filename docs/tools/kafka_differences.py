@@ -64,13 +64,13 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
     (
         "settings of a broker that are set while it runs",
         "some ninety",
-        "the defaults of topics; INVALID_REQUEST for every other, also for names that nobody knows",
-        "nothing is accepted and ignored",
+        "all defaults of topics; INVALID_REQUEST with a sentence for every other, also for names that nobody knows",
+        "the others belong to parts that are not here, or are fixed when the broker starts (limits of connections)",
     ),
     (
         "DescribeConfigs of a broker",
-        "all of Kafka's names",
-        "the settings there are, and those that tools look for",
+        "a value for all of Kafka's names",
+        "all of Kafka's names; those that mean nothing here have no value, and say why in their documentation",
         "a value that means nothing would be shown as if it did",
     ),
     (
@@ -114,6 +114,24 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         "any size",
         "waited for up to 1 MiB for each partition of the session",
         "one answer has no more of a partition",
+    ),
+    (
+        "DescribeConfigs that names a resource twice",
+        "answered twice",
+        "INVALID_REQUEST for the second",
+        "a broker has hundreds of configs: an answer would have any size",
+    ),
+    (
+        "synonyms in other units (`log.retention.hours`, `log.roll.hours`, …)",
+        "they are defaults of the one in milliseconds",
+        "listed without a value",
+        "there is one setting for one thing",
+    ),
+    (
+        "a batch with one record without a timestamp (-1) and others beyond `message.timestamp.before.max.ms`",
+        "refused",
+        "taken",
+        "of the timestamps of a batch only the lowest and the highest are known, and -1 is the lowest",
     ),
     ("loggers (resource type 8)", "levels can be set", "INVALID_REQUEST", "levels are set when the broker starts"),
     (

@@ -15,6 +15,7 @@ from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.configs.broker import MEANINGS
 from holdfast.broker.configs.dynamic import BROKER_CONFIGS
+from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.settings import BrokerSettings, kafka_name
 from holdfast.io.objects.memory import MemoryObjects
@@ -96,6 +97,51 @@ def test_the_brokers_settings_are_shown_under_kafkas_names(tmp_path: Path, topic
         assert {name for name, each in found.items() if not each.read_only} == set(BROKER_CONFIGS)
         create_topic(wire, topic)
         assert config(wire, topic, "retention.ms") == ("777", 4)
+
+
+def test_configs_of_kafka_that_mean_nothing_here_say_why(wire: Wire) -> None:
+    """K11: they are listed without a value, unless one is true, and cannot be set; the reason is in the answer."""
+    found = {each.name: each for each in describe(wire, BROKER, "0").configs}
+    assert set(FOREIGN) <= set(found)
+    assert not set(FOREIGN) & (set(MEANINGS) | set(BROKER_CONFIGS))
+    for name, each in FOREIGN.items():
+        shown = found[name]
+        assert (shown.value, shown.documentation, shown.read_only) == (each.value, each.reason, True)
+    assert found["ssl.key.password"].is_sensitive
+    assert found["offsets.topic.replication.factor"].value == "1"
+    refused = change(wire, "0", ("num.io.threads", SET, "4"), kind=BROKER)
+    assert (refused.error_code, FOREIGN["num.io.threads"].reason in refused.error_message) == (42, True)
+
+
+def test_a_resource_is_described_once(wire: Wire) -> None:
+    """K10: whoever names it again is told so, and the answer does not grow with it."""
+    resources = [{"resource_type": BROKER, "resource_name": "0", "configuration_keys": None}] * 3
+    found = wire.ask(Key.DESCRIBE_CONFIGS, 4, resources=resources).results
+    assert [each.error_code for each in found] == [0, 42, 42]
+    assert not found[1].configs
+
+
+@pytest.mark.parametrize(
+    ("of_broker", "of_topic", "value"),
+    [
+        ("log.segment.bytes", "segment.bytes", "2000000"),
+        ("log.roll.ms", "segment.ms", "5000"),
+        ("log.cleaner.min.compaction.lag.ms", "min.compaction.lag.ms", "17"),
+        ("log.message.timestamp.after.max.ms", "message.timestamp.after.max.ms", "99"),
+    ],
+)
+def test_every_default_of_topics_can_be_set(tmp_path: Path, of_broker: str, of_topic: str, value: str) -> None:
+    """K11: by Kafka's name of it, while the broker runs; topics follow, and show whose it is."""
+    with InsideBroker(tmp_path, MemoryObjects()) as inside, Wire(inside.port) as wire:
+        create_topic(wire, "t")
+        before = config(wire, "t", of_topic)
+        assert before[1] == 5
+        assert change(wire, "0", (of_broker, SET, value), kind=BROKER).error_code == 0
+        assert config(wire, "t", of_topic) == (value, 2)
+        assert change(wire, "0", (of_broker, DELETE, None), kind=BROKER).error_code == 0
+        assert config(wire, "t", of_topic) == before
+        refused = change(wire, "", ("compression.type", SET, "zstd"), kind=BROKER)
+        assert "as their producers sent them" in refused.error_message
 
 
 def test_every_setting_of_the_broker_has_a_meaning() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -122,6 +123,21 @@ def test_configs_of_the_broker(java: Jvm) -> None:
     configs = java.do("configs.describe", type="BROKER", name="0")
     assert configs["group.min.session.timeout.ms"]["value"] == "1000"
     assert configs["message.max.bytes"]["value"] == "1048588"
+
+
+def test_every_config_that_kafka_has_is_listed(java: Jvm) -> None:
+    """K3, K11: of brokers and of groups, by the pages that Kafka makes of its own tables; each says what it means."""
+    configs = java.do("configs.describe", type="BROKER", name="0")
+    page = java.do("tool", main="kafka.server.KafkaConfig", arguments=[], given="")["out"]
+    names = set(re.findall(r'id="brokerconfigs_([a-z0-9.]+)"', page))
+    assert len(names) > 300
+    assert names - set(configs) == set()
+    assert [name for name in names if not configs[name]["documentation"]] == []
+    page = java.do("tool", main="org.apache.kafka.coordinator.group.GroupConfig", arguments=[], given="")["out"]
+    names = set(re.findall(r'id="[a-z]+_([a-z0-9.]+)"', page))
+    assert len(names) > 10
+    shown = set(java.do("configs.describe", type="GROUP", name="any"))
+    assert {name for name in names - shown if not name.startswith("streams.")} == set()
 
 
 def test_what_has_configs(java: Jvm, name: str) -> None:

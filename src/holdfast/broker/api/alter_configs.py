@@ -18,6 +18,7 @@ from holdfast.broker.configs.dynamic import (
     THROTTLES,
 )
 from holdfast.broker.configs.group import check_group, find_group_config, group_configs
+from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.configs.topic import (
     TOPIC_CONFIGS,
     Config,
@@ -117,9 +118,10 @@ async def _alter_broker(parts: BrokerContext, wanted: Message, change: Change, *
     named = [each for each in wanted.configs if each.name not in THROTTLES or not _is_taken_back(each)]
     for each in named:
         if each.name not in BROKER_CONFIGS:
-            raise ResourceRefused(
-                Resource.BROKER, name, f"{each.name} is set when the broker starts, if there is such a config"
-            )
+            foreign = FOREIGN.get(each.name)
+            fixed = "is set when the broker starts, if there is such a config"
+            why = fixed if foreign is None else f"cannot be set here: {foreign.reason}"
+            raise ResourceRefused(Resource.BROKER, name, f"{each.name} {why}")
     defaults = {
         each.broker_name: parts.topics.defaults.get(topic_name, each.default) for topic_name, each in _FOLLOWED.items()
     }

@@ -13,7 +13,7 @@ from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, Kind, Source
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, response_class
@@ -25,12 +25,19 @@ _Synonym = _Config.DescribeConfigsSynonym
 
 
 async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
-    return _Answer(results=[_describe(parts, each, message) async for each in request.pace.through(message.resources)])
+    seen: set[tuple[int, str]] = set()
+    return _Answer(
+        results=[_describe(parts, each, message, seen) async for each in request.pace.through(message.resources)]
+    )
 
 
-def _describe(parts: BrokerContext, wanted: Message, message: Message) -> Message:
+def _describe(parts: BrokerContext, wanted: Message, message: Message, seen: set[tuple[int, str]]) -> Message:
+    """One resource. A broker has hundreds of configs: whoever names it thousands of times is answered once."""
     named: dict[str, Any] = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
     try:
+        if (wanted.resource_type, wanted.resource_name) in seen:
+            raise Rejected("the request names this resource twice")
+        seen.add((wanted.resource_type, wanted.resource_name))
         found = _configs(parts, wanted)
     except HoldfastError as failure:
         return _Result(error_code=code_of(failure), error_message=str(failure), configs=[], **named)
@@ -55,7 +62,7 @@ def _configs(parts: BrokerContext, wanted: Message) -> list[Message]:
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
-Place: TypeAlias = tuple[str, str, Source]  # Where a config has a value: under which name, which value, and whose.
+Place: TypeAlias = tuple[str, str | None, Source]  # Under which name a config has which value, and whose.
 
 
 def places(parts: BrokerContext, config: Config, configs: Mapping[str, str]) -> list[Place]:
@@ -133,7 +140,7 @@ def _shown(name: str, found: list[Place], kind: Kind, meaning: str, *, read_only
         value=value,
         read_only=read_only,
         config_source=source,
-        is_sensitive=False,
+        is_sensitive=kind is Kind.PASSWORD,
         synonyms=[_Synonym(name=each, value=said, source=whose) for each, said, whose in found],
         config_type=kind,
         documentation=meaning,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from holdfast.broker.configs.topic import Kind, Source
+from holdfast.broker.configs.kafka import FOREIGN
+from holdfast.broker.configs.topic import TOPIC_CONFIGS, Kind, Source
 from holdfast.broker.settings import BrokerSettings, kafka_name
 
 MEANINGS: Mapping[str, str] = {
@@ -87,8 +88,8 @@ class BrokerConfig:
 
     name: str
     kind: Kind
-    value: str
-    default: str
+    value: str | None  # None: it means nothing here, and the meaning says why.
+    default: str | None
     meaning: str
 
     @property
@@ -97,7 +98,7 @@ class BrokerConfig:
 
 
 def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
-    """All settings, and what tools written for Kafka look for besides."""
+    """All settings, the defaults of topics that are none, and every other name that Kafka has."""
     defaults = BrokerSettings()
     own = []
     for field in fields(BrokerSettings):
@@ -105,21 +106,23 @@ def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]
         name = kafka_name(field.name)
         kind = _KINDS.get(type(default), Kind.LONG)
         own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
-    return sorted([*own, *_fixed(settings, address)], key=lambda each: each.name)
+    known = {each.name for each in own}
+    defaults_of_topics = [
+        BrokerConfig(each.broker_name, each.kind, each.default, each.default, each.effect)
+        for each in TOPIC_CONFIGS.values()
+        if each.broker_name and each.broker_name not in known
+    ]
+    foreign = [BrokerConfig(each.name, each.kind, each.value, each.value, each.reason) for each in FOREIGN.values()]
+    return sorted([*own, *defaults_of_topics, *_fixed(settings, address), *foreign], key=lambda each: each.name)
 
 
 def _fixed(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
     node = str(settings.node_id)
-    one_copy = "there is one broker; what is durable is in the write-ahead log or in the store"
     return [
         BrokerConfig(
             "advertised.listeners", Kind.LIST, f"PLAINTEXT://{address}", "", "where clients reach this broker"
         ),
         BrokerConfig("broker.id", Kind.INT, node, _text(BrokerSettings().node_id), "the same as node.id"),
-        BrokerConfig("compression.type", Kind.STRING, "producer", "producer", "batches are stored as they were sent"),
-        BrokerConfig("default.replication.factor", Kind.INT, "1", "1", one_copy),
-        BrokerConfig("min.insync.replicas", Kind.INT, "1", "1", one_copy),
-        BrokerConfig("offsets.topic.replication.factor", Kind.INT, "1", "1", one_copy),
     ]
 
 

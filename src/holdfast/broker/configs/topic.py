@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.errors import Rejected
 from holdfast.log.settings import PartitionSettings
@@ -35,9 +35,12 @@ class Kind(enum.IntEnum):
     BOOLEAN = 1
     STRING = 2
     INT = 3
+    SHORT = 4
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    CLASS = 8
+    PASSWORD = 9
 
 
 class Source(enum.IntEnum):
@@ -110,8 +113,36 @@ _DURABLE = "kept in any case: every batch is made durable before it is acknowled
 _INDEX = "kept in any case: every segment has an index of its own, of a few bytes for each piece that is read at once"
 _NOT_TIERED = "all segments are in the store, and there is no second place"
 
+# What Kafka calls a topic's config where it is the default of all topics. Only what is named in a config's row itself
+# is also a setting; the others can be set while the broker runs.
+_OF_BROKER: Mapping[str, str] = {
+    "compression.gzip.level": "compression.gzip.level",
+    "compression.lz4.level": "compression.lz4.level",
+    "compression.type": "compression.type",
+    "compression.zstd.level": "compression.zstd.level",
+    "delete.retention.ms": "log.cleaner.delete.retention.ms",
+    "file.delete.delay.ms": "log.segment.delete.delay.ms",
+    "flush.messages": "log.flush.interval.messages",
+    "flush.ms": "log.flush.interval.ms",
+    "index.interval.bytes": "log.index.interval.bytes",
+    "local.retention.bytes": "log.local.retention.bytes",
+    "local.retention.ms": "log.local.retention.ms",
+    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
+    "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
+    "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
+    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
+    "min.insync.replicas": "min.insync.replicas",
+    "preallocate": "log.preallocate",
+    "segment.bytes": "log.segment.bytes",
+    "segment.index.bytes": "log.index.size.max.bytes",
+    "segment.jitter.ms": "log.roll.jitter.ms",
+    "segment.ms": "log.roll.ms",
+    "unclean.leader.election.enable": "unclean.leader.election.enable",
+}
+
 TOPIC_CONFIGS: Mapping[str, Config] = {
-    each.name: each
+    each.name: each if each.broker_name else replace(each, broker_name=_OF_BROKER.get(each.name, ""))
     for each in [
         Config(
             "cleanup.policy",

@@ -1,0 +1,31 @@
+"""Known ways to get the configs of brokers wrong."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+CONFIGS = "tests/broker/test_configs.py"
+
+BUGS = [
+    Bug(
+        "a broker's configs are described as often as a request names it",
+        (Edit("broker/api/describe_configs.py", "        seen.add((wanted.resource_type, wanted.resource_name))", ""),),
+        (f"{CONFIGS}::test_a_resource_is_described_once",),
+    ),
+    Bug(
+        "a config of Kafka's that means nothing here can be set",
+        (Edit("broker/api/alter_configs.py", "        if each.name not in BROKER_CONFIGS:\n", "        if False:\n"),),
+        (f"{CONFIGS}::test_configs_of_kafka_that_mean_nothing_here_say_why",),
+    ),
+    Bug(
+        "a default of topics that is no setting is not followed",
+        (
+            Edit(
+                "broker/configs/dynamic.py",
+                "if each.broker_name in dynamic}",
+                "if each.name in static and each.broker_name in dynamic}",
+            ),
+        ),
+        (f"{CONFIGS}::test_every_default_of_topics_can_be_set",),
+    ),
+]
