@@ -66,10 +66,10 @@ bench-log: install
 	@.ci/run-if-there benchmarks/log/run.py
 	@$(BIN)/python docs/tools/bench_page.py
 
-# bench-broker: measure the broker beside Apache Kafka (when a JDK and Maven are there), with the same clients
+# bench-broker: measure the broker beside Apache Kafka (when a JDK and Maven are there); less of it with BENCH=quick
 bench-broker: install
 	@.ci/install-java-clients
-	@.ci/run-if-there benchmarks/broker/run.py
+	@.ci/run-if-there benchmarks/broker/run.py $(if $(filter quick,$(BENCH)),--quick)
 	@$(BIN)/python docs/tools/bench_page.py
 
 # bench-subscribe: measure subscriptions: simulated costs, events on disk and on S3, live latency

@@ -11,6 +11,7 @@ from benchmarks.results import Run, surroundings
 from benchmarks.tables import Table
 
 NAMES = ("wal", "log", "broker", "operate", "spark", "subscribe")
+PARTS = {"broker": ("broker-partitions", "broker-looking")}  # Of one benchmark, with results of their own.
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Stored:
 
 def read_results(folder: Path) -> list[Stored]:
     """All runs that are there, in the order of the page."""
-    return [_read(folder, name) for name in NAMES if (folder / f"{name}.json").exists()]
+    names = [part for name in NAMES for part in (name, *PARTS.get(name, ()))]
+    return [_read(folder, name) for name in names if (folder / f"{name}.json").exists()]
 
 
 def _read(folder: Path, name: str) -> Stored:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.broker.brokers import JARS, Running
+from benchmarks.machine import CHECKOUT
 
 _SECONDS_MAX = 180
+_MANY_SECONDS_MAX = 600  # Kafka takes a minute to make 10,000 partitions.
 _LATENCY = Path(__file__).with_name("latency.py")
 _TRANSACTIONS = Path(__file__).with_name("transactions.py")
 _RDKAFKA_TRANSACTIONS = Path(__file__).with_name("rdkafka_transactions.py")
@@ -123,13 +125,30 @@ def client_transactions(
     return {**figures, "added_ms": added, "client_cpu_seconds": cpu}
 
 
+def beside_consumer(broker: Running, partitions: int, seconds: float) -> dict[str, float]:
+    """A producer beside a consumer that has so many partitions."""
+    said, cpu = _run(_child("many", broker.address, partitions, seconds), seconds_max=_MANY_SECONDS_MAX)
+    return {**_figures(said), "client_cpu_seconds": cpu}
+
+
+def looking(broker: Running, codec: str, size: int, seconds: float, turns: int) -> dict[str, float]:
+    """What it costs to look into the records of a batch."""
+    said, cpu = _run(_child("looking", broker.address, broker.pid, codec, size, seconds, turns))
+    return {**_figures(said), "client_cpu_seconds": cpu}
+
+
+def _child(name: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-m", f"benchmarks.broker.{name}", *map(str, arguments)]
+
+
 def _figures(said: str) -> dict[str, float]:
-    return {name: float(value) for name, value in (pair.split("=") for pair in said.split())}
+    pairs = (word.split("=") for line in said.splitlines() if not line.startswith("%") for word in line.split())
+    return {name: float(value) for name, value in pairs}  # Lines with % are librdkafka's own.
 
 
-def _run(command: list[str]) -> tuple[str, float]:
+def _run(command: list[str], seconds_max: float = _SECONDS_MAX) -> tuple[str, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_MAX)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max, cwd=CHECKOUT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise RuntimeError(f"{command[:6]} failed: {(done.stderr or done.stdout)[-400:]}")

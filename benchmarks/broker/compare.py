@@ -13,7 +13,8 @@ from pathlib import Path
 
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
-from benchmarks.broker import brokers, rdkafka_tool
+from benchmarks.broker import brokers, parts, rdkafka_tool
+from benchmarks.broker.parts import Part
 from benchmarks.broker.plan import Workload, workloads
 from benchmarks.broker.tables import ratio_bars, tables
 from benchmarks.machine import busy_percent, versions
@@ -35,12 +36,10 @@ talk = Console(stderr=True)
 
 def main() -> int:
     asked = _arguments()
-    tool = rdkafka_tool.build()
+    tool = rdkafka_tool.build() if asked.part in (None, "broker") else None
     if asked.profile:
         return _profile(tool if isinstance(tool, Path) else None, asked.dir / "broker-profile")
-    notes = []
-    if isinstance(tool, str):
-        notes.append(tool)
+    notes = [tool] if isinstance(tool, str) else []
     peers: list[tuple[str, Start]] = [("holdfast", brokers.ours)]
     if brokers.kafka_is_there():
         peers += [
@@ -49,24 +48,40 @@ def main() -> int:
         ]
     else:
         notes.append(brokers.NO_KAFKA)
-    plan = list(workloads(tool if isinstance(tool, Path) else None, 0.25 if asked.quick else 1.0))
-    plan = [each for each in plan if asked.only in each.name]
-    with fresh(asked.dir / "broker") as directory:
+    for part in _parts(asked, tool if isinstance(tool, Path) else None):
+        plan = [each for each in part.plan if asked.only in each.name]
+        if plan:
+            _run(asked, part, plan, peers if part.peers else peers[:1], notes)
+    return 0
+
+
+def _parts(asked: argparse.Namespace, tool: Path | None) -> list[Part]:
+    whole = Part("broker", TITLE, METHOD, list(workloads(tool, 0.25 if asked.quick else 1.0)), tables)
+    every = [whole, parts.partitions(quick=asked.quick), parts.looking(quick=asked.quick)]
+    return [each for each in every if asked.part in (None, each.name)]
+
+
+def _run(
+    asked: argparse.Namespace, part: Part, plan: list[Workload], peers: list[tuple[str, Start]], notes: list[str]
+) -> None:
+    with fresh(asked.dir / part.name) as directory:
         measurements = list(_measure(peers, plan, asked.rounds, directory))
     scale = {"rounds": asked.rounds, "quick": asked.quick}
     run = new_run(scale, asked.dir, versions("confluent-kafka"), measurements)
-    run["versions"]["kafka"] = brokers.KAFKA_VERSION
+    if part.peers:
+        run["versions"]["kafka"] = brokers.KAFKA_VERSION
     run["notes"] += notes + sorted(
         {f"{m['broker']}: {m['workload']}: {m['error']}" for m in measurements if "error" in m}
     )
-    stem = stored_as(asked, f"broker-{asked.only.replace(' ', '-')}" if asked.only else "broker")
-    publish(run, TITLE, METHOD, tables(measurements), stem, partial(write_bars, ratio_bars(measurements)))
-    return 0
+    stem = stored_as(asked, f"{part.name}-{asked.only.replace(' ', '-')}" if asked.only else part.name)
+    plot = partial(write_bars, ratio_bars(measurements)) if part.name == "broker" else None
+    publish(run, part.title, part.method, part.tables(measurements), stem, plot)
 
 
 def _arguments() -> argparse.Namespace:
     parser = parser_of("Measure the broker beside Apache Kafka.", less="fewer records and one round")
     parser.add_argument("--only", default="", help="only what has this in its name, such as transactions")
+    parser.add_argument("--part", choices=["broker", "broker-partitions", "broker-looking"], help="only this part")
     parser.add_argument("--profile", action="store_true", help="only ours, and where its time goes")
     parser.add_argument("--rounds", type=int, default=0, help="default 3, or 1 with --quick")
     asked = parser.parse_args()

@@ -1,8 +1,9 @@
 """Measures the broker beside Apache Kafka, as it is and with an fsync per ack: same clients, same machine, one run.
 
-.venv/bin/python benchmarks/broker/run.py              about ten minutes
+.venv/bin/python benchmarks/broker/run.py              about half an hour
 .venv/bin/python benchmarks/broker/run.py --quick      three minutes, for a first look
 .venv/bin/python benchmarks/broker/run.py --only transactions
+.venv/bin/python benchmarks/broker/run.py --part broker-partitions
 """
 
 from __future__ import annotations

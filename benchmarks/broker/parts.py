@@ -1,0 +1,117 @@
+"""What has results of its own: many partitions, and the look at records. Each is a plan, a method and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.broker import clients
+from benchmarks.broker.brokers import Running
+from benchmarks.broker.plan import Measured, Workload
+from benchmarks.broker.tables import BROKERS, Rows, against, series, workloads_with
+from benchmarks.figures import ratio, spread
+from benchmarks.tables import Table, median_text, spread_text
+
+PARTITIONS = (1, 100, 2_000, 10_000)
+LOOKED_AT = (("none", 16 << 10), ("lz4", 16 << 10), ("lz4", 34 << 10))  # Codec, and bytes of records.
+COST_MAX = 0.10
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the benchmark."""
+
+    name: str
+    title: str
+    method: str
+    plan: list[Workload]
+    tables: Callable[[Rows], list[Table]]
+    peers: bool = True  # Whether there is something to compare with.
+
+
+def partitions(*, quick: bool) -> Part:
+    def workload(count: int) -> Workload:
+        def run(broker: Running) -> Measured:
+            return clients.beside_consumer(broker, count, 2 if quick else 6)
+
+        return Workload(f"beside a consumer of {count:,} partitions", run, 0)
+
+    return Part(
+        "broker-partitions",
+        "A producer beside a consumer of many partitions",
+        "One librdkafka consumer has all partitions and stands at their end; a hundred of them get records. The "
+        "producer sends one record of 100 B, waits for its ack, and sends the next to another partition. Every record "
+        "must reach the consumer. librdkafka names all partitions in every fetch. Brokers start afresh in each round.",
+        [workload(count) for count in (PARTITIONS[:3] if quick else PARTITIONS)],
+        _partition_tables,
+    )
+
+
+def looking(*, quick: bool) -> Part:
+    def workload(codec: str, size: int) -> Workload:
+        def run(broker: Running) -> Measured:
+            return clients.looking(broker, codec, size, 0.1, 15 if quick else 60)
+
+        what = "uncompressed" if codec == "none" else codec
+        return Workload(f"{what}, {size >> 10} KiB of records of 113 B", run, 0)
+
+    return Part(
+        "broker-looking",
+        "What it costs to look into records before the ack",
+        "Two topics that differ in `holdfast.validate.records` alone take turns of 0.1 s; in each the same batch is "
+        "sent again and again over four connections, five requests under way on each. Ratios are of turns that "
+        "follow one another, and the median of a round is one figure. CPU is that of all threads of the broker.",
+        [workload(codec, size) for codec, size in LOOKED_AT],
+        _looking_tables,
+        peers=False,
+    )
+
+
+def _partition_tables(rows: Rows) -> list[Table]:
+    key = "records_per_second"
+    names = workloads_with(rows, key)
+    columns = ["records/s", *BROKERS, "÷ kafka", "÷ kafka + fsync", *(f"{each}: of that with one" for each in BROKERS)]
+    lines = []
+    for name in names:
+        rates = [median_text(spread(series(rows, each, name, key))) for each in BROKERS]
+        ratios = [spread_text(against(rows, name, key, peer)) for peer in BROKERS[1:]]
+        own = [
+            spread_text(spread(ratio(series(rows, each, name, key), series(rows, each, names[0], key))))
+            for each in BROKERS
+        ]
+        lines.append([name, *rates, *ratios, *own])
+    return [Table("Many partitions", columns, lines), _latencies(rows, names)]
+
+
+def _latencies(rows: Rows, names: Sequence[str]) -> Table:
+    lines = []
+    for name in names:
+        cells = []
+        for broker in BROKERS:
+            p50, p99 = (spread(series(rows, broker, name, key)) for key in ("p50_ms", "p99_ms"))
+            cells.append(f"{median_text(p50, 2)} / {median_text(p99, 2)}")
+        lines.append([name, *cells])
+    return Table("Acks", ["ms", *(f"{name} p50 / p99" for name in BROKERS)], lines)
+
+
+def _looking_tables(rows: Rows) -> list[Table]:
+    columns = [
+        "batches/s",
+        "bytes on the wire",
+        "without",
+        "with",
+        "with ÷ without",
+        "CPU µs without",
+        "with",
+        "with ÷ without",
+    ]
+    lines = []
+    for name in workloads_with(rows, "batches_per_second_on"):
+        cells = [median_text(spread(series(rows, "holdfast", name, "batch_size")))]
+        for figure in ("batches_per_second", "cpu_us_per_batch"):
+            found = [spread(series(rows, "holdfast", name, f"{figure}_{what}")) for what in ("off", "on", "ratio")]
+            cells += [median_text(found[0]), median_text(found[1]), spread_text(found[2])]
+        held = spread(series(rows, "holdfast", name, "batches_per_second_ratio"))
+        verdict = "met" if held is not None and held.median >= 1 - COST_MAX else "missed"
+        lines.append([name, *cells, verdict])
+    return [Table("Cost of looking into records", [*columns, f"≤ {COST_MAX:.0%} of the rate"], lines)]
