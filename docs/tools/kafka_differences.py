@@ -110,6 +110,12 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         "there is no such offset",
     ),
     (
+        "fetches without a session that name more than about 60 partitions, with little to read",
+        "answered as they come",
+        "all together get a fifth of the event loop's time; each waits for half a second at most",
+        "one record would cost the work of thousands of partitions, and producers would wait for it",
+    ),
+    (
         "`fetch.min.bytes` of share consumers",
         "any size",
         "waited for up to 1 MiB for each partition of the session",
