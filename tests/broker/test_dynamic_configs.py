@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from holdfast.protocol.api import Key
 
 LARGE = batch(b"x" * 5000)
 TOO_LARGE, INVALID_REQUEST, INVALID_CONFIG, UNSUPPORTED_ASSIGNOR = 10, 42, 40, 112
+INVALID_TIMESTAMP = 32
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
@@ -58,6 +60,17 @@ def test_defaults_of_topics_change_while_it_runs_and_stay(own_broker: Callable[.
         for each in ("0", ""):
             assert change(wire, each, ("message.max.bytes", DELETE, None), kind=BROKER).error_code == 0
         assert produce(wire, "follows", LARGE).error_code == 0
+
+
+def test_a_default_of_topics_that_is_no_setting_is_followed(tmp_path: Path) -> None:
+    """K11: what is more than a second ahead is refused as long as log.message.timestamp.after.max.ms says so."""
+    name, ahead = "log.message.timestamp.after.max.ms", batch(b"x", timestamp=int(time.time() * 1000) + 600_000)
+    with InsideBroker(tmp_path, MemoryObjects()) as inside, Wire(inside.port) as wire:
+        create_topic(wire, "t")
+        assert change(wire, "0", (name, SET, "1000"), kind=BROKER).error_code == 0
+        assert produce(wire, "t", ahead).error_code == INVALID_TIMESTAMP
+        assert change(wire, "0", (name, DELETE, None), kind=BROKER).error_code == 0
+        assert produce(wire, "t", ahead).error_code == 0
 
 
 def test_what_a_broker_cannot_be_told_is_refused(wire: Wire) -> None:

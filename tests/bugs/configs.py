@@ -26,6 +26,6 @@ BUGS = [
                 "if each.name in static and each.broker_name in dynamic}",
             ),
         ),
-        (f"{CONFIGS}::test_every_default_of_topics_can_be_set",),
+        ("tests/broker/test_dynamic_configs.py::test_a_default_of_topics_that_is_no_setting_is_followed",),
     ),
 ]
