@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.log.world import in_loop, turns
+from tests.log.log_world import in_loop, turns
 
 from holdfast.watermark import Watermark
 

@@ -9,7 +9,7 @@ import pytest
 from tests.broker.librdkafka import create
 from tests.broker.members import Member
 from tests.broker.wire import Wire
-from tests.coordinator.party import subscription
+from tests.coordinator.group_driver import subscription
 
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

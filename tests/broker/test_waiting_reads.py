@@ -6,8 +6,8 @@ import asyncio
 from uuid import UUID
 
 import pytest
+from tests.log.log_world import HOME, LogWorld, fill, in_loop, numbered, records
 from tests.log.test_tails import local
-from tests.log.world import HOME, World, fill, in_loop, numbered, records
 
 from holdfast.broker.waiting.reads import WaitingReads
 from holdfast.cluster.metadata import Metadata, Topic
@@ -25,7 +25,7 @@ TRY_AGAIN = Code.KAFKA_STORAGE_ERROR
 
 async def reads(*, before: int = 60, count: int = 5) -> WaitingReads:
     """A partition with its first records in the store only, and the last in the log."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, before, 200)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.coordinator.house import House
+from tests.coordinator.coordinator_world import CoordinatorWorld
 from tests.coordinator.topics import SomeTopics
 
 from holdfast.coordinator.group.consumer.requests import Beaten, HeartbeatRequest
@@ -20,7 +20,7 @@ class Group:
     def __init__(self, **settings: Any) -> None:
         counts = settings.pop("counts", {"t": 4})
         self.topics = SomeTopics(**counts)
-        self.house = House(partitions=1, session_timeout_ms_min=1, **settings)
+        self.house = CoordinatorWorld(partitions=1, session_timeout_ms_min=1, **settings)
         self.house.topics = self.topics
 
     async def open(self) -> Group:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from tests.log.world import turns
+from tests.log.log_world import turns
 
 
 class Opens(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.coordinator.beating import REBALANCE_MS, SESSION_S, Group, numbers
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.coordinator.group.consumer.errors import (

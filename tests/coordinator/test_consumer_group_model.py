@@ -18,11 +18,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.coordinator.consumers import REBALANCE_S, SESSION_S, ClassicConsumer, Consumer, NewConsumer
-from tests.coordinator.house import House
+from tests.coordinator.coordinator_world import CoordinatorWorld
+from tests.coordinator.group_invariants import OffsetInvariants
 from tests.coordinator.process import Process
 from tests.coordinator.topics import SomeTopics
-from tests.coordinator.truth import OffsetTruth
-from tests.log.world import World, turns
+from tests.log.log_world import LogWorld, turns
 
 from holdfast.coordinator.group.answers import CommittedOffset, GroupState
 from holdfast.coordinator.group.requests import OffsetToCommit
@@ -42,13 +42,13 @@ class ConsumerGroupMachine(Process, RuleBasedStateMachine):
         super().__init__()
         self.topics = SomeTopics(t=3)
         self.consumers: list[Consumer] = []
-        self.offsets = OffsetTruth()
+        self.offsets = OffsetInvariants()
         self.tasks: set[asyncio.Task[None]] = set()
 
     @initialize(seed=st.integers(0, 1 << 32), eager=st.booleans())
     def begin(self, seed: int, eager: bool) -> None:
-        self.house = House(
-            World(seed),
+        self.house = CoordinatorWorld(
+            LogWorld(seed),
             partitions=1,
             session_timeout_ms_min=1,
             consumer_session_timeout_ms=int(SESSION_S * 1000),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.coordinator.beating import Group, numbers
 from tests.coordinator.consumers import subscription
-from tests.coordinator.house import started
-from tests.coordinator.party import request
-from tests.log.world import in_loop, turns
+from tests.coordinator.coordinator_world import started
+from tests.coordinator.group_driver import request
+from tests.log.log_world import in_loop, turns
 
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.coordinator.group.consumer.embedded import read_assignment, write_assignment

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.coordinator.house import AT, NOBODY, House, started
-from tests.coordinator.party import SESSION_MS, request
-from tests.log.world import in_loop, turns
+from tests.coordinator.coordinator_world import AT, NOBODY, CoordinatorWorld, started
+from tests.coordinator.group_driver import SESSION_MS, request
+from tests.log.log_world import in_loop, turns
 
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.coordinator.group.coordinator import GroupCoordinator
@@ -33,7 +33,7 @@ from holdfast.types import TopicPartition
 @in_loop
 async def test_nothing_is_answered_before_the_log_is_read() -> None:
     """K3: a group that is not loaded yet is not a group without offsets."""
-    house = House()
+    house = CoordinatorWorld()
     await house.open()
     await house.commit(5)
     coordinator = await house.restart(load=False)
@@ -57,7 +57,7 @@ async def test_nothing_is_answered_before_the_log_is_read() -> None:
 @in_loop
 async def test_members_stay_members_across_a_restart() -> None:
     """K3: with their generation and assignment, and a whole session to be heard of."""
-    house = House()
+    house = CoordinatorWorld()
     await house.open()
     caller = await house.alone()
     await house.wait(SESSION_MS / 1000 - 1)
@@ -73,7 +73,7 @@ async def test_members_stay_members_across_a_restart() -> None:
 @in_loop
 async def test_no_answer_overtakes_what_the_group_has_written() -> None:
     """K3: join, sync, leave and a refusal after an expiry all wait for the disk."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
 
     async def waits(task: asyncio.Task[object]) -> object:
@@ -96,7 +96,7 @@ async def test_no_answer_overtakes_what_the_group_has_written() -> None:
 @in_loop
 async def test_a_leave_that_was_answered_is_for_ever() -> None:
     """K3: also if the others have not joined again when the power goes."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     first = await house.alone()
     second = started(coordinator.join("g", request()))
@@ -114,7 +114,7 @@ async def test_a_leave_that_was_answered_is_for_ever() -> None:
 @in_loop
 async def test_a_generation_that_was_told_is_never_told_to_others() -> None:
     """K3: though the power went before its assignment came."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     joined = await coordinator.join("g", request())
     coordinator = await house.restart(power_cut=True)
@@ -127,7 +127,7 @@ async def test_a_generation_that_was_told_is_never_told_to_others() -> None:
 @in_loop
 async def test_a_burst_of_leaves_costs_few_records() -> None:
     """K3: while one record is on its way, the next one waits and covers all that has changed."""
-    house = House(partitions=1, initial_rebalance_delay_ms=10)
+    house = CoordinatorWorld(partitions=1, initial_rebalance_delay_ms=10)
     coordinator = await house.open()
     tasks = [started(coordinator.join("g", request())) for _ in range(50)]
     await turns()
@@ -144,7 +144,7 @@ async def test_a_burst_of_leaves_costs_few_records() -> None:
 @in_loop
 async def test_requests_of_a_connection_that_breaks() -> None:
     """K3: a cancelled join, sync or heartbeat disturbs nobody; the member is there until its session ends."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     first = await house.alone()
     second = started(coordinator.join("g", request()))
@@ -162,7 +162,7 @@ async def test_requests_of_a_connection_that_breaks() -> None:
 @in_loop
 async def test_deleting_a_group() -> None:
     """K3: only an empty one; its offsets and its record are gone for ever, on return and not before."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     with pytest.raises(GroupNotFound):
         await coordinator.delete_group("g")
@@ -187,7 +187,7 @@ async def test_deleting_a_group() -> None:
 @in_loop
 async def test_a_group_made_again_while_it_is_deleted() -> None:
     """K3: waits for the end of the old one, and is another one."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     await house.commit(5)
     deleting = started(coordinator.delete_group("g"))
@@ -203,7 +203,7 @@ async def test_a_group_made_again_while_it_is_deleted() -> None:
 @in_loop
 async def test_a_delete_covers_what_is_on_its_way() -> None:
     """K3: a commit before the delete does not outlive it."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     await house.commit(4)
     other = TopicPartition("t", 1)
@@ -219,7 +219,7 @@ async def test_a_delete_covers_what_is_on_its_way() -> None:
 @in_loop
 async def test_a_record_on_its_way_does_not_outlive_the_delete() -> None:
     """K3: nor does one that was to follow it; whoever has left is told so all the same."""
-    house = House(initial_rebalance_delay_ms=10)
+    house = CoordinatorWorld(initial_rebalance_delay_ms=10)
     coordinator = await house.open()
     tasks = [started(coordinator.join("g", request())) for _ in range(2)]
     await turns()
@@ -237,7 +237,7 @@ async def test_a_record_on_its_way_does_not_outlive_the_delete() -> None:
 @in_loop
 async def test_an_instance_that_came_back_is_known_by_its_new_id() -> None:
     """K3: after a power cut, too; the old one stays fenced."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     old = await house.alone(instance="i")
     back = await coordinator.join("g", request(instance="i"))
@@ -250,7 +250,7 @@ async def test_an_instance_that_came_back_is_known_by_its_new_id() -> None:
 @in_loop
 async def test_groups_that_nobody_uses_leave_nothing_behind() -> None:
     """K3: neither a refused join nor an id that nobody came back for; and time is not spent on them."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     with pytest.raises(MemberIdRequired) as required:
         await coordinator.join("g", request(needs_known_id=True))
@@ -268,7 +268,7 @@ async def test_groups_that_nobody_uses_leave_nothing_behind() -> None:
 @in_loop
 async def test_there_are_only_so_many_groups() -> None:
     """K3: those that are there are served on."""
-    house = House(groups_max=2)
+    house = CoordinatorWorld(groups_max=2)
     coordinator = await house.open()
     caller = await house.alone("a")
     await house.commit(5, group_id="b")
@@ -283,7 +283,7 @@ async def test_there_are_only_so_many_groups() -> None:
 @in_loop
 async def test_groups_that_are_not_there() -> None:
     """K3: have no members; a group needs a name to be joined, and one that fits into a record."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     with pytest.raises(UnknownMember):
         await coordinator.heartbeat("g", Caller("m", 1))
@@ -302,7 +302,7 @@ async def test_groups_that_are_not_there() -> None:
 @in_loop
 async def test_the_list_of_groups() -> None:
     """K3: by state and type."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     await house.alone("a")
     await house.commit(5, group_id="b")
@@ -317,7 +317,7 @@ async def test_the_list_of_groups() -> None:
 @in_loop
 async def test_closing_answers_everybody() -> None:
     """K3: who waits is sent elsewhere; what was accepted is durable; nothing more is taken."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     first = await house.alone()
     parked = started(coordinator.join("g", request()))
@@ -339,7 +339,7 @@ async def test_closing_answers_everybody() -> None:
 @in_loop
 async def test_a_log_that_stops_answers_everybody() -> None:
     """K3: parked and held requests end with the reason; nothing hangs."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     first = await house.alone()
     parked = started(coordinator.join("g", request()))
@@ -356,7 +356,7 @@ async def test_a_log_that_stops_answers_everybody() -> None:
 @in_loop
 async def test_a_zombie_of_an_older_generation_commits_nothing() -> None:
     """K3: across a restart, too."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     zombie = await house.alone()
     await house.commit(5, zombie)
@@ -374,7 +374,7 @@ async def test_a_zombie_of_an_older_generation_commits_nothing() -> None:
 @in_loop
 async def test_time_passes_by_itself() -> None:
     """K3: with the loop's own alarm, a parked join is answered when the member it waits for is not heard of."""
-    house = House(session_timeout_ms_min=1)
+    house = CoordinatorWorld(session_timeout_ms_min=1)
     await house.open(load=False)
     clock, chance = SystemClock(), SeededChance(1)
     coordinator = GroupCoordinator(house.partitions, house.settings, clock=clock, chance=chance)

@@ -1,4 +1,4 @@
-"""The coordinator over a simulated disk against what must hold (`truth`).
+"""The coordinator over a simulated disk against what must hold (`group_invariants`).
 
 Requests are begun and left alone, so that many are under way when the power goes, between any two turns of the loop.
 """
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from tests.coordinator.house import House
-from tests.coordinator.party import request
+from tests.coordinator.coordinator_world import CoordinatorWorld
+from tests.coordinator.group_driver import request
+from tests.coordinator.group_invariants import GroupInvariants, OffsetInvariants
 from tests.coordinator.process import Process
-from tests.coordinator.truth import OffsetTruth, Truth
-from tests.log.world import World, turns
+from tests.log.log_world import LogWorld, turns
 
 from holdfast.coordinator.group.answers import CommittedOffset, GroupState
 from holdfast.coordinator.group.errors import GroupNotEmpty, GroupNotFound, InstanceFenced, UnknownMember
@@ -45,15 +45,15 @@ class Client:
 class CoordinatorMachine(Process, RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.truth = Truth()
-        self.offsets = {each: OffsetTruth() for each in PARTITIONS}
+        self.truth = GroupInvariants()
+        self.offsets = {each: OffsetInvariants() for each in PARTITIONS}
         self.clients: list[Client] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.nonce = 0
 
     @initialize(seed=st.integers(0, 1 << 32))
     def begin(self, seed: int) -> None:
-        self.house = House(World(seed), partitions=1, session_timeout_ms_min=1)
+        self.house = CoordinatorWorld(LogWorld(seed), partitions=1, session_timeout_ms_min=1)
         self.start()
 
     # Requests
@@ -186,8 +186,8 @@ class CoordinatorMachine(Process, RuleBasedStateMachine):
             self.run(self.house.coordinator.delete_group("g"))
         except (GroupNotEmpty, GroupNotFound):
             return
-        self.truth = Truth(gone=self.truth.gone)
-        self.offsets = {each: OffsetTruth(sent=old.sent) for each, old in self.offsets.items()}
+        self.truth = GroupInvariants(gone=self.truth.gone)
+        self.offsets = {each: OffsetInvariants(sent=old.sent) for each, old in self.offsets.items()}
 
     # The world
 
@@ -248,4 +248,4 @@ CoordinatorMachine.TestCase.settings = settings(max_examples=40, stateful_step_c
 
 
 class TestCoordinator(CoordinatorMachine.TestCase):
-    """K3: requests under way at any power cut, time passing, groups deleted: what `truth` says holds."""
+    """K3: requests under way at any power cut, time passing, groups deleted: what `group_invariants` says holds."""

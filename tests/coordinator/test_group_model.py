@@ -1,4 +1,4 @@
-"""One group against what must hold (`truth`): any requests in any order, repeated, with time passing and restarts."""
+"""One group against `group_invariants`: any requests in any order, repeated, with time passing and restarts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.coordinator.party import Party, protocols, subscription
-from tests.coordinator.truth import Truth
+from tests.coordinator.group_driver import GroupDriver, protocols, subscription
+from tests.coordinator.group_invariants import GroupInvariants
 
 from holdfast.coordinator.group.answers import GroupState, Joined, Synced
 from holdfast.coordinator.group.errors import InstanceFenced, MemberIdRequired, RebalanceInProgress, UnknownMember
@@ -38,14 +38,16 @@ class Client:
 class GroupMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.truth = Truth()
+        self.truth = GroupInvariants()
         self.clients: list[Client] = []
         self.waiting: dict[int, tuple[str, Client, int]] = {}  # Ticket → what was asked, by whom, of which generation.
         self.nonce = 0
 
     @initialize(delay=st.sampled_from([0, 3_000]), members_max=st.sampled_from([3, 100]))
     def begin(self, delay: int, members_max: int) -> None:
-        self.party = Party(initial_rebalance_delay_ms=delay, members_max=members_max, new_member_timeout_ms=30_000)
+        self.party = GroupDriver(
+            initial_rebalance_delay_ms=delay, members_max=members_max, new_member_timeout_ms=30_000
+        )
 
     # Requests
 
@@ -215,4 +217,4 @@ GroupMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=
 
 
 class TestGroup(GroupMachine.TestCase):
-    """K3: joins, syncs, heartbeats, leaves and commits of any clients, time, restarts: what `truth` says holds."""
+    """K3: joins, syncs, heartbeats, leaves, commits of any clients, time, restarts: `group_invariants` hold."""

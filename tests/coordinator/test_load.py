@@ -7,8 +7,8 @@ import contextlib
 import logging
 
 import pytest
-from tests.coordinator.house import AT, House
-from tests.log.world import World, in_loop
+from tests.coordinator.coordinator_world import AT, CoordinatorWorld
+from tests.log.log_world import LogWorld, in_loop
 
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
 from holdfast.errors import HoldfastError
@@ -24,8 +24,8 @@ from holdfast.wal import WalSettings
 @pytest.mark.parametrize("seed", range(12))
 def test_an_acknowledged_offset_survives_a_power_cut(seed: int) -> None:
     """K3: at any call of the disk; what comes back is the last acknowledged offset, or a later one that was sent."""
-    world = World(seed, wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
-    house = House(world)
+    world = LogWorld(seed, wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
+    house = CoordinatorWorld(world)
     acked: dict[TopicPartition, int] = {}
     sent: dict[TopicPartition, int] = {}
 
@@ -58,7 +58,7 @@ def test_an_acknowledged_offset_survives_a_power_cut(seed: int) -> None:
 @in_loop
 async def test_what_is_flushed_and_what_is_not() -> None:
     """K3: come back together, the last record of each key counts."""
-    house = House(partitions=1)
+    house = CoordinatorWorld(partitions=1)
     await house.open()
     caller = await house.alone()
     for offset in range(20):
@@ -70,14 +70,14 @@ async def test_what_is_flushed_and_what_is_not() -> None:
     await house.coordinator.heartbeat("g", caller)
 
 
-async def append(house: House, *records: Record) -> None:
+async def append(house: CoordinatorWorld, *records: Record) -> None:
     await house.partitions[0].append(build(records))
 
 
 @in_loop
 async def test_records_of_an_unknown_kind_are_skipped_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
     """K3: they belong to another release; what is known is served."""
-    house = House(partitions=1)
+    house = CoordinatorWorld(partitions=1)
     await house.open()
     await append(house, Record(b"\x00\x0a\x00\x01x", b"?"), Record(b"\x00\x0a\x00\x01y", b"?"))
     await house.commit(5)
@@ -92,7 +92,7 @@ async def test_records_of_an_unknown_kind_are_skipped_with_one_line(caplog: pyte
 @in_loop
 async def test_a_newer_or_damaged_record_is_refused() -> None:
     """K3: the group is not served from half of what is known; a tombstone after it makes it good."""
-    house = House(partitions=1)
+    house = CoordinatorWorld(partitions=1)
     await house.open()
     key = b"\x00\x02\x00\x01g"
     await append(house, Record(key, b"\x00\x05?"))
@@ -114,7 +114,7 @@ async def test_a_newer_or_damaged_record_is_refused() -> None:
 @in_loop
 async def test_a_store_that_is_away_only_delays() -> None:
     """K3: loading may be tried again; until then nobody is told that there is no offset."""
-    house = House(partitions=1)
+    house = CoordinatorWorld(partitions=1)
     await house.open()
     await house.commit(5)
     await house.partitions[0].flush()
@@ -132,7 +132,7 @@ async def test_a_store_that_is_away_only_delays() -> None:
 @in_loop
 async def test_a_partition_that_is_loaded_is_served_while_another_is_not() -> None:
     """K3, O2: one that cannot be read is set aside, and does not take the others along."""
-    house = House(partitions=2)
+    house = CoordinatorWorld(partitions=2)
     coordinator = await house.open()
     other = next(name for name in "abcdefgh" if coordinator.partition_of(name) == 1)
     damaged = next(name for name in "abcdefgh" if coordinator.partition_of(name) == 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.party import SESSION_MS, Party, protocols
+from tests.coordinator.group_driver import SESSION_MS, GroupDriver, protocols
 
 from holdfast.coordinator.group.answers import GroupState
 from holdfast.coordinator.group.errors import GroupNotEmpty, RebalanceInProgress, UnknownMember, WrongGeneration
@@ -13,7 +13,7 @@ from holdfast.coordinator.runtime.errors import CoordinatorStopped
 
 def test_what_a_heartbeat_is_checked_for() -> None:
     """K3: member first, then generation, then whether the group rebalances."""
-    party = Party()
+    party = GroupDriver()
     first, second = party.stable(2)
     assert party.beat(first) is None
     assert isinstance(party.beat(Caller("nobody", first.generation)), UnknownMember)
@@ -26,14 +26,14 @@ def test_what_a_heartbeat_is_checked_for() -> None:
 
 def test_heartbeats_while_the_assignment_is_awaited() -> None:
     """K3: a member that has joined may send them before it syncs."""
-    party = Party()
+    party = GroupDriver()
     joined = party.joined(party.join())
     assert party.beat(Caller(joined.member_id, 1)) is None
 
 
 def test_who_is_not_heard_of_is_out() -> None:
     """K3: after its session timeout, to the millisecond; heartbeats, commits and joins are signs of life."""
-    party = Party()
+    party = GroupDriver()
     first, second = party.stable(2)
     party.wait(SESSION_MS - 1)
     assert party.beat(first) is None
@@ -53,7 +53,7 @@ def test_who_is_not_heard_of_is_out() -> None:
 
 def test_the_last_one_leaves() -> None:
     """K3: the group is empty, in a new generation."""
-    party = Party()
+    party = GroupDriver()
     [member] = party.stable()
     assert party.leave(Leaving(member.member_id)) == [None]
     assert (party.group.state, party.group.generation) == (GroupState.EMPTY, 2)
@@ -63,7 +63,7 @@ def test_the_last_one_leaves() -> None:
 
 def test_many_leave_together() -> None:
     """K3: one result each, in order; one rebalance."""
-    party = Party()
+    party = GroupDriver()
     first, second, third = party.stable(3)
     results = party.leave(
         Leaving(first.member_id), Leaving("nobody"), Leaving(second.member_id), Leaving(first.member_id)
@@ -74,7 +74,7 @@ def test_many_leave_together() -> None:
 
 def test_one_that_is_about_to_come_may_leave() -> None:
     """K3: then a rebalance does not wait for it any more."""
-    party = Party()
+    party = GroupDriver()
     [first] = party.stable()
     pending = party.answers[party.join(needs_known_id=True)].member_id
     again = party.join(first.member_id)
@@ -85,7 +85,7 @@ def test_one_that_is_about_to_come_may_leave() -> None:
 
 def test_a_parked_join_of_a_member_that_is_removed() -> None:
     """K3: is answered, too."""
-    party = Party()
+    party = GroupDriver()
     _first, second = party.stable(2)
     waiting = party.join(second.member_id, protocols=protocols("range", metadata=b"new"))
     party.leave(Leaving(second.member_id))
@@ -94,7 +94,7 @@ def test_a_parked_join_of_a_member_that_is_removed() -> None:
 
 def test_who_may_commit() -> None:
     """K3: members of the generation, also during a rebalance, but not before they have their assignment."""
-    party = Party()
+    party = GroupDriver()
     joined = party.joined(party.join())
     caller = Caller(joined.member_id, 1)
     assert isinstance(party.commit(caller), RebalanceInProgress)
@@ -109,7 +109,7 @@ def test_who_may_commit() -> None:
 
 def test_who_may_commit_without_being_a_member() -> None:
     """K3: anybody, as long as the group is empty."""
-    party = Party()
+    party = GroupDriver()
     assert party.commit(Caller()) is None
     [member] = party.stable()
     assert isinstance(party.commit(Caller()), UnknownMember)
@@ -121,7 +121,7 @@ def test_who_may_commit_without_being_a_member() -> None:
 
 def test_who_has_not_been_told_a_generation_speaks_of_none() -> None:
     """K3: a member that guesses the generation is told to wait for it."""
-    party = Party()
+    party = GroupDriver()
     [member] = party.stable()
     pending = party.answers[party.join(needs_known_id=True)].member_id
     party.join(pending)
@@ -132,7 +132,7 @@ def test_who_has_not_been_told_a_generation_speaks_of_none() -> None:
 
 def test_what_operators_see() -> None:
     """K3: metadata and assignments only while they hold."""
-    party = Party()
+    party = GroupDriver()
     first, second = party.stable(1, "i")
     seen = party.group.describe()
     assert (seen.state.value, seen.protocol_type, seen.protocol_name) == ("Stable", "consumer", "range")
@@ -148,7 +148,7 @@ def test_what_operators_see() -> None:
 
 def test_only_an_empty_group_may_be_deleted() -> None:
     """K3: else the error says so."""
-    party = Party()
+    party = GroupDriver()
     party.group.check_delete()
     party.join()
     with pytest.raises(GroupNotEmpty):
@@ -157,7 +157,7 @@ def test_only_an_empty_group_may_be_deleted() -> None:
 
 def test_the_end_of_a_group_answers_everybody() -> None:
     """K3: and whoever comes later."""
-    party = Party()
+    party = GroupDriver()
     first, _ = party.stable(2)
     joining = party.join(first.member_id)
     ended = CoordinatorStopped()
@@ -171,7 +171,7 @@ def test_the_end_of_a_group_answers_everybody() -> None:
 
 def test_a_restored_group() -> None:
     """K3: is stable in the same generation, with the same leader and assignments, and whole sessions."""
-    party = Party()
+    party = GroupDriver()
     leader, static = party.stable(1, "i")
     party.wait(SESSION_MS - 1)
     party.restart()
@@ -187,7 +187,7 @@ def test_a_restored_group() -> None:
 
 def test_a_group_restored_before_its_assignment_came() -> None:
     """K3: rebalances: nobody gets an assignment of another generation, or none."""
-    party = Party()
+    party = GroupDriver()
     joined = party.joined(party.join())
     party.restart()
     caller = Caller(joined.member_id, 1)
@@ -199,7 +199,7 @@ def test_a_group_restored_before_its_assignment_came() -> None:
 
 def test_a_group_restored_after_a_member_was_removed() -> None:
     """K3: does not know that member any more, and rebalances."""
-    party = Party()
+    party = GroupDriver()
     first, second = party.stable(2)
     party.leave(Leaving(second.member_id))
     party.restart()
@@ -209,7 +209,7 @@ def test_a_group_restored_after_a_member_was_removed() -> None:
 
 def test_who_was_never_told_a_generation_does_not_survive() -> None:
     """K3: nobody may know its id, so that nobody could speak for it, and all would wait for it."""
-    party = Party()
+    party = GroupDriver()
     first, second = party.stable(2)
     party.join()
     party.leave(Leaving(second.member_id))
@@ -220,7 +220,7 @@ def test_who_was_never_told_a_generation_does_not_survive() -> None:
 
 def test_a_group_restored_without_members() -> None:
     """K3: goes on counting generations."""
-    party = Party()
+    party = GroupDriver()
     [member] = party.stable()
     party.leave(Leaving(member.member_id))
     party.restart()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.coordinator.house import AT, House, started
-from tests.coordinator.party import protocols, subscription
-from tests.log.world import NOW, in_loop, turns
+from tests.coordinator.coordinator_world import AT, CoordinatorWorld, started
+from tests.coordinator.group_driver import protocols, subscription
+from tests.log.log_world import NOW, in_loop, turns
 
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.errors import (
@@ -33,7 +33,7 @@ OTHER = TopicPartition("u", 3)
 @in_loop
 async def test_a_commit_is_fetched_with_all_it_said() -> None:
     """K3: offset, leader epoch and text; what was never committed is None; all that was, on request."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     await coordinator.offsets.commit("g", Caller(), {AT: OffsetToCommit(5, 7, "né"), OTHER: OffsetToCommit(0)})
     assert await coordinator.offsets.fetch("g", [AT, TopicPartition("t", 1)]) == {
@@ -48,7 +48,7 @@ async def test_a_commit_is_fetched_with_all_it_said() -> None:
 @in_loop
 async def test_a_commit_is_neither_acknowledged_nor_shown_before_it_is_durable() -> None:
     """K3: a consumer that starts elsewhere must not see what a crash could take back."""
-    house = House()
+    house = CoordinatorWorld()
     await house.open()
     await house.commit(1)
     task = started(house.commit(2))
@@ -62,7 +62,7 @@ async def test_a_commit_is_neither_acknowledged_nor_shown_before_it_is_durable()
 @in_loop
 async def test_a_failed_fsync_acknowledges_nothing() -> None:
     """K3: neither the commit nor an answer of a group; the old offset stays visible."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     caller = await house.alone()
     await house.commit(1, caller)
@@ -77,7 +77,7 @@ async def test_a_failed_fsync_acknowledges_nothing() -> None:
 @in_loop
 async def test_commits_take_effect_in_the_order_they_came() -> None:
     """K3: a later one wins, also if it is lower, also after a restart."""
-    house = House()
+    house = CoordinatorWorld()
     await house.open()
     await asyncio.gather(*(house.commit(offset) for offset in (5, 9, 3)))
     assert await house.fetched() == 3
@@ -88,7 +88,7 @@ async def test_commits_take_effect_in_the_order_they_came() -> None:
 @in_loop
 async def test_a_cancelled_commit_happens_all_the_same() -> None:
     """K3: a connection that breaks leaves nothing half done."""
-    house = House()
+    house = CoordinatorWorld()
     await house.open()
     task = started(house.commit(5))
     await asyncio.sleep(0)
@@ -100,7 +100,7 @@ async def test_a_cancelled_commit_happens_all_the_same() -> None:
 @in_loop
 async def test_who_may_not_commit() -> None:
     """K3: neither to a group that is not there, nor as somebody else."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     offsets = {AT: OffsetToCommit(5)}
     with pytest.raises(GroupNotFound):
@@ -117,7 +117,7 @@ async def test_who_may_not_commit() -> None:
 @in_loop
 async def test_too_much_text_beside_an_offset() -> None:
     """K3: only that partition is refused, and the limit counts bytes."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     offsets = {AT: OffsetToCommit(5, metadata="é" * 2049), OTHER: OffsetToCommit(6, metadata="é" * 2048)}
     results = await coordinator.offsets.commit("g", Caller(), offsets)
@@ -130,7 +130,7 @@ async def test_too_much_text_beside_an_offset() -> None:
 @in_loop
 async def test_a_commit_larger_than_a_batch() -> None:
     """K3: is stored in several, and acknowledged after the last."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     offsets = {TopicPartition("t", number): OffsetToCommit(number, metadata="x" * 4000) for number in range(600)}
     await coordinator.offsets.commit("g", Caller(), offsets)
@@ -142,7 +142,7 @@ async def test_a_commit_larger_than_a_batch() -> None:
 @in_loop
 async def test_offsets_are_deleted_unless_a_member_reads_the_topic() -> None:
     """K3: for ever; what was never there is fine."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     with pytest.raises(GroupNotFound):
         await coordinator.offsets.delete("g", [AT])
@@ -160,7 +160,7 @@ async def test_offsets_are_deleted_unless_a_member_reads_the_topic() -> None:
 @in_loop
 async def test_offsets_of_a_group_that_may_read_anything_are_not_deleted() -> None:
     """K3: members that are no consumers do not say what they read."""
-    house = House()
+    house = CoordinatorWorld()
     coordinator = await house.open()
     await house.commit(5)
     await house.alone(protocol_type="connect", protocols=protocols("default", metadata=b"?"))
@@ -171,7 +171,7 @@ async def test_offsets_of_a_group_that_may_read_anything_are_not_deleted() -> No
 @in_loop
 async def test_a_deleted_topic_takes_its_offsets_along() -> None:
     """K6: also those on their way; a topic made again starts without."""
-    house = House()
+    house = CoordinatorWorld()
     await house.open()
     await house.commit(5)
     await house.commit(7, at=OTHER)
@@ -188,7 +188,7 @@ async def test_a_deleted_topic_takes_its_offsets_along() -> None:
 @in_loop
 async def test_offsets_expire_when_a_group_has_been_empty_for_long() -> None:
     """K3: not before, not while it has members; then the group goes, too, for ever."""
-    house = House(offsets_retention_ms=100_000, offsets_check_ms=10_000)
+    house = CoordinatorWorld(offsets_retention_ms=100_000, offsets_check_ms=10_000)
     coordinator = await house.open()
     caller = await house.alone(session_timeout_ms=1_000_000)
     await house.commit(5, caller)
@@ -209,7 +209,7 @@ async def test_offsets_expire_when_a_group_has_been_empty_for_long() -> None:
 @in_loop
 async def test_offsets_of_nobodys_topics_expire_in_a_living_group() -> None:
     """K3: those of topics that members read never do."""
-    house = House(offsets_retention_ms=100_000, offsets_check_ms=10_000)
+    house = CoordinatorWorld(offsets_retention_ms=100_000, offsets_check_ms=10_000)
     await house.open()
     await house.commit(5)
     await house.commit(6, at=OTHER)
@@ -222,7 +222,7 @@ async def test_offsets_of_nobodys_topics_expire_in_a_living_group() -> None:
 @in_loop
 async def test_offsets_without_members_expire_one_by_one() -> None:
     """K3: each commit counts for its own partition; an expiry that the client set counts for itself."""
-    house = House(offsets_retention_ms=100_000, offsets_check_ms=10_000)
+    house = CoordinatorWorld(offsets_retention_ms=100_000, offsets_check_ms=10_000)
     coordinator = await house.open()
     await house.commit(5)
     await house.wait(60)
@@ -260,7 +260,7 @@ def test_offsets_of_open_transactions() -> None:
 @in_loop
 async def test_offsets_of_transactions_come_back_after_a_restart() -> None:
     """K4: committed ones count, aborted ones never did, open ones make whoever needs certainty wait."""
-    house = House(partitions=1)
+    house = CoordinatorWorld(partitions=1)
     await house.open()
     await house.commit(1)
     [partition] = house.partitions

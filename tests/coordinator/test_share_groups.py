@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 from tests.broker.wire import batch
-from tests.coordinator.transaction_house import TOPIC, TransactionHouse
-from tests.log.world import in_loop
+from tests.coordinator.transaction_world import TOPIC, TransactionWorld
+from tests.log.log_world import in_loop
 from tests.sim import frames
 
 from holdfast.broker.topics import SHARE_STATE_TOPIC
@@ -31,7 +31,7 @@ CALLS = 14
 class Member:
     """One member, which remembers what it was answered."""
 
-    def __init__(self, house: TransactionHouse, name: str) -> None:
+    def __init__(self, house: TransactionWorld, name: str) -> None:
         self.house = house
         self.name = name
         self.epoch = 0
@@ -70,9 +70,9 @@ class Member:
         return [{"topic_id": topic_id, "partitions": [{"partition_index": 0, "acknowledgement_batches": acks}]}]
 
 
-async def prepared(seed: int) -> tuple[TransactionHouse, Member]:
+async def prepared(seed: int) -> tuple[TransactionWorld, Member]:
     """A group that has begun, and then some records."""
-    house = TransactionHouse(seed)
+    house = TransactionWorld(seed)
     await house.open()
     member = Member(house, "a")
     assert await member.join() == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party, protocols, subscription
+from tests.coordinator.group_driver import REBALANCE_MS, SESSION_MS, GroupDriver, protocols, subscription
 
 from holdfast.coordinator.group.answers import GroupState
 from holdfast.coordinator.group.errors import InstanceFenced, RebalanceInProgress, UnknownMember
@@ -12,7 +12,7 @@ from holdfast.coordinator.group.requests import Caller, Leaving
 
 def test_an_instance_needs_no_id_first() -> None:
     """K3: its instance id already tells a repeat from a new member."""
-    party = Party()
+    party = GroupDriver()
     joined = party.joined(party.join(instance="i", needs_known_id=True))
     assert joined.member_id.startswith("i-")
     assert joined.members[0].instance_id == "i"
@@ -20,7 +20,7 @@ def test_an_instance_needs_no_id_first() -> None:
 
 def test_a_member_comes_back_without_a_rebalance() -> None:
     """K3: it has a new id, the same generation and the same assignment; nobody else notices."""
-    party = Party()
+    party = GroupDriver()
     leader, static = party.stable(1, "i")
     answer = party.joined(party.join(instance="i"))
     assert answer.member_id != static.member_id
@@ -33,7 +33,7 @@ def test_a_member_comes_back_without_a_rebalance() -> None:
 
 def test_the_old_id_is_fenced() -> None:
     """K3: in everything it may ask."""
-    party = Party()
+    party = GroupDriver()
     _, static = party.stable(1, "i")
     party.join(instance="i")
     assert isinstance(party.beat(static), InstanceFenced)
@@ -48,7 +48,7 @@ def test_the_old_id_is_fenced() -> None:
 @pytest.mark.parametrize("can_skip", [True, False])
 def test_a_leader_comes_back(can_skip: bool) -> None:
     """K3: it is told that it leads and need not assign; a client that knows no such thing is not told that it leads."""
-    party = Party()
+    party = GroupDriver()
     leader, other = party.stable(0, "i", "k")
     answer = party.joined(party.join(instance="i", can_skip_assignment=can_skip))
     assert answer.skip_assignment is can_skip
@@ -64,7 +64,7 @@ def test_a_leader_comes_back(can_skip: bool) -> None:
 
 def test_who_comes_back_for_other_topics_starts_a_rebalance() -> None:
     """K3: while owned partitions and other details may differ."""
-    party = Party()
+    party = GroupDriver()
     leader, static = party.stable(1, "i")
     owned = subscription("t", version=1, rest=b"\xff\xff\xff\xff\x00\x00\x00\x00")
     party.joined(party.join(instance="i", protocols=protocols("range", metadata=owned)))
@@ -77,7 +77,7 @@ def test_who_comes_back_for_other_topics_starts_a_rebalance() -> None:
 
 def test_who_comes_back_without_the_groups_protocol_starts_a_rebalance() -> None:
     """K3: the assignment and the protocol must fit together."""
-    party = Party()
+    party = GroupDriver()
     _, _ = party.stable(0, "i", "k", protocols=protocols("range", "sticky"))
     ticket = party.join(instance="k", protocols=protocols("sticky"))
     assert ticket in party.parked
@@ -85,7 +85,7 @@ def test_who_comes_back_without_the_groups_protocol_starts_a_rebalance() -> None
 
 def test_metadata_of_another_form_is_compared_as_a_whole() -> None:
     """K3: what cannot be read may not be guessed."""
-    party = Party()
+    party = GroupDriver()
     party.stable(0, "i", protocols=protocols("range", metadata=b"\x00"))
     assert party.joined(party.join(instance="i", protocols=protocols("range", metadata=b"\x00"))).generation == 1
     answer = party.joined(party.join(instance="i", protocols=protocols("range", metadata=b"\x01")))
@@ -94,7 +94,7 @@ def test_metadata_of_another_form_is_compared_as_a_whole() -> None:
 
 def test_coming_back_while_joins_are_awaited() -> None:
     """K3: whoever waits under the old id is fenced, and the new one waits in its place."""
-    party = Party()
+    party = GroupDriver()
     leader, static = party.stable(1, "i")
     party.join()
     old = party.join(static.member_id, "i")
@@ -106,7 +106,7 @@ def test_coming_back_while_joins_are_awaited() -> None:
 
 def test_coming_back_while_the_assignment_is_awaited() -> None:
     """K3: the leader assigns to the old id, so all join again."""
-    party = Party()
+    party = GroupDriver()
     joined = party.joined(party.join(instance="i"))
     second = party.join(instance="k")
     first = party.joined(party.join(joined.member_id, "i"))
@@ -120,7 +120,7 @@ def test_coming_back_while_the_assignment_is_awaited() -> None:
 
 def test_an_instance_that_is_away_keeps_its_place_until_its_session_ends() -> None:
     """K3: a rebalance goes on without it, and the leader assigns to it."""
-    party = Party()
+    party = GroupDriver()
     leader, static = party.stable(1, "i", rebalance_timeout_ms=1_000)
     party.join(leader.member_id, rebalance_timeout_ms=1_000)
     party.wait(1_000)
@@ -138,7 +138,7 @@ def test_an_instance_that_is_away_keeps_its_place_until_its_session_ends() -> No
 
 def test_only_instances_that_are_away() -> None:
     """K3: then there is nobody to lead; the group waits for one, and is empty when their sessions have ended."""
-    party = Party()
+    party = GroupDriver()
     leader, static = party.stable(1, "i", session_timeout_ms=20_000, rebalance_timeout_ms=1_000)
     party.leave(Leaving(leader.member_id))
     party.wait(1_500)
@@ -151,7 +151,7 @@ def test_only_instances_that_are_away() -> None:
 
 def test_an_instance_leaves_by_its_name() -> None:
     """K3: as an operator's tool removes it, which knows no member id."""
-    party = Party()
+    party = GroupDriver()
     leader, _ = party.stable(1, "i")
     assert party.leave(Leaving("", "i")) == [None]
     [result] = party.leave(Leaving("", "i"))
@@ -161,7 +161,7 @@ def test_an_instance_leaves_by_its_name() -> None:
 
 def test_an_unknown_instance() -> None:
     """K3: is an unknown member, not a fenced one."""
-    party = Party()
+    party = GroupDriver()
     [member] = party.stable()
     assert isinstance(party.beat(member._replace(instance_id="i")), UnknownMember)
     assert isinstance(party.answers[party.join(member.member_id, "i")], UnknownMember)
@@ -169,7 +169,7 @@ def test_an_unknown_instance() -> None:
 
 def test_an_instance_that_is_away_need_not_sync() -> None:
     """K3: a generation whose assignment never comes ends; who is away is not blamed for that."""
-    party = Party()
+    party = GroupDriver()
     leader, _ = party.stable(1, "i", session_timeout_ms=5 * REBALANCE_MS)
     again = party.join(leader.member_id, session_timeout_ms=5 * REBALANCE_MS)
     party.wait(REBALANCE_MS)

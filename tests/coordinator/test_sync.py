@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.coordinator.party import REBALANCE_MS, SESSION_MS, Party, protocols, subscription
+from tests.coordinator.group_driver import REBALANCE_MS, SESSION_MS, GroupDriver, protocols, subscription
 
 from holdfast.coordinator.group.answers import GroupState, Joined
 from holdfast.coordinator.group.errors import (
@@ -15,7 +15,7 @@ from holdfast.coordinator.group.errors import (
 from holdfast.coordinator.group.requests import Caller, Leaving, Protocol
 
 
-def two_joined(party: Party) -> tuple[Caller, Caller]:
+def two_joined(party: GroupDriver) -> tuple[Caller, Caller]:
     """A leader and a member that wait for nothing but the assignment."""
     first = party.joined(party.join())
     second = party.join()
@@ -25,7 +25,7 @@ def two_joined(party: Party) -> tuple[Caller, Caller]:
 
 def test_a_sync_is_parked_until_the_leaders_comes() -> None:
     """K3: then all get theirs, byte by byte, with the protocol's type and name."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     waiting = party.sync(member)
     assert waiting in party.parked
@@ -37,7 +37,7 @@ def test_a_sync_is_parked_until_the_leaders_comes() -> None:
 
 def test_who_syncs_later_gets_its_assignment_at_once() -> None:
     """K3: and again whenever it asks."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     party.sync(leader, {member.member_id: b"two"})
     assert party.assigned(party.sync(member)) == b"two"
@@ -48,7 +48,7 @@ def test_who_syncs_later_gets_its_assignment_at_once() -> None:
 
 def test_only_the_leaders_assignments_count() -> None:
     """K3: a member cannot assign."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     waiting = party.sync(member, {member.member_id: b"all"})
     assert waiting in party.parked
@@ -58,7 +58,7 @@ def test_only_the_leaders_assignments_count() -> None:
 
 def test_what_a_sync_is_checked_for() -> None:
     """K3: member, generation, protocol type and name; a refused one changes nothing."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     assert isinstance(party.answers[party.sync(Caller("nobody", 2))], UnknownMember)
     assert isinstance(party.answers[party.sync(member._replace(generation=1))], WrongGeneration)
@@ -72,7 +72,7 @@ def test_what_a_sync_is_checked_for() -> None:
 
 def test_a_sync_during_a_rebalance() -> None:
     """K3: join again; also for those whose sync is parked when it begins."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     waiting = party.sync(member)
     party.leave(Leaving(leader.member_id))
@@ -82,7 +82,7 @@ def test_a_sync_during_a_rebalance() -> None:
 
 def test_a_sync_sent_again_takes_the_place_of_the_first() -> None:
     """K3: both are answered."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     lost, again = party.sync(member), party.sync(member)
     assert isinstance(party.answers[lost], RebalanceInProgress)
@@ -92,7 +92,7 @@ def test_a_sync_sent_again_takes_the_place_of_the_first() -> None:
 
 def test_a_parked_sync_of_a_member_that_is_removed() -> None:
     """K3: is answered, too."""
-    party = Party()
+    party = GroupDriver()
     _, member = two_joined(party)
     waiting = party.sync(member)
     party.leave(Leaving(member.member_id))
@@ -102,7 +102,7 @@ def test_a_parked_sync_of_a_member_that_is_removed() -> None:
 def test_who_never_asks_for_its_assignment_is_out() -> None:
     """K3: after the rebalance timeout, though its heartbeats came; before and after the leader's assignment."""
     for leader_syncs in (False, True):
-        party = Party()
+        party = GroupDriver()
         leader, member = two_joined(party)
         party.sync(leader if leader_syncs else member, {})
         for _ in range(REBALANCE_MS // 5_000):
@@ -116,7 +116,7 @@ def test_who_never_asks_for_its_assignment_is_out() -> None:
 
 def test_who_waits_for_an_assignment_needs_no_heartbeats() -> None:
     """K3: and has a whole session after the answer, whatever the answer is."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     party.sync(member)
     for _ in range(3):
@@ -129,7 +129,7 @@ def test_who_waits_for_an_assignment_needs_no_heartbeats() -> None:
 
 def test_who_waits_for_an_assignment_that_never_comes_has_a_session_left() -> None:
     """K3: a rebalance answers its sync; only then the time runs again."""
-    party = Party()
+    party = GroupDriver()
     leader, member = two_joined(party)
     party.sync(member)
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_a_cooperative_rebalance() -> None:
     def owned(count: int) -> tuple[Protocol, ...]:
         return protocols("cooperative-sticky", metadata=subscription("t", version=1, rest=bytes([count])))
 
-    party = Party()
+    party = GroupDriver()
     first = party.joined(party.join(protocols=owned(0)))
     party.sync(Caller(first.member_id, 1), {first.member_id: b"0,1"})
     second = party.join(protocols=owned(0))

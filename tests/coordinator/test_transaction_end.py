@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, TransactionHouse
-from tests.log.world import from_producer, in_loop, turns
+from tests.coordinator.transaction_world import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, TransactionWorld
+from tests.log.log_world import from_producer, in_loop, turns
 
 from holdfast.broker.topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
@@ -27,7 +27,7 @@ AT = TopicPartition(TOPIC, 0)
 SEEDS = 40
 
 
-async def begun(house: TransactionHouse, transactional_id: str = "x") -> Producer:
+async def begun(house: TransactionWorld, transactional_id: str = "x") -> Producer:
     """A producer whose transaction has a record in each partition, and an offset; all of it is durable."""
     parts = house.opened.parts
     producer = await parts.transactions.initialize(transactional_id, TIMEOUT_MS)
@@ -48,7 +48,7 @@ async def begun(house: TransactionHouse, transactional_id: str = "x") -> Produce
     return producer
 
 
-def shown(house: TransactionHouse) -> list[int]:
+def shown(house: TransactionWorld) -> list[int]:
     """How far committed readers get in each partition."""
     return [partition.last_stable for partition in house.partitions()]
 
@@ -56,7 +56,7 @@ def shown(house: TransactionHouse) -> list[int]:
 @in_loop
 async def test_an_end_takes_one_fsync_and_is_not_seen_before() -> None:
     """K4, A2: while the fsync runs, neither records nor offsets count; after it, all of them do."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     producer = await begun(house)
     seen: list[tuple[list[int], bool]] = []
@@ -72,7 +72,7 @@ async def test_an_end_takes_one_fsync_and_is_not_seen_before() -> None:
 async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> None:
     """K4: another writer has one of the partitions. The commit is decided, and holds in all others at once; that one is
     waited for (test_transaction_waits has how that ends)."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     producer = await begun(house)
     taken = house.partitions()[0]
@@ -93,7 +93,7 @@ async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> Non
 @in_loop
 async def test_offsets_that_are_refused_leave_no_group_behind() -> None:
     """K4, K7: a producer that is shut out names one group after the other: none of them is there afterwards."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     parts = house.opened.parts
     old = await parts.transactions.initialize("x", TIMEOUT_MS)
@@ -116,7 +116,7 @@ async def test_a_power_cut_in_the_middle_of_an_end() -> None:
     """K4, A8: whatever is left of the round, the transaction is open everywhere, or committed everywhere."""
     found: Counter[str] = Counter()
     for seed in range(SEEDS):
-        house = TransactionHouse(seed)
+        house = TransactionWorld(seed)
         await house.open()
         producer = await begun(house)
         house.disk.crash_at = house.disk.calls + 1  # The round is written, and its sync does not come.
@@ -128,7 +128,7 @@ async def test_a_power_cut_in_the_middle_of_an_end() -> None:
     assert set(found) == {"open", "carried out at the start", "complete"}, found
 
 
-async def outcome(house: TransactionHouse) -> str:
+async def outcome(house: TransactionWorld) -> str:
     """What became of the transaction: it must be the same in all partitions, and in the group's offsets."""
     log, visible = await house.read()
     offset = await house.committed_offset()
@@ -146,7 +146,7 @@ async def outcome(house: TransactionHouse) -> str:
 @in_loop
 async def test_committed_offsets_outlive_their_marker() -> None:
     """K4: compaction may drop a marker before what it has committed; the offset is still decided after a restart."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     producer = await begun(house)
     await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 from tests.coordinator.test_transaction_end import begun
-from tests.coordinator.transaction_house import TIMEOUT_MS, TOPIC, TransactionHouse
-from tests.log.world import in_loop, turns
+from tests.coordinator.transaction_world import TIMEOUT_MS, TOPIC, TransactionWorld
+from tests.log.log_world import in_loop, turns
 
-from holdfast.coordinator.group.requests import TopicPartition
 from holdfast.coordinator.transaction.coordinator import IMPLICIT
 from holdfast.coordinator.transaction.errors import (
     ProducerFenced,
@@ -20,11 +19,12 @@ from holdfast.coordinator.transaction.errors import (
 )
 from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.coordinator.transaction.transaction import EPOCH_LAST, Producer, TransactionState
+from holdfast.types import TopicPartition
 
 DAY_S = 24 * 60 * 60
 
 
-async def with_last_epoch(house: TransactionHouse) -> Producer:
+async def with_last_epoch(house: TransactionWorld) -> Producer:
     """A producer with an open transaction, and no epoch left after it."""
     hosted = house.opened.parts.transactions._hosted
     await house.opened.parts.transactions.initialize("x", TIMEOUT_MS)
@@ -35,7 +35,7 @@ async def with_last_epoch(house: TransactionHouse) -> Producer:
 @in_loop
 async def test_the_last_epoch_is_followed_by_another_producer_id() -> None:
     """K4: with the end of the transaction; a repeat of the end is known again, also after a crash."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     producer = await with_last_epoch(house)
     assert producer.epoch == EPOCH_LAST
@@ -55,7 +55,7 @@ async def test_the_last_epoch_is_followed_by_another_producer_id() -> None:
 async def test_a_timeout_in_the_last_epoch() -> None:
     """K4: the transaction is aborted, and cannot be committed any more, though there is no epoch left for it. Its
     producer goes on under another id when it aborts."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     producer = await with_last_epoch(house)
     await house.pass_time(TIMEOUT_MS / 1000 + 1)
@@ -78,7 +78,7 @@ async def test_a_timeout_in_the_last_epoch() -> None:
 @in_loop
 async def test_an_id_that_nobody_uses_is_forgotten() -> None:
     """K4: after its time, for ever; one with an open transaction is not."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     longest_ms = 10 * DAY_S * 1000
     longer = replace(house.settings.broker, transaction_max_timeout_ms=longest_ms)
     house.settings = replace(house.settings, broker=longer)
@@ -103,7 +103,7 @@ async def test_an_id_that_nobody_uses_is_forgotten() -> None:
 @in_loop
 async def test_there_may_be_so_many_ids_and_no_more() -> None:
     """K4: past the limit a producer is told to come again; those that are known go on."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     transactions = house.opened.parts.transactions
     transactions._settings = TransactionSettings(ids_max=2)

@@ -15,9 +15,9 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.coordinator.process import Process
-from tests.coordinator.transaction_house import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, Client, TransactionHouse
-from tests.coordinator.transaction_truth import TransactionTruth, Truth
-from tests.log.world import turns
+from tests.coordinator.transaction_invariants import NotedTransaction, TransactionInvariants
+from tests.coordinator.transaction_world import GROUP, PARTITIONS, TIMEOUT_MS, TOPIC, Client, TransactionWorld
+from tests.log.log_world import turns
 from tests.sim import frames
 
 from holdfast.broker.net.request import Request
@@ -34,15 +34,15 @@ SETTLED = 60
 class TransactionMachine(Process, RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.truth = Truth()
+        self.truth = TransactionInvariants()
         self.clients: list[Client] = []
-        self.sent: list[tuple[Client, TransactionTruth | None, Request]] = []  # All there ever was, to be repeated.
+        self.sent: list[tuple[Client, NotedTransaction | None, Request]] = []  # All there ever was, to be repeated.
         self.tasks: set[asyncio.Task[None]] = set()
         self.values = 0
 
     @initialize(seed=st.integers(0, 1 << 32))
     def begin(self, seed: int) -> None:
-        self.house = TransactionHouse(seed)
+        self.house = TransactionWorld(seed)
         self.start()
 
     def turn(self, count: int) -> None:
@@ -100,7 +100,7 @@ class TransactionMachine(Process, RuleBasedStateMachine):
         self.call(client, Key.INIT_PRODUCER_ID, 4, fields, then)
         self.turn(count)
 
-    def opened(self, client: Client) -> TransactionTruth:
+    def opened(self, client: Client) -> NotedTransaction:
         if client.open is None:
             client.open = self.truth.begin()
             client.started_s = self.house.clock.monotonic()
@@ -180,7 +180,7 @@ class TransactionMachine(Process, RuleBasedStateMachine):
             self.add_offsets(client)
         self.turn(count)
 
-    def send_offset(self, client: Client, transaction: TransactionTruth) -> None:
+    def send_offset(self, client: Client, transaction: NotedTransaction) -> None:
         def then(answer: Any) -> None:
             [found] = answer.topics[0].partitions
             if found.error_code:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from uuid import UUID
 
 import pytest
-from tests.coordinator.house import NoAlarm
-from tests.log.world import World, from_producer, in_loop, turns
+from tests.coordinator.coordinator_world import NoAlarm
+from tests.log.log_world import LogWorld, from_producer, in_loop, turns
 
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, TransactionCoordinator
 from holdfast.coordinator.transaction.durable_transaction import Reached
@@ -45,7 +45,7 @@ class Ends:
 
 
 async def opened(
-    world: World, is_away: Callable[[TopicPartition], bool]
+    world: LogWorld, is_away: Callable[[TopicPartition], bool]
 ) -> tuple[TransactionCoordinator, list[PartitionLog]]:
     logs = await world.open()
     data = [await logs.partition(PartitionId(UUID(int=0xD), number)) for number in range(2)]
@@ -61,7 +61,7 @@ async def opened(
 async def test_an_end_waits_for_a_partition_that_is_set_aside() -> None:
     """K4: the producer is answered, since the end is decided, but begins nothing new; a start that finds the partition
     back carries the end out there, and only there."""
-    world = World()
+    world = LogWorld()
     coordinator, data = await opened(world, lambda partition: partition == AWAY)
     producer = await coordinator.initialize("x", 1000)
     await coordinator.add("x", producer, [HERE, AWAY])

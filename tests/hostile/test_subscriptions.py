@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import OLD_MS, place_with
 
 from holdfast.record.build import build

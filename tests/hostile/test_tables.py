@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire
-from tests.coordinator.house import AT, House
-from tests.coordinator.party import request
-from tests.coordinator.transaction_house import TIMEOUT_MS, TransactionHouse
-from tests.log.world import in_loop
+from tests.coordinator.coordinator_world import AT, CoordinatorWorld
+from tests.coordinator.group_driver import request
+from tests.coordinator.transaction_world import TIMEOUT_MS, TransactionWorld
+from tests.log.log_world import in_loop
 
 from holdfast.broker.configs.topic import ConfigInvalid, check_topic_configs
 from holdfast.broker.settings import BrokerSettings
@@ -30,7 +30,7 @@ POLICY_VIOLATION, INVALID_REQUEST, INVALID_PARTITIONS = 44, 42, 37
 @in_loop
 async def test_a_flood_of_groups_gives_way() -> None:
     """K10: members that ask for half an hour and are never heard of again; who has offsets, or speaks, stays."""
-    house = House(groups_max=20)
+    house = CoordinatorWorld(groups_max=20)
     coordinator = await house.open()
     await house.commit(5, group_id="with offsets")
     speaks = await house.alone("speaks", session_timeout_ms=HALF_HOUR_MS)
@@ -53,7 +53,7 @@ async def test_a_flood_of_groups_gives_way() -> None:
 async def test_a_flood_of_groups_with_offsets_gives_way(restarted: bool) -> None:
     """K10: groups that commit once and are never heard of again. Who was here before them stays, however silent, and so
     does who commits for longer, has members, or has just come."""
-    house = House(groups_max=20)
+    house = CoordinatorWorld(groups_max=20)
     coordinator = await house.open()
     await house.commit(5, group_id="a daily job")
     await house.wait(3600)
@@ -103,7 +103,7 @@ async def test_a_flood_of_groups_with_offsets_gives_way(restarted: bool) -> None
 @in_loop
 async def test_a_flood_of_transactional_ids_gives_way() -> None:
     """K10: ids that never had a transaction go when there is no room; one that had is never forgotten for it."""
-    house = TransactionHouse(1)
+    house = TransactionWorld(1)
     await house.open()
     transactions = house.opened.parts.transactions
     transactions._settings = TransactionSettings(ids_max=5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.java.asks import admin, consumers, data, groups, security, shares, transactions, wrong
-from tests.java.asks.world import World
+from tests.java.asks.wire_world import WireWorld
 from tests.java.jvm import Jvm
 
 from holdfast.broker.table import advertised
@@ -19,12 +19,12 @@ WRONG_NAMES = [f"{key.name.lower()}-{version}" for key, version in WRONG]
 
 
 @pytest.fixture(scope="module")
-def world(java: Jvm) -> World:
-    return World(java)
+def world(java: Jvm) -> WireWorld:
+    return WireWorld(java)
 
 
 @pytest.mark.parametrize(("key", "version"), VERSIONS, ids=NAMES)
-def test_answers(world: World, key: Key, version: int) -> None:
+def test_answers(world: WireWorld, key: Key, version: int) -> None:
     """K1: an answer has exactly the bytes that Kafka's classes would write, and says what it should."""
     ask = ASKS[key](world, version)
     answer = world.exchange(key, version, ask.request)
@@ -33,7 +33,7 @@ def test_answers(world: World, key: Key, version: int) -> None:
 
 
 @pytest.mark.parametrize(("key", "version"), WRONG, ids=WRONG_NAMES)
-def test_refusals(world: World, key: Key, version: int) -> None:
+def test_refusals(world: WireWorld, key: Key, version: int) -> None:
     """K1: the same when it is about what is not there: the right error, and nothing that Kafka could not read."""
     request = wrong.spoiled(ASKS[key](world, version).request)
     assert set(world.exchange(key, version, request)["errors"]) == wrong.errors(key, version)
@@ -47,7 +47,7 @@ def test_an_unknown_version_of_api_versions(java: Jvm) -> None:
 
 
 @pytest.mark.parametrize(("first", "then"), [(12, 18), (18, 12)])
-def test_a_session_stays_with_names_or_with_ids(world: World, first: int, then: int) -> None:
+def test_a_session_stays_with_names_or_with_ids(world: WireWorld, first: int, then: int) -> None:
     """K1: a client that learns a topic's id in the middle of a session is told to begin another one."""
     request = data.fetch(world, first).request
     session = world.exchange(Key.FETCH, first, request)["response"]["sessionId"]

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 from tests.log.faults import NO_FAULTS, Faults, faults
+from tests.log.log_world import turns
 from tests.log.producing import Producing, slots
-from tests.log.world import turns
 
 from holdfast.errors import Unavailable
 from holdfast.log.errors import OutOfRange

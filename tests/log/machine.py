@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 from tests.log.changing import Changing
 from tests.log.faults import NO_FAULTS, Faults, faults
+from tests.log.log_world import turns
 from tests.log.producing import slots
 from tests.log.second_writer import replace_first_segment
 from tests.log.slot import Slot
-from tests.log.world import turns
 
 from holdfast.errors import HoldfastError
 from holdfast.segment.names import PartitionId

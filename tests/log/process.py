@@ -8,9 +8,9 @@ from uuid import UUID
 
 from hypothesis.stateful import RuleBasedStateMachine
 from tests.log.faults import NO_FAULTS, Faults, SlowWriter
+from tests.log.log_world import LogWorld, turns
 from tests.log.parked import ParkedCalls
 from tests.log.slot import Slot
-from tests.log.world import World, turns
 
 from holdfast.errors import Unavailable
 from holdfast.io.disk.simulated import PowerCut
@@ -32,7 +32,7 @@ class Process(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(segment_size_max=1000, tail_size_max=3000)
+        self.world = LogWorld(segment_size_max=1000, tail_size_max=3000)
         self.slots = [Slot(PartitionId(UUID(int=number), 0), SETTINGS[number]) for number in (SAFE, QUICK)]
         self.topics = 2
         self.values = 0

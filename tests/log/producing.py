@@ -6,10 +6,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from tests.log import plain
+from tests.log.log_world import NOW, batch, from_producer, marker
 from tests.log.plain import PlainBatch, unstamped
 from tests.log.process import BATCH_SIZE_MAX, QUICK, SAFE, Process
 from tests.log.slot import Slot
-from tests.log.world import NOW, batch, from_producer, marker
 
 from holdfast.log.errors import ProducerEpochOld, SequenceGap, TransactionMismatch
 from holdfast.record.batch import read_header

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.log.world import World
+from tests.log.log_world import LogWorld
 
 from holdfast.io.versions import Patience
 from holdfast.log.partition.partition import PartitionLog
@@ -14,7 +14,7 @@ from holdfast.segment.names import new_tag
 from holdfast.segment.writer import encode_segment
 
 
-def replace_first_segment(world: World, partition: PartitionLog) -> None:
+def replace_first_segment(world: LogWorld, partition: PartitionLog) -> None:
     """Replace it by a copy under another name: in the same epoch, with a manifest log and a cache of its own."""
     chance, identity = partition.ground.chance, partition.ground.journal.identity
     patience = Patience(world.clock, chance, lambda _: None)

@@ -6,12 +6,12 @@ import asyncio
 import errno
 
 import pytest
-from tests.log.world import (
+from tests.log.log_world import (
     HOME,
     MEMORY,
     NOW,
     OTHER,
-    World,
+    LogWorld,
     batch,
     fill,
     from_producer,
@@ -37,7 +37,7 @@ from holdfast.record.layout import SEQUENCE_MASK
 @in_loop
 async def test_the_watermark_moves_with_the_fsync_and_not_before() -> None:
     """A2: between append and fsync the record is neither acknowledged nor readable; with the fsync it is both."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     seen = []
@@ -52,7 +52,7 @@ async def test_the_watermark_moves_with_the_fsync_and_not_before() -> None:
 @in_loop
 async def test_in_memory_mode_the_ack_comes_before_the_fsync() -> None:
     """A2: a `memory` topic acknowledges and shows what is buffered; the durable mark stays behind until the fsync."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     syncs = world.disk.calls
     place = await partition.append(batch(b"a"))
@@ -66,7 +66,7 @@ async def test_in_memory_mode_the_ack_comes_before_the_fsync() -> None:
 @in_loop
 async def test_a_failed_fsync_acknowledges_nobody_and_stops_everything() -> None:
     """A2, A3: who waits is told LogsStopped, everybody who comes later too, and a reopen brings back what was acked."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     first, second = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(first, 3)
@@ -92,7 +92,7 @@ async def test_a_failed_fsync_acknowledges_nobody_and_stops_everything() -> None
 @in_loop
 async def test_a_repeat_waits_for_the_fsync_of_its_original() -> None:
     """A2: a repeated batch is answered with its first place, and no earlier than the first one may be."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     answered = []
     world.disk.during_sync = lambda: answered.append(repeat.done())
@@ -108,7 +108,7 @@ async def test_a_repeat_waits_for_the_fsync_of_its_original() -> None:
 @in_loop
 async def test_a_repeat_is_not_acknowledged_when_the_fsync_of_its_original_fails() -> None:
     """A3: no waiter is told success wrongly, also not one that repeats."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     world.disk.fail_next("sync")
     acks = await asyncio.gather(
@@ -120,7 +120,7 @@ async def test_a_repeat_is_not_acknowledged_when_the_fsync_of_its_original_fails
 @in_loop
 async def test_a_request_is_acknowledged_when_its_last_new_batch_is() -> None:
     """A2: a repeat behind a new batch in one request, which lies below it, does not acknowledge the new one."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await partition.append(from_producer(0, b"old"))
     seen = []
@@ -134,7 +134,7 @@ async def test_a_request_is_acknowledged_when_its_last_new_batch_is() -> None:
 @in_loop
 async def test_many_batches_in_one_request() -> None:
     """A1: all batches of a request are appended one after the other, and the answer names the first one's place."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     place = await partition.append(batch(b"a", b"b") + batch(b"c"))
     assert (place.base_offset, place.end_offset) == (0, 3)
     assert await read_all(partition) == [(0, b"a"), (1, b"b"), (2, b"c")]
@@ -143,7 +143,7 @@ async def test_many_batches_in_one_request() -> None:
 @in_loop
 async def test_a_request_with_one_bad_batch_appends_none() -> None:
     """A3: rules are held against all batches before the first is appended."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     bad = batch(b"b")
     bad[-1] ^= 1
     for data, error in ((batch(b"a") + bad, WrongCrc), (b"", ValueError), (batch(b"a")[:-1], InvalidBatch)):
@@ -156,7 +156,7 @@ async def test_a_request_with_one_bad_batch_appends_none() -> None:
 async def test_batches_above_the_limit_are_refused() -> None:
     """A5: the limit of the topic holds, to the byte."""
     data = batch(b"x" * 100)
-    partition = await (await World().open()).partition(HOME, PartitionSettings(batch_size_max=len(data)))
+    partition = await (await LogWorld().open()).partition(HOME, PartitionSettings(batch_size_max=len(data)))
     await partition.append(bytes(data))
     with pytest.raises(TooLarge):
         await partition.append(batch(b"x" * 101))
@@ -166,7 +166,7 @@ async def test_batches_above_the_limit_are_refused() -> None:
 @in_loop
 async def test_bytes_of_the_caller_are_not_changed_when_they_cannot_be() -> None:
     """L2: read-only bytes are copied and stamped; the same bytes can be appended again and again."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     data = bytes(batch(b"a"))
     for offset in range(3):
         assert (await partition.append(data)).base_offset == offset
@@ -179,7 +179,7 @@ async def test_bytes_of_the_caller_are_not_changed_when_they_cannot_be() -> None
 @in_loop
 async def test_the_last_five_batches_are_known_again_and_older_ones_are_refused() -> None:
     """K4: a repeat of one of the last five gets its old place; whatever else does not follow is a gap."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     for sequence in range(7):
         await partition.append(from_producer(sequence, b"x"))
     for sequence in range(2, 7):
@@ -196,7 +196,7 @@ async def test_the_last_five_batches_are_known_again_and_older_ones_are_refused(
 @in_loop
 async def test_a_repeat_of_another_size_is_no_repeat() -> None:
     """K4: the same first sequence with another last one is not the batch that was appended."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     await partition.append(from_producer(0, b"a", b"b"))
     with pytest.raises(SequenceGap):
         await partition.append(from_producer(0, b"a", b"b", b"c"))
@@ -205,7 +205,7 @@ async def test_a_repeat_of_another_size_is_no_repeat() -> None:
 @in_loop
 async def test_a_sequence_goes_on_at_zero_after_the_largest() -> None:
     """K4: the sequence wraps, in a batch and between batches."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     partition.producers.forgotten_below = 8  # It may have been known once, so it may begin anywhere.
     await partition.append(from_producer(SEQUENCE_MASK - 1, b"a"))
     await partition.append(from_producer(SEQUENCE_MASK, b"b", b"c", b"d"))  # The largest, 0, 1.
@@ -222,7 +222,7 @@ async def test_a_sequence_goes_on_at_zero_after_the_largest() -> None:
 @in_loop
 async def test_a_higher_producer_epoch_begins_at_zero_and_fences_the_lower() -> None:
     """K4: after an epoch bump sequences begin again; a zombie with the old epoch is refused."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     await partition.append(from_producer(0, b"a", epoch=3))
     with pytest.raises(SequenceGap):
         await partition.append(from_producer(1, b"b", epoch=4))
@@ -238,7 +238,7 @@ async def test_a_higher_producer_epoch_begins_at_zero_and_fences_the_lower() -> 
 @in_loop
 async def test_a_producer_says_who_it_is_completely() -> None:
     """K4: a transaction needs a producer, a producer an epoch and a sequence; otherwise no marker could ever end it."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     with pytest.raises(TransactionMismatch):
         await partition.append(batch(b"a", transactional=True))
     with pytest.raises(SequenceGap):
@@ -251,7 +251,7 @@ async def test_a_producer_says_who_it_is_completely() -> None:
 @in_loop
 async def test_a_marker_of_an_old_coordinator_ends_nothing() -> None:
     """K4: of two coordinators the one with the older epoch is refused."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     await partition.append(from_producer(0, b"a", transactional=True))
     partition.append_marker(marker(coordinator=5))
     await partition.append(from_producer(1, b"b", transactional=True))
@@ -267,7 +267,7 @@ async def test_a_marker_of_an_old_coordinator_ends_nothing() -> None:
 @in_loop
 async def test_log_append_time_is_the_brokers_and_survives() -> None:
     """K2: all records carry the broker's time, the ack says it, a repeat says the first one, and a reopen keeps it."""
-    world = World()
+    world = LogWorld()
     settings = PartitionSettings(timestamp_type="log_append")
     partition = await (await world.open()).partition(HOME, settings)
     place = await partition.append(from_producer(0, b"a", b"b"))

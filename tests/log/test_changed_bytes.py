@@ -6,8 +6,8 @@ import logging
 from typing import Any
 
 import pytest
-from tests.log.world import HOME, OTHER, batch, fill, in_loop, numbered, read_all, records, turns
-from tests.operate.house import House
+from tests.log.log_world import HOME, OTHER, batch, fill, in_loop, numbered, read_all, records, turns
+from tests.operate.quarantine_world import QuarantineWorld
 from tests.operate.test_set_aside import saved_records
 
 from holdfast.errors import Unavailable
@@ -29,7 +29,7 @@ def change_memory(partition: PartitionLog, number: int, at: int, bits: int = 1) 
     held.data = memoryview(wrong)
 
 
-def lost_pieces(house: House) -> list[tuple[dict[str, Any], bytes]]:
+def lost_pieces(house: QuarantineWorld) -> list[tuple[dict[str, Any], bytes]]:
     """What was kept of batches of which no copy is sound."""
     [name] = [name for name in house.saved() if name.endswith(LOST_SUFFIX)]
     line, _, data = bytes(house.quarantine.content(name)).partition(b"\n")
@@ -41,7 +41,7 @@ def lost_pieces(house: House) -> list[tuple[dict[str, Any], bytes]]:
     return pieces
 
 
-def frame_byte(house: House, value: bytes) -> tuple[str, int]:
+def frame_byte(house: QuarantineWorld, value: bytes) -> tuple[str, int]:
     """Where a record's value lies in the write-ahead log."""
     for name in house.disk.names():
         at = house.disk.content(name).find(value) if name.endswith(".wal") else -1
@@ -56,7 +56,7 @@ async def test_a_batch_that_changed_in_memory_is_stored_as_it_was_acknowledged(
     at: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """D9: whichever byte it is, of its place, its header or its records."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     partition = await logs.partition(HOME)
     await fill(partition, 5, 50)
@@ -73,7 +73,7 @@ async def test_a_batch_that_changed_in_memory_is_stored_as_it_was_acknowledged(
 @in_loop
 async def test_readers_get_the_right_bytes_once_it_was_noticed() -> None:
     """D9, A3: also when the store fails meanwhile, and the batch stays in the tail."""
-    house = House()
+    house = QuarantineWorld()
     partition = await (await house.open()).partition(HOME)
     await fill(partition, 3, 50)
     change_memory(partition, 1, -1)
@@ -87,9 +87,9 @@ async def test_readers_get_the_right_bytes_once_it_was_noticed() -> None:
     assert await read_all(partition) == numbered(0, 3, 50)
 
 
-async def damaged_frame(*, spilled: bool) -> tuple[House, PartitionLog, PartitionLog]:
+async def damaged_frame(*, spilled: bool) -> tuple[QuarantineWorld, PartitionLog, PartitionLog]:
     """Two partitions, one of which has a batch whose frame is damaged for good."""
-    house = House(wal_size_max=1 << 16, tail_size_max=64 if spilled else 1 << 20)
+    house = QuarantineWorld(wal_size_max=1 << 16, tail_size_max=64 if spilled else 1 << 20)
     logs = await house.open()
     broken, sound = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(broken, 5, 100)
@@ -121,7 +121,7 @@ async def test_both_copies_wrong_is_an_error_of_the_flush() -> None:
 @in_loop
 async def test_a_partition_with_a_batch_that_is_wrong_everywhere_is_set_aside() -> None:
     """D9, D5: the background does it by itself, and saves what is sound."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open(background=True, flush_age_ms_max=1000)
     broken = await logs.partition(HOME)
     await fill(broken, 5, 100)
@@ -152,7 +152,7 @@ async def test_what_lies_in_front_of_a_damaged_frame_is_served() -> None:
 @in_loop
 async def test_a_frame_that_is_misread_once_is_read_again() -> None:
     """D8: a spilled batch: no client hears of it, and the flush stores it."""
-    house = House(tail_size_max=64)
+    house = QuarantineWorld(tail_size_max=64)
     partition = await (await house.open()).partition(HOME)
     await fill(partition, 5, 100)
     place = frame_byte(house, b"2.......")
@@ -166,7 +166,7 @@ async def test_a_frame_that_is_misread_once_is_read_again() -> None:
 @in_loop
 async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
     """D5, O2: file and byte at error level, what is readable saved, the write-ahead log not pinned, others served."""
-    house = House(wal_size_max=1 << 16, tail_size_max=64)
+    house = QuarantineWorld(wal_size_max=1 << 16, tail_size_max=64)
     logs = await house.open(background=True, flush_age_ms_max=1000)
     broken, sound = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(broken, 5, 100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from tests.log.world import HOME, NOW, World, batch, fill, in_loop, numbered, read_all, turns, value
+from tests.log.log_world import HOME, NOW, LogWorld, batch, fill, in_loop, numbered, read_all, turns, value
 
 from holdfast.io.believed_time import KNOWN
 from holdfast.io.versions import GRACE_S
@@ -25,7 +25,7 @@ async def rounds(logs: Logs) -> None:
     await logs._upkeep.apply_retention()
 
 
-async def stored(world: World, settings: PartitionSettings = WEEK, count: int = 3) -> tuple[Logs, PartitionLog]:
+async def stored(world: LogWorld, settings: PartitionSettings = WEEK, count: int = 3) -> tuple[Logs, PartitionLog]:
     """A partition with a few segments, and upkeep that has looked at the clock once."""
     logs = await world.open()
     partition = await logs.partition(HOME, settings)
@@ -39,7 +39,7 @@ async def stored(world: World, settings: PartitionSettings = WEEK, count: int = 
 @in_loop
 async def test_a_clock_that_is_set_back_does_not_stop_flushing() -> None:
     """D12, A4: the age of a tail is time that has passed."""
-    world = World(flush_age_ms_max=5000)
+    world = LogWorld(flush_age_ms_max=5000)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -53,7 +53,7 @@ async def test_a_clock_that_is_set_back_does_not_stop_flushing() -> None:
 @in_loop
 async def test_a_clock_that_jumps_forward_flushes_nothing_early() -> None:
     """D12: nor is a tail older than it is."""
-    world = World(flush_age_ms_max=5000)
+    world = LogWorld(flush_age_ms_max=5000)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -69,7 +69,7 @@ def test_a_clock_that_is_days_ahead_for_seconds_deletes_nothing(caplog: pytest.L
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         logs, partition = await stored(world)
         world.clock.jump(8 * DAY)
         for _ in range(6):
@@ -96,7 +96,7 @@ def test_a_clock_that_is_ahead_at_the_start_deletes_nothing(killed: bool) -> Non
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         logs, partition = await stored(world)
         world.clock.jump(8 * DAY)
         for _ in range(3):
@@ -117,7 +117,7 @@ def test_a_clock_that_is_ahead_at_the_start_deletes_nothing(killed: bool) -> Non
 @in_loop
 async def test_a_clock_that_was_right_after_all_is_believed_in_the_end() -> None:
     """D12, K6: a broker that was off for days lets go of what is old when the clock has stood for a day."""
-    world = World()
+    world = LogWorld()
     logs, _ = await stored(world)
     await logs.close()
     world.clock.jump(8 * DAY)
@@ -136,7 +136,7 @@ async def test_a_clock_that_was_right_after_all_is_believed_in_the_end() -> None
 @in_loop
 async def test_time_in_which_the_machine_slept_has_passed() -> None:
     """D12, K6: a machine that slept for days is no clock that jumped."""
-    world = World()
+    world = LogWorld()
     logs, partition = await stored(world)
     world.clock.suspend(8 * DAY)
     await rounds(logs)
@@ -146,7 +146,7 @@ async def test_time_in_which_the_machine_slept_has_passed() -> None:
 @in_loop
 async def test_records_that_were_stamped_while_the_clock_was_back_are_not_old() -> None:
     """D12: log append time from a clock that was set back for a while is no reason to delete."""
-    world = World()
+    world = LogWorld()
     settings = PartitionSettings(retention_ms=int(7 * DAY * 1000), timestamp_type="log_append")
     logs = await world.open()
     partition = await logs.partition(HOME, settings)
@@ -163,7 +163,7 @@ async def test_records_that_were_stamped_while_the_clock_was_back_are_not_old() 
 @in_loop
 async def test_records_of_the_future_do_not_stay_for_ever() -> None:
     """K6: a segment that claims to be of the year 2100 is as old as the store says, and keeps nothing behind it."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME, WEEK)
     await partition.append(batch(b"future", timestamp=NOW + int(27_000 * DAY * 1000)))
@@ -188,7 +188,7 @@ def test_a_jump_between_put_and_commit_deletes_no_segment(jump: float) -> None:
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         logs, partition = await stored(world)
         if jump < 0:
             world.clock.jump(jump)
@@ -217,7 +217,7 @@ def test_a_jump_between_put_and_commit_deletes_no_segment(jump: float) -> None:
 @in_loop
 async def test_nothing_is_collected_while_something_is_put() -> None:
     """D12: a round that comes while a flush is under way leaves that partition alone."""
-    world = World()
+    world = LogWorld()
     logs, partition = await stored(world)
     await fill(partition, 1, start=3)
     await partition.flush()  # Something has changed: there may be something to collect.
@@ -230,7 +230,7 @@ async def test_nothing_is_collected_while_something_is_put() -> None:
     assert [name for name in asked if name.startswith("segments/")], "Nothing was to be collected at all."
 
 
-async def as_left_by_an_earlier_release(world: World, days: int = 9) -> None:
+async def as_left_by_an_earlier_release(world: LogWorld, days: int = 9) -> None:
     """A store with segments of every four hours, in which nobody has kept the time."""
     logs = await world.open()
     partition = await logs.partition(HOME, WEEK)
@@ -245,7 +245,7 @@ async def as_left_by_an_earlier_release(world: World, days: int = 9) -> None:
 @in_loop
 async def test_retention_goes_on_after_an_upgrade() -> None:
     """K6: a store in which nobody has kept the time proves it itself, as far as no jump can hide in it."""
-    world = World()
+    world = LogWorld()
     await as_left_by_an_earlier_release(world)
     world.clock.reboot(300)
     logs = await world.open()
@@ -263,7 +263,7 @@ def test_a_clock_that_is_ahead_at_an_upgrade_deletes_nothing(jump: float, seen: 
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         await as_left_by_an_earlier_release(world, days=7)
         world.clock.jump(jump)
         for number in range(6 if seen else 0):
@@ -286,7 +286,7 @@ def test_a_clock_that_is_ahead_at_an_upgrade_deletes_nothing(jump: float, seen: 
 @in_loop
 async def test_time_between_two_processes_has_passed() -> None:
     """K6, D12: while the machine runs, nothing is late because a broker was off."""
-    world = World()
+    world = LogWorld()
     logs, _ = await stored(world)
     await logs.close()
     world.clock.advance(8 * DAY)
@@ -299,7 +299,7 @@ async def test_time_between_two_processes_has_passed() -> None:
 @in_loop
 async def test_time_in_which_the_machine_was_off_is_the_clocks_word_alone() -> None:
     """D12: after a start of the machine its clock has to stand, as one that has jumped."""
-    world = World()
+    world = LogWorld()
     logs, _ = await stored(world)
     await logs.close()
     world.clock.reboot(8 * DAY)

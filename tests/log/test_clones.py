@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from tests.log.log_world import HOME, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, records
 from tests.log.second_writer import replace_first_segment
 from tests.log.test_takeover import beside
-from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, records
 
 from holdfast.errors import Fenced, Unavailable
 from holdfast.io.calls import InlineCalls
@@ -22,7 +22,7 @@ from holdfast.log.recovery.quarantine import read_tail_file
 from holdfast.log.settings import LogSettings
 
 
-def clone(world: World) -> World:
+def clone(world: LogWorld) -> LogWorld:
     """A copy of a disk, bit by bit, over the same store."""
     other = beside(world, world.seed + 1)
     other.disk = copy.deepcopy(world.disk)
@@ -30,8 +30,8 @@ def clone(world: World) -> World:
     return other
 
 
-async def open_with(world: World, **options: Any) -> Logs:
-    """As `World.open`, with what only the logs themselves are given."""
+async def open_with(world: LogWorld, **options: Any) -> Logs:
+    """As `LogWorld.open`, with what only the logs themselves are given."""
     return await Logs.open(
         world.disk,
         world.store,
@@ -46,7 +46,7 @@ async def open_with(world: World, **options: Any) -> Logs:
 @in_loop
 async def test_of_two_copies_of_a_log_the_later_one_to_append_is_fenced() -> None:
     """D1: the same writer, the same epoch: its records stay in its tail, and it says that another has written."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 3)
     await logs.close()
@@ -70,7 +70,7 @@ async def test_of_two_copies_of_a_log_the_later_one_to_append_is_fenced() -> Non
 @in_loop
 async def test_a_copy_that_only_looks_is_fenced_as_well() -> None:
     """D1: a refresh finds the other's segments: they are not what the tail may be let go for."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 3)
     await logs.close()
@@ -88,7 +88,7 @@ async def test_a_copy_that_only_looks_is_fenced_as_well() -> None:
 @in_loop
 async def test_a_copy_is_fenced_though_compaction_wrote_the_newest_version() -> None:
     """D1: who appended last is in the manifest, whoever wrote its newest version."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 3)
     await logs.close()
@@ -106,7 +106,7 @@ async def test_a_copy_is_fenced_though_compaction_wrote_the_newest_version() -> 
 @in_loop
 async def test_the_tail_of_a_fenced_copy_goes_to_quarantine(caplog: pytest.LogCaptureFixture) -> None:
     """D1: nothing that was acknowledged is dropped: it is in a file, and the log says so at error level."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 3)
     await logs.close()
@@ -133,7 +133,7 @@ async def test_the_tail_of_a_fenced_copy_goes_to_quarantine(caplog: pytest.LogCa
 @in_loop
 async def test_an_append_of_ours_that_arrives_late_is_ours() -> None:
     """A3, D1: given up, tried again under another name, stored in the end: no other process was there."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -153,7 +153,7 @@ async def test_an_append_of_ours_that_arrives_late_is_ours() -> None:
 @in_loop
 async def test_an_append_of_the_process_before_that_arrives_late_is_ours() -> None:
     """A3, D1: killed with a put under way, which the store takes when the next process is there already."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition, other = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(partition, 3)

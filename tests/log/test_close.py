@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
+from tests.log.log_world import HOME, MEMORY, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Delay, FailBefore, FaultyObjects
@@ -22,7 +22,7 @@ from holdfast.log.settings import LogSettings
 async def test_clean_stop_fsyncs_and_flushes() -> None:
     """A4: also what a `memory` topic only buffered; nothing is left in the write-ahead log, and a power cut right
     after it takes nothing."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     safe, quick = await logs.partition(HOME), await logs.partition(OTHER, MEMORY)
     await fill(safe, 5)
@@ -42,7 +42,7 @@ async def test_clean_stop_fsyncs_and_flushes() -> None:
 @in_loop
 async def test_an_append_right_before_the_close_is_flushed() -> None:
     """A4: its fsync has not even begun when the close is called; the ack comes, and the record is in a segment."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     ack = asyncio.ensure_future(partition.append(batch(b"0.")))
@@ -55,7 +55,7 @@ async def test_an_append_right_before_the_close_is_flushed() -> None:
 @in_loop
 async def test_a_store_that_fails_once_is_tried_again_during_the_close() -> None:
     """A4: a clean stop does not give up at the first failure."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 3)
     failures = [FailBefore()] * 3
@@ -67,7 +67,7 @@ async def test_a_store_that_fails_once_is_tried_again_during_the_close() -> None
 @in_loop
 async def test_closed_logs_refuse_everything_and_closing_twice_is_harmless() -> None:
     """A4: who comes later is told that they are closed."""
-    logs = await World().open()
+    logs = await LogWorld().open()
     partition = await logs.partition(HOME)
     await fill(partition, 1)
     await logs.close()
@@ -130,7 +130,7 @@ def test_a_store_that_hangs_does_not_keep_the_logs_open(tmp_path: Path, busy: st
 @in_loop
 async def test_nothing_runs_on_after_a_close() -> None:
     """A4: no task is left behind, with the background at work and a topic being deleted."""
-    world = World()
+    world = LogWorld()
     logs = await world.open(background=True)
     await fill(await logs.partition(HOME), 3)
     await fill(await logs.partition(OTHER), 3)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.log.parked import ParkedCalls
-from tests.log.second_writer import replace_first_segment
-from tests.log.world import (
+from tests.log.log_world import (
     HOME,
-    World,
+    LogWorld,
     fill,
     in_loop,
     numbered,
     read_all,
     turns,
 )
+from tests.log.parked import ParkedCalls
+from tests.log.second_writer import replace_first_segment
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects import StoreFailed
@@ -39,7 +39,7 @@ async def until_its_commit(calls: ParkedCalls) -> None:
 @in_loop
 async def test_put_that_timed_out_but_succeeded() -> None:
     """A3: the answer to a put is lost; the flush is tried again under another name, and nothing is doubled."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 5)
     world.faults = at_puts("segments/", FailAfter())
@@ -56,7 +56,7 @@ async def test_put_that_timed_out_but_succeeded() -> None:
 @in_loop
 async def test_commit_that_timed_out_but_succeeded() -> None:
     """A3: a manifest whose answer never came is found by its nonce; the batches are in it once."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 5)
     world.faults = at_puts("manifests/", FailAfter())
@@ -69,7 +69,7 @@ async def test_commit_that_timed_out_but_succeeded() -> None:
 @in_loop
 async def test_commit_that_nobody_knows_the_end_of() -> None:
     """A3: the store never said whether the manifest was stored. It was: the next flush goes on behind it."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 5)
     world.faults = lambda call: FailAfter() if call.name.startswith("manifests/") else None
@@ -87,7 +87,7 @@ async def test_commit_that_nobody_knows_the_end_of() -> None:
 @in_loop
 async def test_a_commit_that_arrives_late() -> None:
     """A3: the manifest of a flush that was given up reaches the store in the middle of the next one."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 5)
     world.faults = at_puts("manifests/", *[FailEarly()] * 100)
@@ -110,7 +110,7 @@ async def test_a_commit_that_arrives_late() -> None:
 async def test_a_flush_that_is_cancelled_in_the_middle_of_its_commit() -> None:
     """A3: whoever waited for the flush has gone, the commit happens all the same; the next flush goes on behind it."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     partition = await (await world.open(calls=calls)).partition(HOME)
     await fill(partition, 5)
     flush = calls.start(partition.flush())
@@ -131,7 +131,7 @@ async def test_crash_between_segment_put_and_manifest_commit_then_flush_again() 
     """A3, L2: the put segment is nobody's; after the restart the batches are flushed again, with others behind them,
     and the orphan is collected."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     partition = await (await world.open(calls=calls)).partition(HOME)
     await fill(partition, 5)
     flush = calls.start(partition.flush())
@@ -157,7 +157,7 @@ async def test_writer_paused_across_garbage_collection() -> None:
     """A3: a writer sleeps between its put and its commit until its segment is collected; it does not list what is
     gone, but puts it again."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     logs = await world.open(calls=calls)
     partition = await logs.partition(HOME)
     await fill(partition, 5)
@@ -178,7 +178,7 @@ async def test_writer_paused_across_garbage_collection() -> None:
 async def test_a_manifest_conflict_with_a_second_legitimate_writer() -> None:
     """L2: compaction commits between a flush's segment and its manifest; both are in the next manifest."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     partition = await (await world.open(calls=calls)).partition(HOME)
     await fill(partition, 5)
     await partition.flush()
@@ -198,7 +198,7 @@ async def test_a_manifest_conflict_with_a_second_legitimate_writer() -> None:
 @in_loop
 async def test_a_read_of_a_segment_that_compaction_replaced_and_deleted() -> None:
     """S7: the segment is gone, the manifest names another: the read goes on there."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 5)
     await partition.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from tests.log.world import HOME, World, fill, in_loop, numbered, read_all, records
+from tests.log.log_world import HOME, LogWorld, fill, in_loop, numbered, read_all, records
 
 from holdfast.io.objects import StoreFailed
 from holdfast.io.objects.faulty import FailBefore, WrongByte, once
@@ -15,9 +15,9 @@ from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.writer import INTERVAL_SIZE
 
 
-async def three_segments(world: World | None = None) -> tuple[World, PartitionLog]:
+async def three_segments(world: LogWorld | None = None) -> tuple[LogWorld, PartitionLog]:
     """Five batches in each of three segments, and five in the tail."""
-    world = world or World()
+    world = world or LogWorld()
     partition = await (await world.open()).partition(HOME)
     for number in range(3):
         await fill(partition, 5, start=number * 5)
@@ -26,7 +26,7 @@ async def three_segments(world: World | None = None) -> tuple[World, PartitionLo
     return world, partition
 
 
-def flip(world: World, name: str, at: int) -> None:
+def flip(world: LogWorld, name: str, at: int) -> None:
     data = bytearray(world.objects.get(name))
     data[at] ^= 0xFF
     world.objects.put(name, [bytes(data)])
@@ -77,7 +77,7 @@ async def test_what_lies_in_front_of_a_segment_that_the_store_does_not_give_is_s
 @in_loop
 async def test_sound_intervals_in_front_of_a_bad_one_are_served() -> None:
     """D8: damage in the middle of a segment hides nothing before it, at whatever offset a read begins."""
-    world = World(segment_size_max=1 << 20, wal_size_max=1 << 22)
+    world = LogWorld(segment_size_max=1 << 20, wal_size_max=1 << 22)
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 40, INTERVAL_SIZE // 4)
     await partition.flush()

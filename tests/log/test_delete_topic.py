@@ -6,8 +6,8 @@ import asyncio
 from uuid import UUID
 
 import pytest
+from tests.log.log_world import HOME, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.log.parked import ParkedCalls
-from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects.faulty import FailBefore
@@ -17,14 +17,14 @@ TOPIC = HOME.topic_id
 STEPS_OF_A_FLUSH = 4
 
 
-def objects_of(world: World) -> list[str]:
+def objects_of(world: LogWorld) -> list[str]:
     return [name for name in world.names() if TOPIC.hex in name]
 
 
 @in_loop
 async def test_a_deleted_topic_is_gone_for_everybody() -> None:
     """K6: appends, reads, waits and opens are refused; the objects go; the write-ahead log is not pinned by it."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition, other = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(partition, 5)
@@ -58,7 +58,7 @@ async def test_a_deleted_topic_is_gone_for_everybody() -> None:
 async def test_topic_deleted_while_its_flush_is_in_flight(steps: int) -> None:
     """K6: at whatever step the flush is, also between a call's effect and its answer: nothing of the topic is left."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     logs = await world.open(calls=calls)
     partition = await logs.partition(HOME)
     await fill(partition, 5)
@@ -87,7 +87,7 @@ async def test_topic_deleted_while_its_flush_is_in_flight(steps: int) -> None:
 async def test_topic_deleted_while_a_partition_is_being_opened() -> None:
     """K6: the manifest that the open has just made goes as well, and the open is told."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     logs = await world.open(calls=calls)
     opening = calls.start(logs.partition(HOME))
     await turns()
@@ -106,7 +106,7 @@ async def test_topic_deleted_while_a_partition_is_being_opened() -> None:
 @in_loop
 async def test_a_re_created_topic_shows_no_old_data() -> None:
     """K6: made again it has another id; now, after a reopen, and after the old objects are gone."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 5)
     await logs.delete_topic(TOPIC)
@@ -125,7 +125,7 @@ async def test_a_re_created_topic_shows_no_old_data() -> None:
 @in_loop
 async def test_crash_in_the_middle_of_a_deletion(deleted: int) -> None:
     """K6: the objects are deleted one by one; the process ends after any of them, and the rest goes after a reopen."""
-    world = World(segment_size_max=1)
+    world = LogWorld(segment_size_max=1)
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -162,7 +162,7 @@ async def test_crash_in_the_middle_of_a_deletion(deleted: int) -> None:
 @in_loop
 async def test_a_deletion_that_is_not_durable_deletes_nothing() -> None:
     """K6: objects go only after the tombstone is durable, whoever collects what is deleted meanwhile."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 2)
     await (await logs.partition(HOME)).flush()
@@ -180,7 +180,7 @@ async def test_a_deletion_that_is_not_durable_deletes_nothing() -> None:
 async def test_objects_stay_until_their_topic_is_struck_off_the_list() -> None:
     """K6, D5: whoever keeps a list of topics strikes a deleted one there first; one that cannot be struck keeps none of
     the others, and is tried again."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     sound = {OTHER.topic_id}
 
@@ -205,7 +205,7 @@ async def test_objects_stay_until_their_topic_is_struck_off_the_list() -> None:
 @in_loop
 async def test_nobody_hangs_when_the_deletion_cannot_be_made_durable() -> None:
     """K6, A3: the fsync of the tombstone fails: who deletes is told, and after a reopen the topic is there or not."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 2)
     world.disk.fail_next("sync")

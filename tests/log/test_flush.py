@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
-from tests.log.parked import ParkedCalls
-from tests.log.world import (
+from tests.log.log_world import (
     HOME,
     NOW,
     OTHER,
-    World,
+    LogWorld,
     batch,
     fill,
     from_producer,
@@ -20,6 +19,7 @@ from tests.log.world import (
     turns,
     value,
 )
+from tests.log.parked import ParkedCalls
 
 from holdfast.io.objects.faulty import FailBefore
 from holdfast.wal import WalSettings
@@ -32,7 +32,7 @@ async def test_flush_while_appending_with_a_partial_chunk_in_the_cache() -> None
     At every single step of a flush, with appends going on beside it, all offsets are there.
     """
     calls = ParkedCalls()
-    world = World(segment_size_max=1000 * len(batch(value(0, 8))))
+    world = LogWorld(segment_size_max=1000 * len(batch(value(0, 8))))
     logs = await world.open(calls=calls)
     partition = await logs.partition(HOME)
     await fill(partition, 1764, 8)
@@ -59,7 +59,7 @@ async def test_flush_while_appending_with_a_partial_chunk_in_the_cache() -> None
 async def test_read_during_the_flush_window() -> None:
     """A1, A3: each offset is readable one by one while its flush is at any of its steps, and counted as in flight."""
     calls = ParkedCalls()
-    world = World()
+    world = LogWorld()
     logs = await world.open(calls=calls)
     partition = await logs.partition(HOME)
     await fill(partition, 5)
@@ -82,7 +82,7 @@ async def test_read_during_the_flush_window() -> None:
 async def test_a_read_that_is_under_way_while_the_flush_commits() -> None:
     """L2: a read that began in the tail, spilled to the write-ahead log, ends right after its entries were purged."""
     calls = ParkedCalls()
-    world = World(tail_size_max=100)
+    world = LogWorld(tail_size_max=100)
     logs = await world.open(calls=calls)
     partition = await logs.partition(HOME)
     await fill(partition, 100, size=100)
@@ -106,7 +106,7 @@ async def test_a_read_that_is_under_way_while_the_flush_commits() -> None:
 async def test_upload_failing_under_waiting_producers() -> None:
     """A3: acks come from the fsync and no waiter is told otherwise; a failed upload loses nothing and is tried again
     with growing pauses."""
-    world = World(segment_size_max=1, flush_retry_ms=125, flush_retry_ms_max=500)
+    world = LogWorld(segment_size_max=1, flush_retry_ms=125, flush_retry_ms_max=500)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME)
     failed_at = []
@@ -138,7 +138,7 @@ async def test_upload_failing_under_waiting_producers() -> None:
 @in_loop
 async def test_only_durable_batches_are_flushed() -> None:
     """A2: what the write-ahead log could still lose never gets into a segment."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 3)
     [(header, data)] = partition.check_batches(batch(b"not durable"))
@@ -155,7 +155,7 @@ async def test_only_durable_batches_are_flushed() -> None:
 async def test_a_segment_ends_before_the_batch_that_does_not_fit() -> None:
     """L2: the batch that made a segment full is the first of the next one, and one larger than all has its own."""
     size = len(batch(value(0, 100)))
-    world = World(segment_size_max=3 * size)
+    world = LogWorld(segment_size_max=3 * size)
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 7, size=100)
     await partition.append(batch(b"x" * 1000))
@@ -170,7 +170,7 @@ async def test_a_segment_ends_before_the_batch_that_does_not_fit() -> None:
 async def test_the_write_ahead_log_goes_up_to_the_lowest_unflushed_entry_and_no_further() -> None:
     """A4: of two partitions the one that is behind decides, and what it has not flushed comes back."""
     size = len(batch(value(0, 500)))
-    world = World(segment_size_max=5 * size)
+    world = LogWorld(segment_size_max=5 * size)
     logs = await world.open()
     ahead, behind = await logs.partition(HOME), await logs.partition(OTHER)
     for number in range(20):
@@ -192,7 +192,7 @@ async def test_the_write_ahead_log_goes_up_to_the_lowest_unflushed_entry_and_no_
 @in_loop
 async def test_quiet_partition_flushed_by_age() -> None:
     """A4: a partition that gets no more records is flushed when its oldest batch has the age, and not before."""
-    world = World(flush_age_ms_max=5000)
+    world = LogWorld(flush_age_ms_max=5000)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -211,14 +211,14 @@ async def test_flushes_by_size_memory_and_wal_pressure() -> None:
     """A4: a tail of the segment's size is due; so is the largest when memory is short, and the oldest when the
     write-ahead log is large."""
     size = len(batch(value(0, 1000)))
-    world = World(wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
+    world = LogWorld(wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
     for settings, due in (
         ({"segment_size_max": 4 * size}, [0]),
         ({"tail_size_max": 9 * size}, [0]),
         ({"wal_size_max": 12 * size}, [1]),
         ({}, []),
     ):
-        world = World(**settings)
+        world = LogWorld(**settings)
         logs = await world.open()
         partitions = [await logs.partition(HOME._replace(partition=number)) for number in (0, 1, 2)]
         for number, count in ((1, 1), (0, 4), (2, 1)):
@@ -231,7 +231,7 @@ async def test_flushes_by_size_memory_and_wal_pressure() -> None:
 @in_loop
 async def test_a_silent_producer_leaves_the_manifest() -> None:
     """K4: what is remembered of producers does not grow for ever: the expired ones are not in the next manifest."""
-    world = World(producer_expiry_ms=60_000)
+    world = LogWorld(producer_expiry_ms=60_000)
     partition = await (await world.open()).partition(HOME)
     await partition.append(from_producer(0, b"a", number=7))
     await partition.flush()

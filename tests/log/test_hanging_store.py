@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all
+from tests.log.log_world import HOME, OTHER, LogWorld, fill, in_loop, numbered, read_all
 
 from holdfast.io.calls import InlineCalls, ThreadCalls
 from holdfast.io.objects.faulty import Delay
@@ -25,7 +25,7 @@ SOON_S = 5.0
 class Hang:
     """A store all of whose calls wait from `begin` on."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LogWorld) -> None:
         self._go_on = threading.Event()
         self._world = world
         self.waiting = 0
@@ -48,7 +48,7 @@ class Hang:
 
 
 @asynccontextmanager
-async def hanging(world: World) -> AsyncIterator[tuple[Logs, Hang]]:
+async def hanging(world: LogWorld) -> AsyncIterator[tuple[Logs, Hang]]:
     hang = Hang(world)
     logs = await world.open(calls=ThreadCalls())
     try:
@@ -61,7 +61,7 @@ async def hanging(world: World) -> AsyncIterator[tuple[Logs, Hang]]:
 @in_loop
 async def test_a_fetch_of_cold_data_does_not_stop_the_loop() -> None:
     """L1, D5: the blocks from the interval's start are in memory, the one that the read then needs is not."""
-    world = World(segment_size_max=4 << 20, wal_size_max=1 << 26)
+    world = LogWorld(segment_size_max=4 << 20, wal_size_max=1 << 26)
     async with hanging(world) as (logs, hang):
         partition, other = await logs.partition(HOME), await logs.partition(OTHER)
         size = 30_000
@@ -85,7 +85,7 @@ async def test_a_fetch_of_cold_data_does_not_stop_the_loop() -> None:
 @in_loop
 async def test_what_is_in_memory_is_read_while_the_store_hangs() -> None:
     """L1: a read whose blocks are all here asks nobody."""
-    world = World(segment_size_max=4 << 20, wal_size_max=1 << 26)
+    world = LogWorld(segment_size_max=4 << 20, wal_size_max=1 << 26)
     async with hanging(world) as (logs, hang):
         partition = await logs.partition(HOME)
         await fill(partition, 50, 100)
@@ -99,7 +99,7 @@ async def test_what_is_in_memory_is_read_while_the_store_hangs() -> None:
 @in_loop
 async def test_the_spilled_tail_is_read_while_every_thread_of_the_store_hangs() -> None:
     """L1, D5: reads of the local disk have threads of their own."""
-    world = World(tail_size_max=64, wal_size_max=1 << 26)
+    world = LogWorld(tail_size_max=64, wal_size_max=1 << 26)
     async with hanging(world) as (logs, hang):
         cold, spilled = await logs.partition(HOME), await logs.partition(OTHER)
         await fill(cold, 3)

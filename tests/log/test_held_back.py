@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 import pytest
-from tests.log.world import HOME, World, batch, fill, in_loop, turns, value
+from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, turns, value
 
 from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.logs import Logs
@@ -15,7 +15,7 @@ from holdfast.wal import WalSettings
 SMALL = WalSettings(chunk_size_max=4096, zero_ahead_size=512)
 
 
-async def seconds_pass(world: World, logs: Logs, seconds: int) -> None:
+async def seconds_pass(world: LogWorld, logs: Logs, seconds: int) -> None:
     for _ in range(seconds):
         world.clock.advance(1)
         logs._flusher.tick()
@@ -32,7 +32,7 @@ def test_who_holds_producers_back_and_why_is_said(caplog: pytest.LogCaptureFixtu
 
     @in_loop
     async def run() -> None:
-        world = World(wal=SMALL, wal_size_max=40_000)
+        world = LogWorld(wal=SMALL, wal_size_max=40_000)
         logs = await world.open()
         partition = await logs.partition(HOME)
         world.faults = lambda call: FailBefore() if call.kind == "put_if_absent" else None
@@ -71,7 +71,7 @@ def test_many_short_waits_are_one_story(caplog: pytest.LogCaptureFixture) -> Non
 
     @in_loop
     async def run() -> None:
-        world = World(wal=SMALL, wal_size_max=20_000)
+        world = LogWorld(wal=SMALL, wal_size_max=20_000)
         logs = await world.open(background=True)
         partition = await logs.partition(HOME)
         for number in range(300):

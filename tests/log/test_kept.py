@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 import pytest
-from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all, turns
+from tests.log.log_world import HOME, OTHER, LogWorld, fill, in_loop, numbered, read_all, turns
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects.faulty import Call, FailBefore
@@ -65,7 +65,7 @@ def _lists_data(call: Call) -> bool:
     return call.kind == "list" and call.name.startswith(("manifests/", "segments/"))
 
 
-async def delete_many(world: World, topics: Iterable[UUID]) -> None:
+async def delete_many(world: LogWorld, topics: Iterable[UUID]) -> None:
     """Delete topics in a store that lets nothing go."""
     logs = await world.open()
     world.faults = lambda call: FailBefore() if _lists_data(call) and HOME.path not in call.name else None
@@ -77,7 +77,7 @@ async def delete_many(world: World, topics: Iterable[UUID]) -> None:
 async def test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged() -> None:
     """D4: chunks of 4 KiB, marks and deletions of a hundred times as much: the log is purged all the same, it stays
     small, and after a power cut all is remembered."""
-    world = World(wal_size_max=64 << 20)
+    world = LogWorld(wal_size_max=64 << 20)
     logs = await world.open()
     journal = logs._ground.journal
     partition = await logs.partition(HOME)
@@ -114,7 +114,7 @@ async def test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged() -> 
 @in_loop
 async def test_what_could_not_be_saved_is_saved_by_the_next_purge(monkeypatch: pytest.MonkeyPatch) -> None:
     """D4: a save that is refused leaves what is remembered as it was, and purges nothing."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     journal = logs._ground.journal
     partition = await logs.partition(HOME)
@@ -137,7 +137,7 @@ async def test_what_could_not_be_saved_is_saved_by_the_next_purge(monkeypatch: p
 async def test_more_deletions_than_can_be_remembered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """D4: with an error that says to try again; the topic stays whole, and goes when there is room."""
     monkeypatch.setattr(kept_module, "DELETED_MAX", 3)
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 2)
     world.faults = lambda call: FailBefore() if _lists_data(call) else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.log.slot import by_hand
-from tests.log.world import HOME, World, batch, fill, in_loop, numbered, read_all, turns
 
 PLACES = pytest.mark.parametrize("place", ["tail", "spilled", "segments", "both"])
 
@@ -13,7 +13,7 @@ PLACES = pytest.mark.parametrize("place", ["tail", "spilled", "segments", "both"
 @in_loop
 async def test_look_up_by_timestamp(place: str) -> None:
     """K2: the first record at or after a time, also when times are out of order, and only at or above log start."""
-    world = World(segment_size_max=200, tail_size_max=64 if place == "spilled" else 1 << 20)
+    world = LogWorld(segment_size_max=200, tail_size_max=64 if place == "spilled" else 1 << 20)
     partition = await (await world.open()).partition(HOME)
     times = [100, 105, 50, 300, 301, 20, 200, 400, 10, 250]
     for number, time in enumerate(times):
@@ -36,7 +36,7 @@ async def test_look_up_by_timestamp(place: str) -> None:
 @in_loop
 async def test_look_up_in_an_empty_log() -> None:
     """K2: nothing is found where nothing is, at once and after everything was deleted."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     assert await partition.find_timestamp(0) is None
     assert await partition.find_max_timestamp() is None
     await fill(partition, 3)
@@ -49,7 +49,7 @@ async def test_look_up_in_an_empty_log() -> None:
 @in_loop
 async def test_look_ups_find_only_what_is_readable() -> None:
     """A2: a record that is not durable yet is not found."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 1)
     found = []

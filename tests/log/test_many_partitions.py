@@ -6,7 +6,7 @@ import asyncio
 import time
 from uuid import UUID
 
-from tests.log.world import HOME, World, batch, fill, in_loop, turns, value
+from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, turns, value
 
 from holdfast.io.calls import InlineCalls
 from holdfast.io.objects.faulty import FailBefore
@@ -34,7 +34,7 @@ async def open_many(logs: Logs, count: int) -> list[PartitionLog]:
 async def test_the_next_flush_starts_when_one_ends() -> None:
     """D4, A4: with a full log and many small tails, producers go on as fast as flushes end, without any time passing:
     no look comes round that would have to start them."""
-    world = World(wal=SMALL, wal_size_max=64_000)
+    world = LogWorld(wal=SMALL, wal_size_max=64_000)
     logs = await world.open(background=True, calls=StandingCalls())
     partitions = await open_many(logs, 100)
     acks = [
@@ -55,7 +55,7 @@ async def test_the_next_flush_starts_when_one_ends() -> None:
 @in_loop
 async def test_quiet_partitions_follow_one_another() -> None:
     """A4: many that are due by age, and nobody produces: each that is flushed lets the next one begin."""
-    world = World(flush_age_ms_max=1000)
+    world = LogWorld(flush_age_ms_max=1000)
     logs = await world.open(background=True, calls=StandingCalls())
     partitions = await open_many(logs, 40)
     for partition in partitions:
@@ -72,7 +72,7 @@ async def test_quiet_partitions_follow_one_another() -> None:
 async def test_under_pressure_the_oldest_are_flushed_as_many_as_allowed() -> None:
     """A4: a write-ahead log past half of its limit has those flushed that pin its oldest entries, in their order, and
     no more at a time than the settings allow."""
-    world = World(wal=SMALL, wal_size_max=50_000)
+    world = LogWorld(wal=SMALL, wal_size_max=50_000)
     logs = await world.open(flushes_max=3)
     partitions = await open_many(logs, 30)
     for partition in reversed(partitions):
@@ -91,7 +91,7 @@ async def test_under_pressure_the_oldest_are_flushed_as_many_as_allowed() -> Non
 async def test_producers_are_held_back_by_what_is_needed_not_by_whole_chunks() -> None:
     """D4: every flush of an old tail lets producers go on, although no chunk is free yet: they are slowed down, and do
     not stand still and run by turns."""
-    world = World(wal=WalSettings(chunk_size_max=1 << 20, zero_ahead_size=512), wal_size_max=8 << 20)
+    world = LogWorld(wal=WalSettings(chunk_size_max=1 << 20, zero_ahead_size=512), wal_size_max=8 << 20)
     logs = await world.open()
     partitions = await open_many(logs, 100)
     number = 0
@@ -114,7 +114,7 @@ async def test_producers_are_held_back_by_what_is_needed_not_by_whole_chunks() -
 @in_loop
 async def test_an_idle_look_does_not_depend_on_the_number_of_partitions() -> None:
     """D11, O6: 20,000 partitions that are open and quiet, a few of them with a tail: a look costs less than 1 ms."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     one = await logs.partition(HOME)
     for number in range(20_000):  # Opened with one another's manifest: 20,000 objects would only slow the test down.
@@ -137,7 +137,7 @@ async def test_an_idle_look_does_not_depend_on_the_number_of_partitions() -> Non
 async def test_a_store_that_is_away_is_not_asked_by_all_at_once() -> None:
     """A3: who has failed waits for its next try, and costs nothing until then; all are flushed when the store is
     back."""
-    world = World(segment_size_max=1, flush_retry_ms=1000)
+    world = LogWorld(segment_size_max=1, flush_retry_ms=1000)
     logs = await world.open(flushes_max=4)
     partitions = await open_many(logs, 40)
     world.faults = lambda call: FailBefore() if call.kind == "put_if_absent" else None

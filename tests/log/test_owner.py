@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.log.test_clones import clone, open_with
 from tests.log.test_takeover import beside
-from tests.log.world import HOME, World, batch, fill, in_loop, numbered, read_all, turns
-from tests.operate.house import House
+from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.errors import Fenced
 from holdfast.io.calls import InlineCalls
@@ -39,7 +39,7 @@ async def look(logs: Logs) -> None:
 @in_loop
 async def test_a_broker_that_was_taken_over_stops_acknowledging_and_reading(caplog: pytest.LogCaptureFixture) -> None:
     """D3: one look later, and not at its next flush; what it acknowledged is in quarantine, with an error line."""
-    world = House()
+    world = QuarantineWorld()
     logs = await world.open()
     first = await logs.partition(HOME)
     await fill(first, 3)
@@ -60,7 +60,7 @@ async def test_a_broker_that_was_taken_over_stops_acknowledging_and_reading(capl
 @in_loop
 async def test_a_look_sees_what_happened_long_ago() -> None:
     """D2: the claims above ours are deleted meanwhile: then ours is deleted, too."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     other = beside(world)
     for _ in range(KEPT_MAX + 5):
@@ -74,7 +74,7 @@ async def test_a_look_sees_what_happened_long_ago() -> None:
 @in_loop
 async def test_a_store_that_is_away_stops_no_acks(caplog: pytest.LogCaptureFixture) -> None:
     """D3, A4: whether we are the owner is not known, which is told once; a look that succeeds late fences."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     world.faults = lambda call: FailBefore()
@@ -96,7 +96,7 @@ def test_a_process_that_was_stopped_looks_before_it_acknowledges(is_taken: bool)
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         logs = await world.open(calls=Asleep())
         partition = await logs.partition(HOME)
         logs.owner.start()
@@ -123,7 +123,7 @@ def test_a_process_that_was_stopped_looks_before_it_acknowledges(is_taken: bool)
 @in_loop
 async def test_a_copy_asks_and_a_live_owner_answers() -> None:
     """D1: it is refused; the owner has another number, and goes on. Without an owner the copy goes on."""
-    world = World()
+    world = LogWorld()
     logs = await open_with(world, here=Here("here", "the original"), take_over=False)
     await fill(await logs.partition(HOME), 3)
     twin = clone(world)
@@ -144,7 +144,7 @@ async def test_a_copy_asks_and_a_live_owner_answers() -> None:
 @in_loop
 async def test_a_question_that_nobody_came_back_to_is_no_claim() -> None:
     """D1: a copy that was killed while it waited for an answer asks again when it is started again."""
-    world = World()
+    world = LogWorld()
     logs = await open_with(world, here=Here("here"), take_over=False)
     await fill(await logs.partition(HOME), 3)
     twin = clone(world)
@@ -167,7 +167,7 @@ async def test_a_question_that_nobody_came_back_to_is_no_claim() -> None:
 @in_loop
 async def test_many_questions_hide_no_claim_and_all_are_answered() -> None:
     """D1, D3: copies that were killed again and again while they asked; one took over from a sleeping owner."""
-    world = World()
+    world = LogWorld()
     logs = await open_with(world, here=Here("here", "the original"), take_over=False)
     await fill(await logs.partition(HOME), 3)
     twin = clone(world)
@@ -196,7 +196,7 @@ async def test_many_questions_hide_no_claim_and_all_are_answered() -> None:
 @in_loop
 async def test_a_damaged_claim_is_anybodys_and_the_operator_may_go_on() -> None:
     """D1, O2: nobody can tell whose it is, so it is refused, with the way out; one object does not stop it for good."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 3)
     await logs.close()
@@ -216,7 +216,7 @@ async def test_a_damaged_claim_is_anybodys_and_the_operator_may_go_on() -> None:
 @in_loop
 async def test_a_store_that_takes_no_claim_is_claimed_later() -> None:
     """O3, D1: a full disk under the store keeps nobody from starting where it was; the first look that can, claims."""
-    world = World()
+    world = LogWorld()
     await (await world.open()).close()
     world.disk.kill()
     world.faults = lambda call: FailBefore() if call.kind == "put_if_absent" and PREFIX in call.name else None

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, turns
 from tests.log.test_takeover import beside
-from tests.log.world import HOME, World, batch, fill, in_loop, turns
 
 from holdfast.errors import Fenced
 from holdfast.io.calls import InlineCalls
@@ -34,7 +34,7 @@ class Waking(InlineCalls):
 @in_loop
 async def test_the_timer_is_first_and_acks_wait_until_it_has_looked() -> None:
     """D2: requests that had piled up while the process was stopped come while it looks, and get no answer before."""
-    world = World()
+    world = LogWorld()
     calls = Waking()
     logs = await world.open(calls=calls)
     partition = await logs.partition(HOME)

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 import pytest
-from tests.log.world import HOME, MEMORY, NOW, World, batch, from_producer, in_loop
+from tests.log.log_world import HOME, MEMORY, NOW, LogWorld, batch, from_producer, in_loop
 
 from holdfast.io.versions import FULL_EVERY
 from holdfast.log.errors import SequenceGap
@@ -33,7 +33,7 @@ async def upkeep(logs: Logs) -> None:
     await logs._upkeep.apply_retention()
 
 
-async def kept_for_ever(world: World, timestamp: int) -> tuple[Logs, PartitionLog]:
+async def kept_for_ever(world: LogWorld, timestamp: int) -> tuple[Logs, PartitionLog]:
     """A partition whose records' timestamps do not matter to retention, with one batch of a producer."""
     logs = await world.open()
     partition = await logs.partition(HOME, PartitionSettings(retention_ms=-1))
@@ -45,7 +45,7 @@ async def kept_for_ever(world: World, timestamp: int) -> tuple[Logs, PartitionLo
 @in_loop
 async def test_a_producer_is_remembered_whatever_its_records_say_of_the_time(timestamp: int) -> None:
     """D6: the repeat of a backfill is known again: after upkeep, after a flush, after both and a restart."""
-    world = World()
+    world = LogWorld()
     logs, partition = await kept_for_ever(world, timestamp)
     await upkeep(logs)
     assert (await partition.append(timed(0, timestamp))).repeated
@@ -62,7 +62,7 @@ async def test_a_producer_is_remembered_whatever_its_records_say_of_the_time(tim
 @in_loop
 async def test_a_silent_producer_is_forgotten_by_the_brokers_time(timestamp: int) -> None:
     """D6, D11: also one whose clock counts microseconds; from the manifest, too."""
-    world = World()
+    world = LogWorld()
     logs, partition = await kept_for_ever(world, timestamp)
     await partition.flush()
     world.clock.advance(EXPIRY_S - 1)
@@ -80,7 +80,7 @@ async def test_a_silent_producer_is_forgotten_by_the_brokers_time(timestamp: int
 @in_loop
 async def test_no_jump_of_the_clock_forgets_a_producer(jump_ms: int) -> None:
     """D12, D6: ten years ahead or back, with a flush and a restart behind the jump."""
-    world = World()
+    world = LogWorld()
     logs, partition = await kept_for_ever(world, NOW)
     await partition.flush()
     world.clock._now_ms += jump_ms
@@ -99,7 +99,7 @@ async def test_no_jump_of_the_clock_forgets_a_producer(jump_ms: int) -> None:
 async def test_the_running_time_goes_on_after_a_restart() -> None:
     """D6, D11: twenty hours before a restart and five after it are more than a day: restarts keep nobody for ever,
     as long as something is flushed."""
-    world = World()
+    world = LogWorld()
     logs, partition = await kept_for_ever(world, NOW)
     await partition.flush()
     world.clock.advance(20 * 3600)
@@ -121,7 +121,7 @@ async def test_the_running_time_goes_on_after_a_restart() -> None:
 @in_loop
 async def test_who_was_never_here_begins_at_zero() -> None:
     """D6: a batch whose predecessor was refused is refused, too, so the two come in order when they are sent again."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     with pytest.raises(SequenceGap):
         await partition.append(from_producer(3, b"second"))
@@ -133,7 +133,7 @@ async def test_who_was_never_here_begins_at_zero() -> None:
 @in_loop
 async def test_who_was_forgotten_goes_on_where_it_was() -> None:
     """D6, K4: a producer that was silent for a day, and no younger one; also after a restart."""
-    world = World()
+    world = LogWorld()
     logs, partition = await kept_for_ever(world, NOW)
     world.clock.advance(EXPIRY_S + 1)
     await upkeep(logs)
@@ -154,7 +154,7 @@ async def test_who_was_forgotten_goes_on_where_it_was() -> None:
 @in_loop
 async def test_who_is_older_than_the_topic_goes_on_where_it_was() -> None:
     """D6, K4: a topic made again: its producers go on; those that come later begin at zero."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     logs.producer_ids.end = lambda: 8
     partition = await logs.partition(HOME)
@@ -167,7 +167,7 @@ async def test_who_is_older_than_the_topic_goes_on_where_it_was() -> None:
 @in_loop
 async def test_after_a_crash_that_may_forget_all_go_on_where_they_were() -> None:
     """D6, K4: with acknowledgements from memory, a producer's batches may be gone: it is not shut out for that."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     with pytest.raises(SequenceGap):
         await partition.append(timed(1, NOW))
@@ -180,7 +180,7 @@ async def test_after_a_crash_that_may_forget_all_go_on_where_they_were() -> None
 async def test_where_nobody_can_tell_all_go_on_where_they_were() -> None:
     """D6, O5: a partition of an older release, or one that was repaired: whoever exists by then may begin anywhere,
     also after a flush and a restart, and nobody who comes later."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     name = f"{HOME.manifests}{0:020}.json"
     world.objects.put(name, [encode(replace(partition.manifest, forgotten_below=None), [])])
@@ -210,7 +210,7 @@ def many(count: int, start: int = 0) -> list[tuple[BatchHeader, memoryview]]:
 @in_loop
 async def test_the_number_of_producers_is_limited_and_said(caplog: pytest.LogCaptureFixture) -> None:
     """D11, K10: those that were silent for longest go, never one with an open transaction; a line says how many."""
-    world = World(producer_ids_max=32)
+    world = LogWorld(producer_ids_max=32)
     logs = await world.open()
     partition = await logs.partition(HOME)
     await partition.append(from_producer(0, b"open", number=1, transactional=True))
@@ -250,7 +250,7 @@ def test_two_hundred_thousand_producers_take_no_more_than_the_limit() -> None:
 async def test_one_record_among_many_producers_costs_little() -> None:
     """D11: 40,000 producers came and are known; a record of one of them is a segment and a manifest of a few kilobytes,
     but for the full list. What is read back is exact all the time, also after a restart."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     table = ProducerTable()
     for header, data in many(40_000):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.log import plain
+from tests.log.log_world import NOW, from_producer
 from tests.log.plain import PlainBatch
-from tests.log.world import NOW, from_producer
 
 from holdfast.log.errors import ProducerEpochOld, SequenceGap, TransactionMismatch
 from holdfast.log.partition.producers import ProducerTable, Transactions

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 import pytest
+from tests.log.log_world import HOME, LogWorld, batch, fill, headers, in_loop, read_all, turns
 from tests.log.parked import ParkedCalls
-from tests.log.world import HOME, World, batch, fill, headers, in_loop, read_all, turns
 
 from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import ColdReadFailed, OutOfRange
@@ -16,9 +16,9 @@ from holdfast.segment.errors import SegmentLost
 PLACES = pytest.mark.parametrize("place", ["tail", "spilled", "segments", "both"])
 
 
-async def filled(place: str, *, world: World | None = None) -> PartitionLog:
+async def filled(place: str, *, world: LogWorld | None = None) -> PartitionLog:
     """Ten batches of three records: in the tail, in the write-ahead log only, in segments, or half and half."""
-    world = world or World(segment_size_max=400, tail_size_max=64 if place == "spilled" else 1 << 20)
+    world = world or LogWorld(segment_size_max=400, tail_size_max=64 if place == "spilled" else 1 << 20)
     partition = await (await world.open()).partition(HOME)
     for number in range(10):
         await partition.append(batch(*(b"%d" % (number * 3 + each) for each in range(3))))
@@ -83,7 +83,7 @@ async def test_max_bytes_of_zero_or_less_means_the_first_batch_only(place: str) 
 @in_loop
 async def test_oversized_first_batch() -> None:
     """A5, L1: a batch larger than the cap is returned whole when it is the first, and left for later when it is not."""
-    world = World(segment_size_max=200)
+    world = LogWorld(segment_size_max=200)
     partition = await (await world.open()).partition(HOME)
     await partition.append(batch(b"small"))
     await partition.append(batch(b"x" * 5000))
@@ -121,7 +121,7 @@ async def test_below_log_start_the_error_says_the_range() -> None:
 @in_loop
 async def test_storage_failing_is_never_an_empty_answer() -> None:
     """L3: whatever of the store fails, a read below flushed is ColdReadFailed, and one above it is served."""
-    world = World(segment_size_max=400)
+    world = LogWorld(segment_size_max=400)
     partition = await filled("both", world=world)
     world.faults = lambda call: FailBefore()
     for offset in range(18):
@@ -138,7 +138,7 @@ async def test_storage_failing_is_never_an_empty_answer() -> None:
 @in_loop
 async def test_a_read_that_fails_half_way_is_an_error_or_a_shorter_read() -> None:
     """L3: one segment can be read, the next one not: never a read that skips."""
-    world = World(segment_size_max=400)
+    world = LogWorld(segment_size_max=400)
     partition = await filled("segments", world=world)
     assert len(partition.manifest.segments) == 3
     lost = partition.manifest.segments[1].name
@@ -154,7 +154,7 @@ async def test_a_read_that_fails_half_way_is_an_error_or_a_shorter_read() -> Non
 @in_loop
 async def test_a_lost_segment_is_damage_and_not_the_end() -> None:
     """L3: a segment that the manifest lists is not in the store: an error that says so, for reads and look-ups."""
-    world = World()
+    world = LogWorld()
     partition = await filled("segments", world=world)
     world.objects.delete(world.manifest().segments[0].name)
     for call in (partition.read(0), partition.find_timestamp(0), partition.find_max_timestamp()):
@@ -165,7 +165,7 @@ async def test_a_lost_segment_is_damage_and_not_the_end() -> None:
 @in_loop
 async def test_a_lost_segment_while_the_store_fails_is_retryable() -> None:
     """L3: as long as the manifest cannot be read it is not known what became of the segment: try again."""
-    world = World()
+    world = LogWorld()
     partition = await filled("segments", world=world)
     world.objects.delete(world.manifest().segments[0].name)
     world.faults = lambda call: FailBefore() if call.name.startswith("manifests/") else None
@@ -179,7 +179,7 @@ async def test_a_lost_segment_while_the_store_fails_is_retryable() -> None:
 async def test_log_start_overtakes_a_read() -> None:
     """L3: records are deleted while a read is between two segments: it ends with what it has, or says the range."""
     calls = ParkedCalls()
-    world = World(segment_size_max=1)
+    world = LogWorld(segment_size_max=1)
     partition = await (await world.open(calls=calls)).partition(HOME)
     await fill(partition, 6)
     while await partition.flush():
@@ -211,7 +211,7 @@ async def test_where_a_read_was_served_from(caplog: pytest.LogCaptureFixture) ->
     """A6: buffer, in flight, spilled, cache and store are counted and in the debug log."""
     caplog.set_level(logging.DEBUG, "holdfast.log.partition.read")
     calls = ParkedCalls()
-    world = World(tail_size_max=1000)
+    world = LogWorld(tail_size_max=1000)
     partition = await (await world.open(calls=calls)).partition(HOME)
     reads = partition.ground.reads
     await fill(partition, 1)
@@ -239,7 +239,7 @@ async def test_where_a_read_was_served_from(caplog: pytest.LogCaptureFixture) ->
 @in_loop
 async def test_marks_are_cheap_to_ask() -> None:
     """L6: all marks are plain numbers: asking makes no call to the store and none to the disk."""
-    world = World()
+    world = LogWorld()
     partition = await filled("both", world=world)
     world.faults = lambda call: pytest.fail("the store was asked")
     before = world.disk.calls

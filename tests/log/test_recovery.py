@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.log.world import (
+from tests.log.log_world import (
     HOME,
     MEMORY,
     OTHER,
-    World,
+    LogWorld,
     batch,
     fill,
     from_producer,
@@ -31,7 +31,7 @@ from holdfast.wal import WalSettings
 ENDS = pytest.mark.parametrize("end", ["close", "kill", "power cut"])
 
 
-async def again(world: World, logs, end: str, **options):
+async def again(world: LogWorld, logs, end: str, **options):
     """Stop in one of three ways, and start again."""
     if end == "close":
         await logs.close()
@@ -43,7 +43,7 @@ async def again(world: World, logs, end: str, **options):
 @in_loop
 async def test_all_that_was_acknowledged_is_there(end: str) -> None:
     """A1, A2: with some of it in segments, some in the tail, several chunks, and twice in a row."""
-    world = World(segment_size_max=600)
+    world = LogWorld(segment_size_max=600)
     logs = await world.open()
     for start in (0, 40, 80):
         partition = await logs.partition(HOME)
@@ -61,7 +61,7 @@ async def test_all_that_was_acknowledged_is_there(end: str) -> None:
 async def test_watermark_never_past_existing_data_after_restart(seed: int) -> None:
     """A2: records in both modes, a power cut before any disk call: all below the watermark can be read, and in the
     default mode nothing that was acknowledged or shown is missing."""
-    world = World(seed, segment_size_max=300)
+    world = LogWorld(seed, segment_size_max=300)
     logs = await world.open()
     safe, quick = await logs.partition(HOME), await logs.partition(OTHER, MEMORY)
     await fill(safe, 5)
@@ -88,7 +88,7 @@ async def test_watermark_never_past_existing_data_after_restart(seed: int) -> No
 async def test_replayed_tail_served_then_power_cut() -> None:
     """W10, A2: kill, reopen, read, power cut: what was read after the reopen is still there."""
     for seed in range(20):
-        world = World(seed)
+        world = LogWorld(seed)
         logs = await world.open()
         partition = await logs.partition(HOME)
         await fill(partition, 5)
@@ -106,7 +106,7 @@ async def test_replayed_tail_served_then_power_cut() -> None:
 @in_loop
 async def test_unclean_open_of_a_memory_topic_is_told_to_the_reader_by_its_epoch() -> None:
     """A2: a reader saw offsets 5 to 8 in epoch 1; they are lost. Asked for the end of epoch 1 the log says 5."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     await fill(partition, 5)
     await turns()
@@ -124,7 +124,7 @@ async def test_unclean_open_of_a_memory_topic_is_told_to_the_reader_by_its_epoch
 @in_loop
 async def test_a_start_that_is_cut_off_does_not_pass_for_a_clean_stop(steps: int) -> None:
     """A2, O4: a start after a power cut is cancelled at some step; the next one still has an epoch of its own."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     await fill(partition, 5)
     await turns()
@@ -154,7 +154,7 @@ async def test_a_start_that_is_cut_off_does_not_pass_for_a_clean_stop(steps: int
 @in_loop
 async def test_an_open_that_fails_after_an_unclean_stop_does_not_hide_it() -> None:
     """A2: the store is away at the first try to reopen; the second try still raises the epoch."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     epoch = partition.epochs.current
     world.disk.power_cut()
@@ -169,7 +169,7 @@ async def test_an_open_that_fails_after_an_unclean_stop_does_not_hide_it() -> No
 @in_loop
 async def test_a_clean_stop_keeps_the_epoch() -> None:
     """A2: consumers are only disturbed when something may be lost."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -186,7 +186,7 @@ async def test_a_clean_stop_keeps_the_epoch() -> None:
 @in_loop
 async def test_every_unclean_open_raises_the_epoch_of_every_batch_behind_it() -> None:
     """A2: the epoch in the batches, in the manifest and in the answers is the same."""
-    world = World()
+    world = LogWorld()
     for round_ in range(4):
         partition = await (await world.reopen()).partition(HOME)
         assert partition.epochs.current == round_
@@ -204,7 +204,7 @@ async def test_every_unclean_open_raises_the_epoch_of_every_batch_behind_it() ->
 async def test_recovering_a_wal_four_times_the_memory_limit() -> None:
     """A2: what does not fit into memory is read back from the write-ahead log when it is needed."""
     limit = 20_000
-    world = World(tail_size_max=limit, wal=WalSettings(chunk_size_max=16384, zero_ahead_size=512))
+    world = LogWorld(tail_size_max=limit, wal=WalSettings(chunk_size_max=16384, zero_ahead_size=512))
     logs = await world.open(tail_size_max=1 << 30)
     homes = [HOME, OTHER]
     for home in homes:
@@ -229,7 +229,7 @@ async def test_recovering_a_wal_four_times_the_memory_limit() -> None:
 @in_loop
 async def test_producer_state_after_reopen(end: str) -> None:
     """K4: repeats, gaps and zombies are known after a reopen, from the snapshot and from the tail behind it."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     for sequence in range(3):
@@ -253,7 +253,7 @@ async def test_producer_state_after_reopen(end: str) -> None:
 @in_loop
 async def test_producer_state_after_all_segments_expired() -> None:
     """K4: the records are gone, what is known of their producer is not: no repeat slips in, also after a reopen."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await partition.append(from_producer(0, b"a", b"b"))
@@ -278,7 +278,7 @@ async def test_producer_state_after_all_segments_expired() -> None:
 @in_loop
 async def test_open_transactions_after_reopen(end: str) -> None:
     """K4: a transaction begun before the end of a process is still open after it, wherever its records are."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await partition.append(from_producer(0, b"a", number=1, transactional=True))
@@ -306,7 +306,7 @@ def test_two_worlds_of_the_same_seed_are_the_same() -> None:
         bucket = MemoryBucket()
 
         async def run() -> None:
-            world = World(5, segment_size_max=200)
+            world = LogWorld(5, segment_size_max=200)
             world.bucket, world.objects = bucket, MemoryObjects(bucket, clock=world.clock)
             world.store = world.objects
             world.disk = SimulatedDisk(SeededChance(5))

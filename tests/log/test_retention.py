@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.log.log_world import HOME, MEMORY, NOW, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.log.parked import ParkedCalls
-from tests.log.world import HOME, MEMORY, NOW, World, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects.faulty import FailBefore
@@ -18,7 +18,7 @@ from holdfast.log.settings import PartitionSettings
 HOUR = 3600
 
 
-async def segmented(world: World, settings: PartitionSettings | None = None) -> PartitionLog:
+async def segmented(world: LogWorld, settings: PartitionSettings | None = None) -> PartitionLog:
     """Five segments of one record of 1000 bytes, an hour apart; the clock stands at the last one."""
     partition = await (await world.open()).partition(HOME, settings)
     for number in range(5):
@@ -31,7 +31,7 @@ async def segmented(world: World, settings: PartitionSettings | None = None) -> 
 @in_loop
 async def test_retention_by_time() -> None:
     """K6: segments whose newest record is older than the limit go, and no others; readers are told the range."""
-    world = World()
+    world = LogWorld()
     partition = await segmented(world, PartitionSettings(retention_ms=2 * HOUR * 1000))
     assert await partition.apply_retention()
     assert partition.marks.log_start == 2
@@ -51,7 +51,7 @@ async def test_retention_by_time() -> None:
 @in_loop
 async def test_retention_by_size_keeps_what_it_promises() -> None:
     """K6: the oldest segments go as long as what is left still has the size that is to be kept."""
-    world = World()
+    world = LogWorld()
     partition = await segmented(world)
     size = sum(each.size for each in partition.manifest.segments) // 5
     for retention_size, log_start in ((5 * size, 0), (4 * size + 1, 0), (4 * size, 1), (3 * size - 1, 2), (10, 4)):
@@ -66,7 +66,7 @@ async def test_retention_by_size_keeps_what_it_promises() -> None:
 @in_loop
 async def test_no_limit_deletes_nothing() -> None:
     """K6: -1 is no limit, and a topic that is only compacted keeps its segments."""
-    world = World()
+    world = LogWorld()
     partition = await segmented(world, PartitionSettings(retention_ms=-1, retention_size=-1))
     world.clock.advance(10_000 * HOUR)
     assert not await partition.apply_retention()
@@ -78,7 +78,7 @@ async def test_no_limit_deletes_nothing() -> None:
 @in_loop
 async def test_records_without_a_time_are_not_older_than_all_others() -> None:
     """K6: a producer that gives no timestamp does not lose its records at the first look."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, PartitionSettings(retention_ms=HOUR * 1000))
     await partition.append(batch(b"a", timestamp=-1))
     assert not await partition.apply_retention()
@@ -90,7 +90,7 @@ async def test_records_without_a_time_are_not_older_than_all_others() -> None:
 @in_loop
 async def test_a_tail_that_is_too_old_is_flushed_and_goes() -> None:
     """K6: retention above flushed flushes first; what is young in the same tail stays."""
-    world = World(segment_size_max=1)
+    world = LogWorld(segment_size_max=1)
     partition = await (await world.open()).partition(HOME, PartitionSettings(retention_ms=HOUR * 1000))
     await fill(partition, 1)
     world.clock.advance(2 * HOUR)
@@ -103,7 +103,7 @@ async def test_a_tail_that_is_too_old_is_flushed_and_goes() -> None:
 @in_loop
 async def test_the_objects_of_expired_segments_go_after_the_grace() -> None:
     """K6: they leave the manifest first, and the store later: who still reads them is not disturbed."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -119,7 +119,7 @@ async def test_the_objects_of_expired_segments_go_after_the_grace() -> None:
 @in_loop
 async def test_the_upkeep_goes_round_and_one_failure_does_not_stop_it() -> None:
     """K6: in the background every partition's retention is enforced; a store that fails makes it late, not dead."""
-    world = World(retention_check_ms=1000)
+    world = LogWorld(retention_check_ms=1000)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME, PartitionSettings(retention_ms=HOUR * 1000))
     await fill(partition, 3)
@@ -140,7 +140,7 @@ async def test_the_upkeep_goes_round_and_one_failure_does_not_stop_it() -> None:
 @in_loop
 async def test_delete_records_above_flushed() -> None:
     """K6: it flushes first; the rest of the last batch stays readable, and producers go on."""
-    world = World(segment_size_max=200)
+    world = LogWorld(segment_size_max=200)
     partition = await (await world.open()).partition(HOME)
     for number in range(4):
         await partition.append(batch(*(b"%d." % (number * 3 + each) for each in range(3))))
@@ -162,7 +162,7 @@ async def test_delete_records_above_flushed() -> None:
 @in_loop
 async def test_delete_records_of_a_memory_topic_waits_for_the_fsync() -> None:
     """A2: records that are only buffered are deleted once they are durable, so that no offset is used twice."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     await partition.append(batch(b"a", b"b"))
     durable = []
@@ -178,7 +178,7 @@ async def test_delete_records_of_a_memory_topic_waits_for_the_fsync() -> None:
 @in_loop
 async def test_delete_records_while_the_store_fails() -> None:
     """A3: nothing is deleted, an error says so, and a later try does it."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 5)
     world.faults = lambda call: FailBefore()
@@ -196,7 +196,7 @@ async def test_delete_records_beside_a_flush() -> None:
     """L2: at every step of a flush, records below its end are deleted: both are done, in either order."""
     for steps in range(9):
         calls = ParkedCalls()
-        world = World()
+        world = LogWorld()
         partition = await (await world.open(calls=calls)).partition(HOME)
         await fill(partition, 5)
         flush = calls.start(partition.flush())

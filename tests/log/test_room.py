@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, numbered, read_all, turns, value
+from tests.log.log_world import HOME, MEMORY, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, turns, value
 
 from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.errors import LogsStopped, WalLimitTooLow
@@ -15,7 +15,7 @@ SMALL = WalSettings(chunk_size_max=4096, zero_ahead_size=512)
 LIMIT = 20_000
 
 
-async def time_passes(world: World, times: int = 30) -> None:
+async def time_passes(world: LogWorld, times: int = 30) -> None:
     for _ in range(times):
         world.clock.advance(0.25)
         await turns(10)
@@ -25,7 +25,7 @@ async def time_passes(world: World, times: int = 30) -> None:
 async def test_producers_wait_while_the_store_is_down() -> None:
     """A4: the write-ahead log is full and the store is away: producers wait, reads go on, the size stays bounded;
     when the store is back everything continues, and nothing is lost or doubled."""
-    world = World(wal=SMALL, wal_size_max=LIMIT)
+    world = LogWorld(wal=SMALL, wal_size_max=LIMIT)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME)
     world.faults = lambda call: FailBefore() if call.kind == "put_if_absent" else None
@@ -48,7 +48,7 @@ async def test_producers_wait_while_the_store_is_down() -> None:
 @in_loop
 async def test_the_limit_holds_for_those_who_waited_as_well() -> None:
     """A4: room for one more does not let all who wait through at once."""
-    world = World(wal=SMALL, wal_size_max=LIMIT)
+    world = LogWorld(wal=SMALL, wal_size_max=LIMIT)
     logs = await world.open()
     partition = await logs.partition(HOME)
     size = len(batch(value(0, 1000)))
@@ -73,7 +73,7 @@ async def test_the_limit_holds_for_those_who_waited_as_well() -> None:
 @in_loop
 async def test_a_limit_below_what_the_log_itself_needs_is_refused() -> None:
     """A4: the open chunk is never purged: with a limit smaller than it producers would wait for ever."""
-    world = World(wal=SMALL)
+    world = LogWorld(wal=SMALL)
     with pytest.raises(WalLimitTooLow, match="wal_size_max"):
         await world.open(wal_size_max=SMALL.chunk_size_max)
     await (await world.open(wal_size_max=2 * SMALL.chunk_size_max)).close()
@@ -83,7 +83,7 @@ async def test_a_limit_below_what_the_log_itself_needs_is_refused() -> None:
 async def test_whoever_is_held_back_is_told_of_the_end() -> None:
     """A3, A4: closed or failed, the logs let nobody wait for room that never comes."""
     for fails in (False, True):
-        world = World(wal=SMALL, wal_size_max=LIMIT)
+        world = LogWorld(wal=SMALL, wal_size_max=LIMIT)
         logs = await world.open()
         partition = await logs.partition(HOME)
         while logs.has_room:
@@ -109,7 +109,7 @@ async def test_whoever_is_held_back_is_told_of_the_end() -> None:
 @in_loop
 async def test_tails_above_the_memory_limit_are_read_back_from_the_wal() -> None:
     """A3: the store is away for long: disk, not memory, is the limit, and every offset is readable."""
-    world = World(tail_size_max=10_000)
+    world = LogWorld(tail_size_max=10_000)
     logs = await world.open()
     first, second = await logs.partition(HOME), await logs.partition(OTHER, MEMORY)
     for start in range(0, 60, 10):
@@ -130,7 +130,7 @@ async def test_tails_above_the_memory_limit_are_read_back_from_the_wal() -> None
 @in_loop
 async def test_bytes_that_are_not_durable_are_never_spilled() -> None:
     """A2: a memory topic shows what is only buffered: that stays in memory, since it is nowhere else."""
-    world = World(tail_size_max=1000)
+    world = LogWorld(tail_size_max=1000)
     logs = await world.open()
     partition = await logs.partition(HOME, MEMORY)
     for number in range(20):

@@ -6,8 +6,8 @@ import copy
 from contextlib import suppress
 
 import pytest
+from tests.log.log_world import HOME, OTHER, LogWorld, fill, in_loop, numbered, read_all, turns
 from tests.log.test_clones import open_with
-from tests.log.world import HOME, OTHER, World, fill, in_loop, numbered, read_all, turns
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk.simulated import SimulatedDisk
@@ -16,7 +16,7 @@ from holdfast.log.errors import NotTheOwner
 from holdfast.log.ownership.owner import PREFIX
 
 
-async def lived(world: World) -> SimulatedDisk:
+async def lived(world: LogWorld) -> SimulatedDisk:
     """A life whose disk is kept as it was then, and another one after it, with more records. What was kept."""
     logs = await world.open()
     for home in (HOME, OTHER):
@@ -34,7 +34,7 @@ async def lived(world: World) -> SimulatedDisk:
     return snapshot
 
 
-def without_claims(world: World) -> None:
+def without_claims(world: LogWorld) -> None:
     """As a store that only earlier releases have used."""
     bucket = MemoryBucket()
     world.objects = MemoryObjects(bucket, clock=world.clock)
@@ -47,7 +47,7 @@ def without_claims(world: World) -> None:
 @in_loop
 async def test_a_log_that_was_set_back_is_refused() -> None:
     """D1, O1: the claim in the store is of a life that the log knows nothing of; one sentence says what to do."""
-    world = World()
+    world = LogWorld()
     world.disk = await lived(world)
     before = world.names()
     with pytest.raises(NotTheOwner, match=r"set back.*--take-over"):
@@ -63,7 +63,7 @@ def test_offsets_that_are_given_again_have_another_epoch(has_claims: bool, caplo
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         world.disk = await lived(world)
         if not has_claims:
             without_claims(world)
@@ -91,7 +91,7 @@ def test_who_takes_over_has_an_epoch_that_the_owner_never_had(
 
     @in_loop
     async def run() -> None:
-        world = World()
+        world = LogWorld()
         logs = await world.open()
         await fill(await logs.partition(HOME), 3)
         await logs.close()
@@ -116,7 +116,7 @@ def test_who_takes_over_has_an_epoch_that_the_owner_never_had(
 @in_loop
 async def test_a_log_that_was_not_set_back_keeps_its_epoch(caplog: pytest.LogCaptureFixture) -> None:
     """A2: closed and opened again, flushed and purged or not: nothing is said, and no epoch is spent."""
-    world = World()
+    world = LogWorld()
     for start in range(0, 12, 3):
         logs = await world.open()
         partition = await logs.partition(HOME)
@@ -133,7 +133,7 @@ async def test_a_log_that_was_not_set_back_keeps_its_epoch(caplog: pytest.LogCap
 async def test_a_kill_at_any_call_of_a_start_is_not_taken_for_a_copy() -> None:
     """D1: between the log's own note and the claim in the store, and behind it."""
     for calls in range(60):
-        world = World(calls)
+        world = LogWorld(calls)
         logs = await world.open()
         await fill(await logs.partition(HOME), 2)
         await logs.close()
@@ -163,7 +163,7 @@ async def test_a_kill_at_any_call_of_a_start_is_not_taken_for_a_copy() -> None:
 @in_loop
 async def test_a_log_that_was_set_back_is_said_to_be_once(caplog: pytest.LogCaptureFixture) -> None:
     """D1: the next start, after an unclean stop, knows how far the store had come."""
-    world = World()
+    world = LogWorld()
     world.disk = await lived(world)
     logs = await world.open()
     await logs.partition(HOME)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.log.world import HOME, OTHER, batch, value
+from tests.log.log_world import HOME, OTHER, batch, value
 
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.local.objects import LocalObjects

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.log.world import HOME, OTHER, batch, numbered, read_all, value
+from tests.log.log_world import HOME, OTHER, batch, numbered, read_all, value
 from tests.support.faulty_proxy import Fault, FaultyProxy, Plan
 from tests.support.s3_server import S3Server
 

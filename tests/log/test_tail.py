@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.log.world import batch
+from tests.log.log_world import batch
 
 from holdfast.log.partition.tail import MemoryUse, Tail
 from holdfast.log.partition.tail_batch import TailBatch

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 import pytest
-from tests.log.world import HOME, World, batch, fill, from_producer, in_loop, marker, numbered, read_all, records
+from tests.log.log_world import HOME, LogWorld, batch, fill, from_producer, in_loop, marker, numbered, read_all, records
 
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
@@ -19,7 +19,7 @@ from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 
 
-async def local(world: World) -> LocalLog:
+async def local(world: LogWorld) -> LocalLog:
     """The process is killed, and the next one has read its log; nobody has asked the store."""
     world.disk.kill()
     parts = Parts(world.store, InlineCalls(), world.clock, SeededChance(5))
@@ -36,7 +36,7 @@ def read(tails: Tails, known: Known, offset: int) -> list[tuple[int, bytes]]:
 @in_loop
 async def test_what_was_acknowledged_is_read_without_the_store(tail_size_max: int) -> None:
     """D4: in memory or spilled, from any offset, and it ends where the whole broker will say that it ends."""
-    world = World(tail_size_max=tail_size_max)
+    world = LogWorld(tail_size_max=tail_size_max)
     logs = await world.open()
     await fill(await logs.partition(HOME), 60, 50)
     tails = Tails(await local(world))
@@ -52,7 +52,7 @@ async def test_what_was_acknowledged_is_read_without_the_store(tail_size_max: in
 @in_loop
 async def test_what_is_only_in_the_store_is_not_known() -> None:
     """D4: of a partition of which the log has a part, where it begins is for the store to say."""
-    world = World(wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
+    world = LogWorld(wal=WalSettings(chunk_size_max=4096, zero_ahead_size=512))
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 60, 200)
@@ -68,7 +68,7 @@ async def test_what_is_only_in_the_store_is_not_known() -> None:
 @in_loop
 async def test_deleted_records_do_not_come_back() -> None:
     """D4: they are still in the write-ahead log, and nobody reads them."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 20)
@@ -83,7 +83,7 @@ async def test_deleted_records_do_not_come_back() -> None:
 @in_loop
 async def test_all_deleted_is_nothing_to_read() -> None:
     """D4: and a deletion is told again by who repeats it after a crash."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition = await logs.partition(HOME)
     await fill(partition, 20)
@@ -97,7 +97,7 @@ async def test_all_deleted_is_nothing_to_read() -> None:
 @in_loop
 async def test_a_log_of_an_earlier_release_does_not_say_what_was_deleted() -> None:
     """D4: so nothing of it is read before the store answers; what comes later is."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 5)
     old = await local(world)
@@ -133,7 +133,7 @@ async def test_the_last_stable_offset_is_told_where_no_transaction_can_be_open(
     flushed: bool, ended: bool, stable: bool
 ) -> None:
     """D4: one in the log, open or aborted, or one that was open when the log was purged, makes it unknown."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await in_transaction(logs, flushed=flushed, ended=ended)
     known = Tails(await local(world)).find(HOME)
@@ -144,7 +144,7 @@ async def test_the_last_stable_offset_is_told_where_no_transaction_can_be_open(
 @in_loop
 async def test_a_reader_of_another_history_is_not_served() -> None:
     """D4: the batch before its place must be of the epoch that it has read."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 4)
     first = logs.identity.generation
@@ -164,7 +164,7 @@ async def test_a_reader_of_another_history_is_not_served() -> None:
 @in_loop
 async def test_a_log_that_is_taken_is_read_by_its_new_owner_only() -> None:
     """D4: from that moment on tails move, and hold what is not durable."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 4)
     found = await local(world)
@@ -178,7 +178,7 @@ async def test_a_log_that_is_taken_is_read_by_its_new_owner_only() -> None:
 @in_loop
 async def test_a_deleted_topic_is_not_there() -> None:
     """D4: the log knows of its deletion first."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     await fill(await logs.partition(HOME), 4)
     await logs.delete_topic(HOME.topic_id)
@@ -192,7 +192,7 @@ async def test_a_start_without_the_store_makes_no_stop_a_clean_one(caplog: pytes
     """D4: killed, started without the store, and stopped cleanly: the next start says that the last stop was unclean,
     and the one after it, which followed a clean one, that it was clean."""
     caplog.set_level(logging.INFO, "holdfast.log.recovery.begin")
-    world = World()
+    world = LogWorld()
     await fill(await (await world.open()).partition(HOME), 3)
     (await local(world)).close()
     settings = LogSettings(**world.settings)

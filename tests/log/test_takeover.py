@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.log.parked import ParkedCalls
-from tests.log.world import (
+from tests.log.log_world import (
     HOME,
     OTHER,
-    World,
+    LogWorld,
     batch,
     fill,
     in_loop,
@@ -19,6 +18,7 @@ from tests.log.world import (
     read_all,
     turns,
 )
+from tests.log.parked import ParkedCalls
 
 from holdfast.errors import Corrupt, Fenced, HoldfastError
 from holdfast.io.disk import RealDirectory
@@ -32,9 +32,9 @@ from holdfast.segment.names import PartitionId
 from holdfast.wal import Wal
 
 
-def beside(world: World, seed: int = 99) -> World:
+def beside(world: LogWorld, seed: int = 99) -> LogWorld:
     """Another broker, with a disk of its own, on the same store."""
-    other = World(seed)
+    other = LogWorld(seed)
     other.bucket, other.objects, other.store, other.clock = world.bucket, world.objects, world.store, world.clock
     return other
 
@@ -42,7 +42,7 @@ def beside(world: World, seed: int = 99) -> World:
 @in_loop
 async def test_cluster_id_mismatch_is_refused() -> None:
     """O1: a write-ahead log of one cluster over the store of another: one clear sentence, and nothing changed."""
-    world, stranger = World(1), World(2)
+    world, stranger = LogWorld(1), LogWorld(2)
     for each in (world, stranger):
         await (await each.open()).close()
     before = stranger.names()
@@ -57,7 +57,7 @@ async def test_cluster_id_mismatch_is_refused() -> None:
 @in_loop
 async def test_an_ambiguous_answer_at_the_very_first_open() -> None:
     """O1: the cluster's id was stored, the answer got lost: the next open takes it."""
-    world = World()
+    world = LogWorld()
     world.faults = lambda call: FailAfter() if call.name == "cluster.json" and call.kind == "put_if_absent" else None
     with pytest.raises(StoreFailed):
         await world.open()
@@ -73,7 +73,7 @@ async def test_an_ambiguous_answer_at_the_very_first_open() -> None:
 async def test_store_older_than_the_purge_point_is_detected() -> None:
     """O4: the store was set back to an older backup: offsets are nowhere, and the partition refuses to open with a
     hole; the others open."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     partition, other = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(other, 3)
@@ -98,7 +98,7 @@ async def test_store_older_than_the_purge_point_is_detected() -> None:
 async def test_zombie_writer_fenced() -> None:
     """A3: two brokers with disks of their own on one store: the second takes over, the first one's flush is refused,
     it stops serving, and its readers and waiters are told."""
-    world = World()
+    world = LogWorld()
     first = await (await world.open()).partition(HOME)
     await fill(first, 3)
     await first.flush()
@@ -121,7 +121,7 @@ async def test_zombie_writer_fenced() -> None:
 @in_loop
 async def test_zombie_writer_that_never_flushed_is_fenced() -> None:
     """A3: the first broker has only made the partition; the second is in a higher epoch all the same."""
-    world = World()
+    world = LogWorld()
     first = await (await world.open()).partition(HOME)
     await fill(first, 2)
     second = await (await beside(world).open()).partition(HOME)
@@ -133,7 +133,7 @@ async def test_zombie_writer_that_never_flushed_is_fenced() -> None:
 @in_loop
 async def test_a_fenced_partition_does_not_keep_the_others_from_being_flushed(caplog: pytest.LogCaptureFixture) -> None:
     """A4: a partition that another broker owns is not tried again and again, and stands in nobody's way."""
-    world = World(wal_size_max=50_000, segment_size_max=1000)
+    world = LogWorld(wal_size_max=50_000, segment_size_max=1000)
     logs = await world.open(background=True)
     fenced, other = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(fenced, 3)
@@ -155,7 +155,7 @@ async def test_a_fenced_partition_does_not_keep_the_others_from_being_flushed(ca
 async def test_what_a_fenced_broker_acknowledged_is_not_dropped_without_a_word() -> None:
     """A1: it comes back with records in its write-ahead log that the new owner's log does not have: it refuses to
     open the partition, and says which offsets."""
-    world = World()
+    world = LogWorld()
     first = await (await world.open()).partition(HOME)
     await fill(first, 3)
     await first.flush()
@@ -173,7 +173,7 @@ async def test_what_a_fenced_broker_acknowledged_is_not_dropped_without_a_word()
 @in_loop
 async def test_generations_of_many_partitions_opened_at_once() -> None:
     """A2: partitions whose manifests have epochs far apart are opened together: the log's own epoch only rises."""
-    world = World()
+    world = LogWorld()
     homes = [PartitionId(HOME.topic_id, number) for number in range(3)]
     for number, home in enumerate(homes):
         for seed in range(number * 3):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.log.log_world import HOME, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.log.tiny_batches import HOMES, MEMORY_MAX
-from tests.log.world import HOME, OTHER, World, batch, fill, in_loop, numbered, read_all, turns
 
 from holdfast.log.partition.run import RUN_COUNT_MAX, Run
 from holdfast.log.partition.tail_batch import TailBatch
@@ -75,7 +75,7 @@ def test_a_run_of_batches_of_all_kinds_comes_back() -> None:
 @in_loop
 async def test_producers_wait_when_the_lists_of_what_was_spilled_fill_the_memory() -> None:
     """D11: nothing that stays in memory is without a limit; a flush makes room again."""
-    world = World(
+    world = LogWorld(
         tail_size_max=1 << 20, wal=WalSettings(chunk_size_max=1 << 20, zero_ahead_size=512), wal_size_max=1 << 24
     )
     logs = await world.open()
@@ -97,7 +97,7 @@ async def test_producers_wait_when_the_lists_of_what_was_spilled_fill_the_memory
 @in_loop
 async def test_neighbours_and_strangers_are_read_back_right() -> None:
     """D11, L2: entries of two partitions between each other, near and far, read back in one go or in several."""
-    world = World(tail_size_max=64)
+    world = LogWorld(tail_size_max=64)
     logs = await world.open()
     first, second = await logs.partition(HOME), await logs.partition(OTHER)
     for number in range(40):

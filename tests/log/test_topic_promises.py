@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.log.world import HOME, NOW, OTHER, World, in_loop, turns
+from tests.log.log_world import HOME, NOW, OTHER, LogWorld, in_loop, turns
 
 from holdfast.log.background.backlog import Soonest
 from holdfast.log.logs import Logs
@@ -37,7 +37,7 @@ async def tick(logs: Logs) -> None:
 @in_loop
 async def test_a_tail_becomes_a_segment_when_its_topic_says_so() -> None:
     """K11: segment.ms and segment.bytes, a second at the earliest; another topic's tail stays."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     by_age = await logs.partition(HOME, PartitionSettings(segment_age_ms_max=5_000))
     other = await logs.partition(OTHER)
@@ -68,7 +68,7 @@ async def test_a_tail_becomes_a_segment_when_its_topic_says_so() -> None:
 @in_loop
 async def test_records_are_compacted_as_soon_as_their_topic_promises() -> None:
     """K11: with small segments and a low ratio it is not the round of all partitions that counts."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     settings = PartitionSettings(cleanup=COMPACT, segment_age_ms_max=1_000, dirty_ratio_min=0.01)
     partition = await logs.partition(HOME, settings)
@@ -83,7 +83,7 @@ async def test_records_are_compacted_as_soon_as_their_topic_promises() -> None:
 @in_loop
 async def test_less_than_the_ratio_is_left_alone() -> None:
     """K11: min.cleanable.dirty.ratio, of the topic."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, PartitionSettings(cleanup=COMPACT, dirty_ratio_min=0.9))
     await partition.append(keyed(*[b"%d" % number for number in range(40)]))
     await partition.flush()
@@ -99,7 +99,7 @@ async def test_less_than_the_ratio_is_left_alone() -> None:
 @in_loop
 async def test_what_is_too_young_is_not_compacted() -> None:
     """K11: min.compaction.lag.ms: a reader who is not slower than that sees every record."""
-    world = World()
+    world = LogWorld()
     settings = PartitionSettings(cleanup=COMPACT, dirty_ratio_min=0.0, compaction_lag_ms_min=HOUR_MS)
     partition = await (await world.open()).partition(HOME, settings)
     await partition.append(keyed(b"a", b"a"))
@@ -119,7 +119,7 @@ async def test_what_is_too_young_is_not_compacted() -> None:
 @in_loop
 async def test_what_is_dirty_for_long_is_compacted_however_little_it_is() -> None:
     """K11: max.compaction.lag.ms; the tail is flushed for it, and it is asked for again until it is time."""
-    world = World()
+    world = LogWorld()
     logs = await world.open()
     settings = PartitionSettings(cleanup=COMPACT, dirty_ratio_min=1.0, compaction_lag_ms_max=10_000)
     partition = await logs.partition(HOME, settings)

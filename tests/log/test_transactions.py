@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.log.world import HOME, World, fill, from_producer, in_loop, marker, turns
+from tests.log.log_world import HOME, LogWorld, fill, from_producer, in_loop, marker, turns
 
 from holdfast.log.errors import SequenceGap, TransactionMismatch
 from holdfast.segment.manifest.info import Aborted
@@ -13,7 +13,7 @@ from holdfast.segment.manifest.info import Aborted
 async def test_committed_reads_end_at_the_last_stable_offset() -> None:
     """K4, L6: what belongs to an open transaction, and all behind it, is not read by committed readers; others are
     not held back."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     await fill(partition, 2)
     await partition.append(from_producer(0, b"t", transactional=True))
@@ -36,7 +36,7 @@ async def test_committed_reads_end_at_the_last_stable_offset() -> None:
 @in_loop
 async def test_aborted_transactions_are_told_wherever_their_marker_is() -> None:
     """K4: the marker is in the tail, in a later segment, after a reopen: who reads the records learns of it."""
-    world = World(segment_size_max=1)
+    world = LogWorld(segment_size_max=1)
     logs = await world.open()
     partition = await logs.partition(HOME)
     await partition.append(from_producer(0, b"a", number=1, transactional=True))
@@ -61,7 +61,7 @@ async def test_aborted_transactions_are_told_wherever_their_marker_is() -> None:
 @in_loop
 async def test_a_transaction_is_open_in_its_own_epoch_only() -> None:
     """K4: from the first batch to the marker; a batch of another epoch, or of no transaction, is kept out of it."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     assert not partition.producers.is_open(7, 1)
     await partition.append(from_producer(0, b"a", epoch=1, transactional=True))
     assert [partition.producers.is_open(7, epoch) for epoch in (0, 1, 2)] == [False, True, False]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.log.log_world import HOME, NOW, LogWorld, in_loop
 from tests.log.test_topic_promises import COMPACT, keyed
-from tests.log.world import HOME, NOW, World, in_loop
 from tests.record.test_malformed import malformed
 
 from holdfast.log.settings import PartitionSettings
@@ -15,7 +15,7 @@ BAD = malformed("00 00 00 00 01 01 00")
 @in_loop
 async def test_compaction_keeps_a_batch_that_nobody_can_read() -> None:
     """K12: as it is, and compacts all others."""
-    partition = await (await World().open()).partition(HOME, PartitionSettings(cleanup=COMPACT))
+    partition = await (await LogWorld().open()).partition(HOME, PartitionSettings(cleanup=COMPACT))
     await partition.append(keyed(b"a", b"b"))
     await partition.append(bytearray(BAD))
     await partition.append(keyed(b"a"))
@@ -30,7 +30,7 @@ async def test_compaction_keeps_a_batch_that_nobody_can_read() -> None:
 @in_loop
 async def test_a_time_is_found_beside_a_batch_that_nobody_can_read() -> None:
     """K12: it counts with what its header says, in a segment and in the tail."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     await partition.append(keyed(b"a", timestamp=NOW))
     bad = memoryview(bytearray(BAD))
     stamp_max_timestamp(bad, NOW + 5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.log.world import HOME, MEMORY, OTHER, World, batch, fill, in_loop, read_all, turns
+from tests.log.log_world import HOME, MEMORY, OTHER, LogWorld, batch, fill, in_loop, read_all, turns
 
 from holdfast.log.errors import LogsStopped, PartitionDeleted
 from holdfast.log.partition.wait import wait_any
@@ -14,7 +14,7 @@ from holdfast.log.partition.wait import wait_any
 @in_loop
 async def test_wait_at_the_edge() -> None:
     """L4: the offset before the watermark is there; the one equal to it waits; the one behind waits for two records."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     await fill(partition, 3)
     assert partition.marks.high_watermark == 3
     assert await partition.wait(2, timeout=0)
@@ -33,7 +33,7 @@ async def test_wait_at_the_edge() -> None:
 @in_loop
 async def test_who_waits_wakes_when_the_record_is_readable_and_not_before() -> None:
     """L4, A1: woken with the fsync, and a read made then finds the record."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME)
     wait = asyncio.ensure_future(partition.wait(0))
     await turns()
@@ -50,7 +50,7 @@ async def test_who_waits_wakes_when_the_record_is_readable_and_not_before() -> N
 @in_loop
 async def test_in_memory_mode_who_waits_wakes_before_the_fsync() -> None:
     """A2: what is buffered is readable, so who waits for it is woken."""
-    world = World()
+    world = LogWorld()
     partition = await (await world.open()).partition(HOME, MEMORY)
     woken: list[int] = []
 
@@ -70,7 +70,7 @@ async def test_in_memory_mode_who_waits_wakes_before_the_fsync() -> None:
 @in_loop
 async def test_a_timeout_says_false_and_leaves_nothing_behind() -> None:
     """L4: false on timeout, and no waiter stays."""
-    partition = await (await World().open()).partition(HOME)
+    partition = await (await LogWorld().open()).partition(HOME)
     for _ in range(100):
         assert not await partition.wait(5, timeout=0.0001)
     await turns()
@@ -80,7 +80,7 @@ async def test_a_timeout_says_false_and_leaves_nothing_behind() -> None:
 @in_loop
 async def test_idle_partition_beside_a_ready_one() -> None:
     """L4: many partitions are waited for together; an idle one never delays a ready one."""
-    logs = await World().open()
+    logs = await LogWorld().open()
     idle, ready, other = [await logs.partition(HOME._replace(partition=number)) for number in range(3)]
     await fill(ready, 1)
     assert await wait_any([(idle, 0), (ready, 0), (other, 0)]) == [1]
@@ -104,7 +104,7 @@ async def test_waiting_for_no_partition_at_all() -> None:
 @in_loop
 async def test_a_partition_that_is_deleted_wakes_who_waits() -> None:
     """K6, L4: whoever waits for a deleted topic is told, alone or together with others, and nobody hangs."""
-    logs = await World().open()
+    logs = await LogWorld().open()
     gone, stays = await logs.partition(HOME), await logs.partition(OTHER)
     alone = asyncio.ensure_future(gone.wait(0))
     together = asyncio.ensure_future(wait_any([(stays, 0), (gone, 0)]))
@@ -122,7 +122,7 @@ async def test_a_partition_that_is_deleted_wakes_who_waits() -> None:
 @in_loop
 async def test_closing_wakes_who_waits() -> None:
     """A4: nobody waits for logs that are closed."""
-    logs = await World().open()
+    logs = await LogWorld().open()
     partition = await logs.partition(HOME)
     waits = [asyncio.ensure_future(partition.wait(0)), asyncio.ensure_future(wait_any([(partition, 0)]))]
     await turns()

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from uuid import UUID
 
-from tests.log.world import batch
+from tests.log.log_world import batch
 
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.log.world import batch, read_all
+from tests.log.log_world import batch, read_all
 from typer.testing import CliRunner
 
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from tests.log.world import fill, in_loop
+from tests.log.log_world import fill, in_loop
 from tests.operate.directory import SETTINGS, append
-from tests.operate.house import House
+from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.broker.running import Opened, Surroundings, opened
 from holdfast.io.disk import RealDirectory
@@ -92,7 +92,7 @@ async def test_a_start_asks_little_of_each_partition_and_many_at_a_time(tmp_path
 @in_loop
 async def test_quiet_partitions_ask_nothing() -> None:
     """O6: once nothing is left over, upkeep of partitions that do not change sends no request for them."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     homes = [PartitionId(UUID(int=0xD), number) for number in range(20)]
     for home in homes:

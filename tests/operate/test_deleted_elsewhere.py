@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.log.world import fill, in_loop
+from tests.log.log_world import fill, in_loop
 from tests.operate.directory import SETTINGS
 
 from holdfast.broker.running import Surroundings, opened

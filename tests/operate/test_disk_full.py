@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 
 import pytest
-from tests.log.world import HOME, batch, fill, in_loop, numbered, read_all, turns
-from tests.operate.house import House
+from tests.log.log_world import HOME, batch, fill, in_loop, numbered, read_all, turns
+from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk.reserve import NAME, Reserve
@@ -27,7 +27,7 @@ async def test_producers_are_refused_below_the_reserve_and_go_on_above_it(caplog
     """O3: with less free than the reserve producers are refused, reads go on, and freed space ends it; each change is
     said once."""
     caplog.set_level("INFO")
-    house = House(reserve_size=RESERVE)
+    house = QuarantineWorld(reserve_size=RESERVE)
     house.disk.capacity = 200_000
     logs = await house.open()
     partition = await logs.partition(HOME)
@@ -52,7 +52,7 @@ async def test_producers_are_refused_below_the_reserve_and_go_on_above_it(caplog
 @in_loop
 async def test_the_reserve_is_given_up_when_a_write_finds_no_space() -> None:
     """O3: a write of the log that finds the disk full goes on with the reserve's space, and is acknowledged."""
-    house = House(reserve_size=RESERVE)
+    house = QuarantineWorld(reserve_size=RESERVE)
     house.disk.capacity = 200_000
     logs = await house.open()
     partition = await logs.partition(HOME)
@@ -70,7 +70,7 @@ async def test_the_reserve_is_given_up_when_a_write_finds_no_space() -> None:
 @in_loop
 async def test_a_start_on_a_full_disk_uses_the_reserve() -> None:
     """O3: the way back begins with a start: it must be possible."""
-    house = House(reserve_size=RESERVE)
+    house = QuarantineWorld(reserve_size=RESERVE)
     house.disk.capacity = 200_000
     await fill(await (await house.open()).partition(HOME), 3)
     house.disk.capacity = used(house.disk)
@@ -85,7 +85,7 @@ async def test_a_start_on_a_full_disk_uses_the_reserve() -> None:
 @in_loop
 async def test_without_a_reserve_a_full_disk_stops_the_logs() -> None:
     """O3: nothing is acknowledged that is not durable, and nothing acknowledged is lost."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -160,7 +160,7 @@ def test_a_reserve_is_whole_or_not_there() -> None:
 @in_loop
 async def test_a_start_puts_nothing_into_a_store_that_knows_its_cluster() -> None:
     """O3: the store may be on the full disk, too."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     await fill(await logs.partition(HOME), 3)
     await logs.close()

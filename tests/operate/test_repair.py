@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, batch, fetch, produce
-from tests.log.world import read_all
+from tests.log.log_world import read_all
 from tests.operate.directory import (
     ENDS,
     SETTINGS,

@@ -6,9 +6,9 @@ import errno
 from uuid import UUID
 
 import pytest
+from tests.log.log_world import HOME, OTHER, batch, fill, in_loop, numbered, read_all, records, turns
 from tests.log.test_takeover import beside
-from tests.log.world import HOME, OTHER, batch, fill, in_loop, numbered, read_all, records, turns
-from tests.operate.house import House
+from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.errors import Fenced
 from holdfast.log import entry
@@ -21,14 +21,14 @@ from holdfast.segment.names import PartitionId
 from holdfast.types import Epoch, Offset
 
 
-def damage(house: House, name: str) -> None:
+def damage(house: QuarantineWorld, name: str) -> None:
     """Flip a bit in the middle of an object."""
     data = bytearray(house.objects.get(name))
     data[len(data) // 2] ^= 1
     house.objects.put(name, [bytes(data)])
 
 
-def saved_records(house: House) -> list[tuple[int, bytes]]:
+def saved_records(house: QuarantineWorld) -> list[tuple[int, bytes]]:
     """What the files in quarantine hold."""
     found: list[tuple[int, bytes]] = []
     for name in house.saved():
@@ -39,9 +39,9 @@ def saved_records(house: House) -> list[tuple[int, bytes]]:
     return found
 
 
-async def damaged_house() -> tuple[House, Logs]:
+async def damaged_house() -> tuple[QuarantineWorld, Logs]:
     """Two partitions, one of which has a damaged manifest and a tail; opened again."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     broken, sound = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(broken, 3)
@@ -162,7 +162,7 @@ async def test_a_quarantine_that_fails_keeps_the_records_in_the_log() -> None:
 @in_loop
 async def test_a_fenced_partition_s_tail_goes_to_quarantine() -> None:
     """O2: another leader has the partition: what only our log has is saved, once, and pins nothing."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open(background=True)
     fenced = await logs.partition(HOME)
     await fill(fenced, 3)
@@ -182,7 +182,7 @@ async def test_a_fenced_partition_s_tail_goes_to_quarantine() -> None:
 @in_loop
 async def test_a_diverged_tail_goes_to_quarantine() -> None:
     """O2: another leader wrote the same offsets while we were away."""
-    house = House()
+    house = QuarantineWorld()
     await fill(await (await house.open()).partition(HOME), 3)
     house.disk.kill()
     theirs = await (await beside(house).open()).partition(HOME)
@@ -199,7 +199,7 @@ async def test_a_diverged_tail_goes_to_quarantine() -> None:
 async def test_a_log_that_lost_a_partition_and_has_it_again_still_opens() -> None:
     """O2: its entries of the two times do not go on from one another: the first ones are set aside, by name, when they
     are nowhere else, and the start as a whole goes on."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     await fill(await logs.partition(HOME), 3)
     other = beside(house)
@@ -223,7 +223,7 @@ async def test_a_log_that_lost_a_partition_and_has_it_again_still_opens() -> Non
 async def test_a_partition_without_a_tail_is_refused_by_its_mark() -> None:
     """O4: the store is older than the log's purge point, and nothing of the partition is left in the log: the mark
     that was saved with the purge tells, for every partition, and names the offsets."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     homes = [PartitionId(UUID(int=0xC), number) for number in range(5)]
     partitions = [await logs.partition(home) for home in homes]
@@ -248,7 +248,7 @@ async def test_a_partition_without_a_tail_is_refused_by_its_mark() -> None:
 @in_loop
 async def test_a_store_without_the_manifest_is_not_taken_for_a_new_one() -> None:
     """O4: a partition whose manifests are all gone is not made again from nothing."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     partition = await logs.partition(HOME)
     await fill(partition, 3)
@@ -264,7 +264,7 @@ async def test_a_store_without_the_manifest_is_not_taken_for_a_new_one() -> None
 @in_loop
 async def test_what_the_log_still_has_is_no_loss() -> None:
     """O4: a store that is behind by what the write-ahead log still holds opens, and nothing is missing."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     partition, pin = await logs.partition(HOME), await logs.partition(OTHER)
     older = house.set_back()
@@ -280,7 +280,7 @@ async def test_what_the_log_still_has_is_no_loss() -> None:
 @in_loop
 async def test_marks_of_deleted_topics_go_with_them() -> None:
     """O4: a deleted topic is not missed."""
-    house = House()
+    house = QuarantineWorld()
     logs = await house.open()
     await fill(await logs.partition(HOME), 3)
     await fill(await logs.partition(OTHER), 3)

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from tests.log.world import batch, read_all
+from tests.log.log_world import batch, read_all
 
 from holdfast.broker.running import AllSettings, Surroundings
 from holdfast.broker.settings import BrokerSettings

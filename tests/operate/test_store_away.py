@@ -8,8 +8,8 @@ import weakref
 from uuid import UUID
 
 import pytest
-from tests.log.world import fill, in_loop, numbered, read_all, turns
-from tests.operate.house import House
+from tests.log.log_world import fill, in_loop, numbered, read_all, turns
+from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.io.objects.faulty import Call, FailBefore, Fault
 from holdfast.segment.names import PartitionId
@@ -26,7 +26,7 @@ async def test_a_store_that_is_away_is_one_line_and_so_is_its_return(caplog: pyt
     """A3, O2: thirty partitions cannot be flushed, again and again, and upkeep is late for all of them: the store is
     said to be away once and back once, each kind of upkeep to be late once, and nothing is lost."""
     caplog.set_level(logging.INFO)
-    house = House(flush_age_ms_max=100)
+    house = QuarantineWorld(flush_age_ms_max=100)
     logs = await house.open(background=True)
     partitions = [await logs.partition(home) for home in HOMES]
     for each in partitions:
@@ -54,7 +54,7 @@ async def test_a_topic_deleted_meanwhile_does_not_keep_the_store_away(caplog: py
     """A3, K6: of two partitions that wait for the store one is deleted; when the other is flushed the store is back,
     and nothing holds on to the one that is gone."""
     caplog.set_level(logging.INFO)
-    house = House(flush_age_ms_max=100)
+    house = QuarantineWorld(flush_age_ms_max=100)
     logs = await house.open(background=True)
     stays, goes = await logs.partition(HOMES[0]), await logs.partition(PartitionId(UUID(int=0xF), 0))
     for each in (stays, goes):
@@ -86,7 +86,7 @@ async def test_a_failure_that_nobody_foresaw_is_told_and_work_goes_on(
     caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
     """A3, A4: a library below us raises something of its own; flushes and upkeep do not end with it."""
-    house = House(flush_age_ms_max=100, garbage_check_ms=1000)
+    house = QuarantineWorld(flush_age_ms_max=100, garbage_check_ms=1000)
     logs = await house.open(background=True)
     partition = await logs.partition(HOMES[0])
     asked: list[str] = []

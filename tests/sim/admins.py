@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sim.life import Life
+from tests.sim.broker_life import BrokerLife
 from tests.sim.model import TopicModel
 from tests.sim.producers import check_refusal
 
@@ -20,7 +20,7 @@ class Operator:
     def begin(self) -> None:
         pass
 
-    def act(self, life: Life) -> None:
+    def act(self, life: BrokerLife) -> None:
         name = life.random.choice(NAMES)
         topic = life.model.named(name)
         if topic is None:
@@ -36,7 +36,7 @@ class Operator:
                 topic.count_max += 1
                 life.start(self._grow(life, topic, topic.count_max))
 
-    async def _create(self, life: Life, name: str, count: int) -> None:
+    async def _create(self, life: BrokerLife, name: str, count: int) -> None:
         topic = {"name": name, "num_partitions": count, "replication_factor": 1, "assignments": [], "configs": []}
         fields = {"topics": [topic], "timeout_ms": 1000, "validate_only": False}
         [made] = (await life.ask(Key.CREATE_TOPICS, 7, fields)).topics
@@ -46,7 +46,7 @@ class Operator:
         life.model.created(name, made.topic_id, count)
         life.counts["topics made"] += 1
 
-    async def _delete(self, life: Life, topic: TopicModel) -> None:
+    async def _delete(self, life: BrokerLife, topic: TopicModel) -> None:
         fields = {"topics": [{"name": topic.name, "topic_id": None}], "timeout_ms": 1000}
         [gone] = (await life.ask(Key.DELETE_TOPICS, 6, fields)).responses
         if gone.error_code:
@@ -55,7 +55,7 @@ class Operator:
         life.model.deleted(topic)
         life.counts["topics deleted"] += 1
 
-    async def _grow(self, life: Life, topic: TopicModel, count: int) -> None:
+    async def _grow(self, life: BrokerLife, topic: TopicModel, count: int) -> None:
         wanted = {"name": topic.name, "count": count, "assignments": None}
         fields = {"topics": [wanted], "timeout_ms": 1000, "validate_only": False}
         [done] = (await life.ask(Key.CREATE_PARTITIONS, 3, fields)).results
@@ -76,7 +76,7 @@ class Committer:
     def begin(self) -> None:
         pass
 
-    def act(self, life: Life) -> None:
+    def act(self, life: BrokerLife) -> None:
         if not life.model.live():
             return
         topic = life.random.choice(life.model.live())
@@ -85,7 +85,7 @@ class Committer:
         life.model.commits_of(self._group, topic, partition).sent.add(self._offset)
         life.start(self._commit(life, topic, partition, self._offset))
 
-    async def _commit(self, life: Life, topic: TopicModel, partition: int, offset: int) -> None:
+    async def _commit(self, life: BrokerLife, topic: TopicModel, partition: int, offset: int) -> None:
         version = life.random.choice((2, 5, 8, 10))
         named = {"topic_id": topic.topic_id} if version >= 10 else {"name": topic.name}
         wanted = {"partition_index": partition, "committed_offset": offset, "committed_metadata": ""}
@@ -119,7 +119,7 @@ class Member:
             self._settled = False
         self._busy = False
 
-    def act(self, life: Life) -> None:
+    def act(self, life: BrokerLife) -> None:
         if self._busy:
             return
         self._busy = True
@@ -128,7 +128,7 @@ class Member:
         else:
             life.start(self._join(life))
 
-    async def _join(self, life: Life) -> None:
+    async def _join(self, life: BrokerLife) -> None:
         fields: dict[str, Any] = {"group_id": self._group, "session_timeout_ms": 1_800_000, "protocol_type": "consumer"}
         fields |= {"rebalance_timeout_ms": 1000, "member_id": self._member_id, "group_instance_id": None}
         fields["protocols"] = [{"name": "range", "metadata": b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"}]
@@ -145,7 +145,7 @@ class Member:
         self._member_id = answer.member_id
         await self._sync(life, answer.generation_id)
 
-    async def _sync(self, life: Life, generation: int) -> None:
+    async def _sync(self, life: BrokerLife, generation: int) -> None:
         self._joins += 1
         assignment = b"assignment %d" % self._joins
         fields: dict[str, Any] = {"group_id": self._group, "generation_id": generation, "member_id": self._member_id}
@@ -163,7 +163,7 @@ class Member:
         self._busy = False
         life.counts["members joined"] += 1
 
-    async def _leave(self, life: Life) -> None:
+    async def _leave(self, life: BrokerLife) -> None:
         answer = await life.ask(Key.LEAVE_GROUP, 2, {"group_id": self._group, "member_id": self._member_id})
         if answer.error_code == Code.UNKNOWN_MEMBER_ID and not self._settled:
             pass
@@ -173,7 +173,7 @@ class Member:
         self._inside, self._settled, self._busy = False, True, False
         life.counts["members left"] += 1
 
-    def _refused(self, life: Life, code: int, what: str) -> bool:
+    def _refused(self, life: BrokerLife, code: int, what: str) -> bool:
         if code in (Code.REBALANCE_IN_PROGRESS, Code.ILLEGAL_GENERATION) and not self._settled:
             self._busy = False
             return True
@@ -182,7 +182,7 @@ class Member:
             self._settled = self._busy = False
         return bool(code)
 
-    async def check(self, life: Life) -> None:
+    async def check(self, life: BrokerLife) -> None:
         """After a start: a member whose sync was answered is there, with its assignment; one that left is not."""
         if not self._settled:
             return

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from tests.sim.life import Held, Life
+from tests.sim.broker_life import BrokerLife, Held
 from tests.sim.model import PartitionModel, TopicModel
 
 from holdfast.protocol.api import Key
@@ -24,7 +24,7 @@ LOST = (  # Whether it happened is not known.
 )
 
 
-def check_refusal(life: Life, code: int, topic: TopicModel | None, what: str) -> None:
+def check_refusal(life: BrokerLife, code: int, topic: TopicModel | None, what: str) -> None:
     """Is this a refusal that a client has to expect?"""
     if code in DELETED and topic is not None and (topic.leaving or topic.gone):
         return
@@ -89,7 +89,7 @@ class IdempotentProducer:
             for batch in lane.waiting:
                 batch.in_flight = False
 
-    def act(self, life: Life) -> None:
+    def act(self, life: BrokerLife) -> None:
         if self._held or not life.model.live():
             return
         if self._producer_id is None:
@@ -107,7 +107,7 @@ class IdempotentProducer:
             if not self._held:
                 self._send(life, topic, partition, lane, batch)
 
-    async def _init(self, life: Life) -> None:
+    async def _init(self, life: BrokerLife) -> None:
         fields = {"transactional_id": None, "transaction_timeout_ms": 1000, "producer_id": -1, "producer_epoch": -1}
         answer = await life.ask(Key.INIT_PRODUCER_ID, 4, fields)
         self._asking = False
@@ -118,7 +118,7 @@ class IdempotentProducer:
         self._producer_id = answer.producer_id
         life.counts["producer ids"] += 1
 
-    def _new_batch(self, life: Life, lane: Lane, partition: PartitionModel) -> Batch:
+    def _new_batch(self, life: BrokerLife, lane: Lane, partition: PartitionModel) -> Batch:
         values = []
         for _ in range(life.random.choice((1, 1, 2, 5))):
             values.append(b"%s:%d" % (self._name, self._count))
@@ -129,7 +129,7 @@ class IdempotentProducer:
         lane.waiting.append(batch)
         return batch
 
-    def _send(self, life: Life, topic: TopicModel, partition: int, lane: Lane, batch: Batch) -> None:
+    def _send(self, life: BrokerLife, topic: TopicModel, partition: int, lane: Lane, batch: Batch) -> None:
         records = [Record(None, value, life.stamp()) for value in batch.values]
         assert self._producer_id is not None
         data = build(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=batch.sequence)
@@ -163,7 +163,7 @@ class PlainProducer:
     def begin(self) -> None:
         self._held = Held()
 
-    def act(self, life: Life) -> None:
+    def act(self, life: BrokerLife) -> None:
         topics = life.model.live()
         if self._held or not topics:
             return
@@ -186,17 +186,17 @@ class PlainProducer:
 
         life.produce(version, produce_fields(version, wanted, acks), tell, self._held)
 
-    def _value(self, life: Life) -> bytes:
+    def _value(self, life: BrokerLife) -> bytes:
         self._count += 1
         width = life.random.choice((0, 0, 0, 0, 300, 2000))  # Zeros before the number: chunks and segments fill up.
         return b"%s:%0*d" % (self._name, width, self._count)
 
     @staticmethod
-    def _batch(life: Life, values: list[bytes]) -> bytes:
+    def _batch(life: BrokerLife, values: list[bytes]) -> bytes:
         return bytes(build([Record(None, value, life.stamp()) for value in values]))
 
     @staticmethod
-    def _told(life: Life, answer: Any, parts: list[tuple[TopicModel, int, list[bytes]]], *, by_id: bool) -> None:
+    def _told(life: BrokerLife, answer: Any, parts: list[tuple[TopicModel, int, list[bytes]]], *, by_id: bool) -> None:
         codes = {
             (topic.topic_id if by_id else topic.name, part.index): part
             for topic in answer.responses

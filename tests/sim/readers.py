@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.sim import frames
-from tests.sim.life import Life
+from tests.sim.broker_life import BrokerLife
 from tests.sim.model import Committed, TopicModel
 from tests.sim.producers import check_refusal
 
@@ -30,7 +30,7 @@ def fetch_fields(version: int, topic: TopicModel, partition: int, offset: int, s
     }
 
 
-async def fetch(life: Life, topic: TopicModel, partition: int, offset: int, size_max: int = 1 << 20) -> Any:
+async def fetch(life: BrokerLife, topic: TopicModel, partition: int, offset: int, size_max: int = 1 << 20) -> Any:
     """One fetch; the partition's part of the answer."""
     version = life.random.choice((11, 12, 13, 16))
     answer = await life.ask(Key.FETCH, version, fetch_fields(version, topic, partition, offset, size_max))
@@ -38,7 +38,7 @@ async def fetch(life: Life, topic: TopicModel, partition: int, offset: int, size
     return part
 
 
-async def check_partition(life: Life, topic: TopicModel, number: int) -> None:
+async def check_partition(life: BrokerLife, topic: TopicModel, number: int) -> None:
     """Read a whole partition: all that was acknowledged before must be there."""
     partition = topic.partition(number)
     known = dict(partition.known)
@@ -60,7 +60,9 @@ async def check_partition(life: Life, topic: TopicModel, number: int) -> None:
     life.counts["partitions read"] += 1
 
 
-async def check_committed(life: Life, group: str, topic: TopicModel, partition: int, committed: Committed) -> None:
+async def check_committed(
+    life: BrokerLife, group: str, topic: TopicModel, partition: int, committed: Committed
+) -> None:
     """What a group finds when it starts again."""
     acked = committed.acked
     topics = [{"name": topic.name, "partition_indexes": [partition]}]
@@ -74,7 +76,7 @@ async def check_committed(life: Life, group: str, topic: TopicModel, partition: 
         committed.check(found.committed_offset, acked)
 
 
-async def check_everything(life: Life, *, clean: bool) -> None:
+async def check_everything(life: BrokerLife, *, clean: bool) -> None:
     """After a start: topics, epochs, records, committed offsets."""
     answer = await life.ask(Key.METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
     epoch = min(part.leader_epoch for topic in answer.topics for part in topic.partitions)
@@ -89,7 +91,7 @@ async def check_everything(life: Life, *, clean: bool) -> None:
         await check_committed(life, group, life.model.topics[topic_id], partition, committed)
 
 
-def look_while_syncing(life: Life) -> None:
+def look_while_syncing(life: BrokerLife) -> None:
     """Read what is new while a sync is under way, as the loop goes on beside the writer's thread."""
     for topic in life.model.live():
         opened = life.broker.parts.topics.find_id(topic.topic_id)
@@ -100,7 +102,7 @@ def look_while_syncing(life: Life) -> None:
                 _look(life, topic, number, len(known))
 
 
-def _look(life: Life, topic: TopicModel, number: int, offset: int) -> None:
+def _look(life: BrokerLife, topic: TopicModel, number: int, offset: int) -> None:
     wanted = frames.request(Key.FETCH, 13, fetch_fields(13, topic, number, offset, 1 << 20))
     reading = life.broker.broker.handle(wanted)
     try:

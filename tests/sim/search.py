@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # So that it runs as a file, too.
 
-from tests.sim.lives import KINDS, Lives
+from tests.sim.broker_lives import KINDS, BrokerLives
 from tests.support.seed_search import main
 
 if __name__ == "__main__":
@@ -24,4 +24,4 @@ if __name__ == "__main__":
     parser.add_argument("--faults", default=",".join(KINDS))
     asked, sys.argv[1:] = parser.parse_known_args()
     kinds = tuple(kind for kind in KINDS if kind in asked.faults.split(","))
-    sys.exit(main(functools.partial(Lives, kinds=kinds), __doc__, "crashes of a broker"))
+    sys.exit(main(functools.partial(BrokerLives, kinds=kinds), __doc__, "crashes of a broker"))

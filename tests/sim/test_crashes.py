@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from tests.sim.lives import LIVES_PER_SEED, Lives
+from tests.sim.broker_lives import LIVES_PER_SEED, BrokerLives
 from tests.support.seed_search import crash_points, search
 
 BLOCKS = 4
@@ -26,7 +26,7 @@ def test_no_crash_loses_or_invents_anything(block: int) -> None:
     """A8, W10, K3, K4, K6: records, offsets, groups, topics; crashes in use, in a start, in a flush, in a stop."""
     seeds = range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK)
     print(f"seeds {seeds.start} to {seeds.stop - 1}")
-    counts, found = search(Lives, seeds, found_max=2)
+    counts, found = search(BrokerLives, seeds, found_max=2)
     told = "\n".join(f"seed {seed}: {type(failure).__name__}: {failure}" for seed, failure in found.items())
     assert not found, f"repeat with python tests/sim/search.py --seeds 1 --start SEED\n{told}"
     assert crash_points(counts) == SEEDS_PER_BLOCK * LIVES_PER_SEED + counts["usurped"]
@@ -38,7 +38,7 @@ def test_no_crash_loses_or_invents_anything(block: int) -> None:
 
 def test_the_same_seed_gives_the_same_run() -> None:
     """W10: a seed that found something can be repeated."""
-    runs = [Lives(7), Lives(7), Lives(8)]
+    runs = [BrokerLives(7), BrokerLives(7), BrokerLives(8)]
     for run in runs:
         run.run()
     assert runs[0].counts == runs[1].counts

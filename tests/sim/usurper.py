@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tests.sim.life import Life, turns
+from tests.sim.broker_life import BrokerLife, turns
 from tests.sim.producers import answers, produce_fields
 
 from holdfast.record.build import build
@@ -38,7 +38,7 @@ def in_thread(work: Callable[[], None]) -> None:
         raise failed[0]
 
 
-async def go_on(life: Life, work_in_the_background: Callable[[Life], None]) -> None:
+async def go_on(life: BrokerLife, work_in_the_background: Callable[[BrokerLife], None]) -> None:
     """What a broker does that does not know yet that another has taken its place."""
     life.is_usurped = True
     for number in range(STEPS):
@@ -51,7 +51,7 @@ async def go_on(life: Life, work_in_the_background: Callable[[Life], None]) -> N
         await turns(20)
 
 
-def _send(life: Life, number: int) -> None:
+def _send(life: BrokerLife, number: int) -> None:
     """A record that nobody may ever see: the model does not know it."""
     topics = life.model.live()
     if not topics:

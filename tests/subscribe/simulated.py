@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
-from tests.log.world import World
+from tests.log.log_world import LogWorld
 
 from holdfast.cluster.metadata import Topic
 from holdfast.io.calls import made_on_purpose
@@ -129,7 +129,7 @@ class Simulation:
 
     def __init__(self, seed: int) -> None:
         self.chance = SeededChance(seed)
-        self.world = World(seed)
+        self.world = LogWorld(seed)
         self.clock = LoopClock()
         self.calls = SlowCalls(self.chance, 0.004)
         self.written: dict[str, int] = {}

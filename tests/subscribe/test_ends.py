@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import OLD_MS, Place, place_with, write
 from tests.subscribe.stores import Gated
 from tests.support.broker_process import COMMAND

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.pieces import a_piece, rows_of
 
 from holdfast.io.clock import ManualClock

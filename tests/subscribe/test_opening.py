@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import grpc.aio
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import OLD_MS, a_place, all_of, write
 
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import OLD_MS, Place, place_with, write
 from tests.subscribe.stores import Gated, QuickCalls, ReadOnly
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 
 from holdfast.subscribe.server.sender import MESSAGES_MAX, Sender
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.filter_cases import CASES, KEYS
 from tests.subscribe.place import MODES, OLD_MS, Place, all_of, place_with, write
 

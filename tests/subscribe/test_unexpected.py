@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import OLD_MS, Place, a_place, place_with, write
 from tests.subscribe.stores import QuickCalls
 from tests.subscribe.test_resume import failing

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.record.test_malformed import malformed
 from tests.subscribe.place import OLD_MS, place_with, write
 

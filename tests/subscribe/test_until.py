@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import MODES, OLD_MS, a_place, all_of, place_with, write
 
 from holdfast.io.calls import ThreadCalls

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.log.world import in_loop
+from tests.log.log_world import in_loop
 from tests.subscribe.place import MODES, OLD_MS, all_of, place_with, write
 
 from holdfast.io.clock import SystemClock

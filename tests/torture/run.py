@@ -30,9 +30,9 @@ from tests.torture.cast import OPTIONS, Options
 from tests.torture.checker import check, tell
 from tests.torture.clients.administering import Administrator
 from tests.torture.history import Event, read_histories
-from tests.torture.house import house
 from tests.torture.rules.problem import Problem
 from tests.torture.schedule import ALL
+from tests.torture.torture_run import house
 
 LONG_MINUTES = 5.0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))  # So that it runs as a file, too.
 
 from tests.support.seed_search import main
-from tests.wal.lives import Lives
+from tests.wal.log_lives import LogLives
 
 if __name__ == "__main__":
-    sys.exit(main(Lives, __doc__, "crashes"))
+    sys.exit(main(LogLives, __doc__, "crashes"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.support.seed_search import crash_points, search
-from tests.wal.lives import LIVES_PER_SEED, Lives
+from tests.wal.log_lives import LIVES_PER_SEED, LogLives
 from tests.wal.model import Model, Version
 
 from holdfast.wal import LogId, Vote
@@ -29,7 +29,7 @@ def _quiet() -> Iterator[None]:
 def test_ten_thousand_crashes(block: int) -> None:
     """W10, D10: all kinds of records, kill and power cut, several in a row, failing disks, crashes in opens, recycling,
     and lost blocks at the end of silent logs."""
-    counts, found = search(Lives, range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK))
+    counts, found = search(LogLives, range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK))
     assert crash_points(counts) == 10_000 // BLOCKS
     told = "\n".join(f"seed {seed}: {type(failure).__name__}: {failure}" for seed, failure in found.items())
     assert not found, f"repeat with python -m tests.wal.crash_search --seeds 1 --start SEED\n{told}"
@@ -40,7 +40,7 @@ def test_ten_thousand_crashes(block: int) -> None:
 
 def test_the_same_seed_gives_the_same_run() -> None:
     """W10: a seed that found something can be repeated."""
-    runs = [Lives(7), Lives(7), Lives(8)]
+    runs = [LogLives(7), LogLives(7), LogLives(8)]
     for run in runs:
         run.run()
     assert runs[0].counts == runs[1].counts

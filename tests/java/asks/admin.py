@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.java.asks.world import NO_ID, Ask, Json, World, refused
+from tests.java.asks.wire_world import NO_ID, Ask, Json, WireWorld, refused
 
 from holdfast.protocol.api import Key
 
@@ -11,7 +11,7 @@ _ANY = {"resourceTypeFilter": 1, "resourceNameFilter": None, "patternTypeFilter"
 _ANYBODY = {"principalFilter": None, "hostFilter": None, "operation": 1, "permissionType": 1}
 
 
-def create_topics(world: World, version: int) -> Ask:
+def create_topics(world: WireWorld, version: int) -> Ask:
     topic = {
         "name": world.new_name(),
         "numPartitions": 2,
@@ -22,18 +22,18 @@ def create_topics(world: World, version: int) -> Ask:
     return Ask({"topics": [topic], "timeoutMs": 10_000, "validateOnly": False})
 
 
-def delete_topics(world: World, version: int) -> Ask:
+def delete_topics(world: WireWorld, version: int) -> Ask:
     name = world.new_topic()
     topics = [{"name": name, "topicId": NO_ID}]
     return Ask({"topics": topics, "topicNames": [name], "timeoutMs": 10_000})
 
 
-def create_partitions(world: World, version: int) -> Ask:
+def create_partitions(world: WireWorld, version: int) -> Ask:
     topic = {"name": world.new_topic(), "count": 3, "assignments": None}
     return Ask({"topics": [topic], "timeoutMs": 10_000, "validateOnly": False})
 
 
-def describe_topic_partitions(world: World, version: int) -> Ask:
+def describe_topic_partitions(world: WireWorld, version: int) -> Ask:
     request = {"topics": [{"name": world.topic}], "responsePartitionLimit": 1, "cursor": None}
     return Ask(
         request,
@@ -41,7 +41,7 @@ def describe_topic_partitions(world: World, version: int) -> Ask:
     )
 
 
-def describe_configs(world: World, version: int) -> Ask:
+def describe_configs(world: WireWorld, version: int) -> Ask:
     resources = [
         {"resourceType": _TOPIC, "resourceName": world.topic, "configurationKeys": None},
         {"resourceType": _BROKER, "resourceName": "0", "configurationKeys": ["num.partitions"]},
@@ -55,17 +55,17 @@ def describe_configs(world: World, version: int) -> Ask:
     return Ask({"resources": resources, "includeSynonyms": True, "includeDocumentation": True}, check=check)
 
 
-def alter_configs(world: World, version: int) -> Ask:
+def alter_configs(world: WireWorld, version: int) -> Ask:
     configs = [{"name": "retention.ms", "value": "2000000", "configOperation": 0}]
     resource = {"resourceType": _TOPIC, "resourceName": world.new_topic(), "configs": configs}
     return Ask({"resources": [resource], "validateOnly": False})
 
 
-def list_config_resources(world: World, version: int) -> Ask:
+def list_config_resources(world: WireWorld, version: int) -> Ask:
     return Ask({"resourceTypes": [_TOPIC, _BROKER]})
 
 
-def describe_cluster(world: World, version: int) -> Ask:
+def describe_cluster(world: WireWorld, version: int) -> Ask:
     request = {"includeClusterAuthorizedOperations": False, "endpointType": 1, "includeFencedBrokers": True}
     return Ask(
         request,
@@ -73,38 +73,38 @@ def describe_cluster(world: World, version: int) -> Ask:
     )
 
 
-def describe_log_dirs(world: World, version: int) -> Ask:
+def describe_log_dirs(world: WireWorld, version: int) -> Ask:
     return Ask(
         {"topics": [{"topic": world.topic, "partitions": [0, 1]}]},
         check=lambda answer: [each["name"] for each in answer["results"][0]["topics"]] == [world.topic],
     )
 
 
-def alter_replica_log_dirs(world: World, version: int) -> Ask:
+def alter_replica_log_dirs(world: WireWorld, version: int) -> Ask:
     request = {"dirs": [{"path": "/elsewhere", "topics": [{"name": world.topic, "partitions": [0]}]}]}
     return refused(request, "LOG_DIR_NOT_FOUND")
 
 
-def elect_leaders(world: World, version: int) -> Ask:
+def elect_leaders(world: WireWorld, version: int) -> Ask:
     topics = [{"topic": world.topic, "partitions": [0]}]
     request = {"electionType": 0, "topicPartitions": topics, "timeoutMs": 10_000}
     return refused(request, "NONE", "ELECTION_NOT_NEEDED")
 
 
-def alter_partition_reassignments(world: World, version: int) -> Ask:
+def alter_partition_reassignments(world: WireWorld, version: int) -> Ask:
     topics = [{"name": world.topic, "partitions": [{"partitionIndex": 0, "replicas": [0]}]}]
     return Ask({"timeoutMs": 10_000, "allowReplicationFactorChange": True, "topics": topics})
 
 
-def list_partition_reassignments(world: World, version: int) -> Ask:
+def list_partition_reassignments(world: WireWorld, version: int) -> Ask:
     return Ask({"timeoutMs": 10_000, "topics": None}, check=lambda answer: answer["topics"] == [])
 
 
-def describe_acls(world: World, version: int) -> Ask:
+def describe_acls(world: WireWorld, version: int) -> Ask:
     return refused({**_ANY, **_ANYBODY}, "SECURITY_DISABLED")
 
 
-def create_acls(world: World, version: int) -> Ask:
+def create_acls(world: WireWorld, version: int) -> Ask:
     acl = {
         "resourceType": 2,
         "resourceName": world.topic,
@@ -117,17 +117,17 @@ def create_acls(world: World, version: int) -> Ask:
     return refused({"creations": [acl]}, "SECURITY_DISABLED")
 
 
-def delete_acls(world: World, version: int) -> Ask:
+def delete_acls(world: WireWorld, version: int) -> Ask:
     return refused({"filters": [{**_ANY, **_ANYBODY}]}, "SECURITY_DISABLED")
 
 
-def alter_client_quotas(world: World, version: int) -> Ask:
+def alter_client_quotas(world: WireWorld, version: int) -> Ask:
     entity = [{"entityType": "client-id", "entityName": world.new_name()}]
     ops = [{"key": "producer_byte_rate", "value": 1000.0, "remove": False}]
     return Ask({"entries": [{"entity": entity, "ops": ops}], "validateOnly": False})
 
 
-def describe_client_quotas(world: World, version: int) -> Ask:
+def describe_client_quotas(world: WireWorld, version: int) -> Ask:
     name = world.new_name()
     entity = [{"entityType": "client-id", "entityName": name}]
     ops = [{"key": "producer_byte_rate", "value": 1000.0, "remove": False}]
@@ -141,7 +141,7 @@ def describe_client_quotas(world: World, version: int) -> Ask:
     return Ask({"components": [exactly], "strict": False}, check=check)
 
 
-def update_features(world: World, version: int) -> Ask:
+def update_features(world: WireWorld, version: int) -> Ask:
     update = {"feature": "no.such.feature", "maxVersionLevel": 1, "allowDowngrade": False, "upgradeType": 1}
     request = {"timeoutMs": 10_000, "featureUpdates": [update], "validateOnly": False}
     errors = ("INVALID_UPDATE_VERSION",) if version >= 2 else ("NONE", "INVALID_UPDATE_VERSION")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tests.java.asks.world import Ask, Json, World
+from tests.java.asks.wire_world import Ask, Json, WireWorld
 
 from holdfast.protocol.api import Key
 
 _OWN_ID_FROM = 1  # Before this the coordinator makes a member's id.
 
 
-def _join(world: World, group: str, version: int) -> Json:
+def _join(world: WireWorld, group: str, version: int) -> Json:
     return {
         "groupId": group,
         "memberId": world.new_name() if version >= _OWN_ID_FROM else "",
@@ -24,7 +24,7 @@ def _join(world: World, group: str, version: int) -> Json:
     }
 
 
-def heartbeat(world: World, version: int) -> Ask:
+def heartbeat(world: WireWorld, version: int) -> Ask:
     def check(answer: Json) -> bool:
         [topic] = answer["assignment"]["topicPartitions"]
         return answer["memberEpoch"] == 1 and topic == {"topicId": world.topic_id, "partitions": [0, 1]}
@@ -32,7 +32,7 @@ def heartbeat(world: World, version: int) -> Ask:
     return Ask(_join(world, world.new_name(), version), check=check)
 
 
-def describe(world: World, version: int) -> Ask:
+def describe(world: WireWorld, version: int) -> Ask:
     group = world.new_name()
     world.exchange(Key.CONSUMER_GROUP_HEARTBEAT, 1, _join(world, group, 1))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 
-from tests.java.asks.world import NO_ID, RECORDS_COUNT, Ask, Json, World, batch
+from tests.java.asks.wire_world import NO_ID, RECORDS_COUNT, Ask, Json, WireWorld, batch
 
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import Key
 
 
-def produce(world: World, version: int) -> Ask:
+def produce(world: WireWorld, version: int) -> Ask:
     topic = world.new_topic()
     topic_id = world.java.do("topics.describe", topic=topic)["id"]
     part = {"index": 0, "records": base64.b64encode(batch(b"wire")).decode()}
@@ -23,7 +23,7 @@ def produce(world: World, version: int) -> Ask:
     return Ask(request, check=lambda answer: _only_part(answer, "partitionResponses")["baseOffset"] == 0)
 
 
-def fetch(world: World, version: int) -> Ask:
+def fetch(world: WireWorld, version: int) -> Ask:
     part = {
         "partition": 0,
         "currentLeaderEpoch": -1,
@@ -63,7 +63,7 @@ def _only_part(answer: Json, parts: str) -> Json:
     return part
 
 
-def list_offsets(world: World, version: int) -> Ask:
+def list_offsets(world: WireWorld, version: int) -> Ask:
     asked = [-1, -2, *([-3] if version >= 7 else []), *([-4] if version >= 8 else []), *([-5] if version >= 9 else [])]
     parts = [{"partitionIndex": 0, "currentLeaderEpoch": -1, "timestamp": timestamp} for timestamp in (0, *asked)]
     request = {
@@ -80,7 +80,7 @@ def list_offsets(world: World, version: int) -> Ask:
     return Ask(request, check=check)
 
 
-def metadata(world: World, version: int) -> Ask:
+def metadata(world: WireWorld, version: int) -> Ask:
     request = {
         "topics": [{"name": world.topic, "topicId": NO_ID}],
         "allowAutoTopicCreation": False,
@@ -95,7 +95,7 @@ def metadata(world: World, version: int) -> Ask:
     return Ask(request, check=check)
 
 
-def api_versions(world: World, version: int) -> Ask:
+def api_versions(world: WireWorld, version: int) -> Ask:
     expected = [(row.key, row.advertised_from, row.max_version) for row in advertised()]
 
     def check(answer: Json) -> bool:
@@ -104,7 +104,7 @@ def api_versions(world: World, version: int) -> Ask:
     return Ask({"clientSoftwareName": "wire", "clientSoftwareVersion": "1"}, check=check)
 
 
-def init_producer_id(world: World, version: int) -> Ask:
+def init_producer_id(world: WireWorld, version: int) -> Ask:
     request = {
         "transactionalId": None,
         "transactionTimeoutMs": 60_000,
@@ -116,12 +116,12 @@ def init_producer_id(world: World, version: int) -> Ask:
     return Ask(request, check=lambda answer: answer["producerId"] >= 0 and answer["producerEpoch"] == 0)
 
 
-def offset_for_leader_epoch(world: World, version: int) -> Ask:
+def offset_for_leader_epoch(world: WireWorld, version: int) -> Ask:
     part = {"partition": 0, "currentLeaderEpoch": -1, "leaderEpoch": 0}
     return Ask({"replicaId": -1, "topics": [{"topic": world.topic, "partitions": [part]}]})
 
 
-def delete_records(world: World, version: int) -> Ask:
+def delete_records(world: WireWorld, version: int) -> Ask:
     topic = world.new_topic()
     world.java.do("produce", records=[{"topic": topic, "value": b"v"}] * 3)
     part = {"partitionIndex": 0, "offset": 2}
@@ -131,7 +131,7 @@ def delete_records(world: World, version: int) -> Ask:
     )
 
 
-def describe_producers(world: World, version: int) -> Ask:
+def describe_producers(world: WireWorld, version: int) -> Ask:
     return Ask(
         {"topics": [{"name": world.topic, "partitionIndexes": [0]}]},
         check=lambda answer: len(answer["topics"][0]["partitions"][0]["activeProducers"]) == 1,

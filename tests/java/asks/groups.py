@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.java.asks.world import Ask, Json, World, join_request, sync_request
+from tests.java.asks.wire_world import Ask, Json, WireWorld, join_request, sync_request
 
 from holdfast.protocol.api import Key
 
@@ -11,7 +11,7 @@ _MANY_GROUPS_FROM = 8
 _MANY_KEYS_FROM = 4
 
 
-def find_coordinator(world: World, version: int) -> Ask:
+def find_coordinator(world: WireWorld, version: int) -> Ask:
     def check(answer: Json) -> bool:
         found = answer["coordinators"][0] if version >= _MANY_KEYS_FROM else answer
         return found["nodeId"] == 0 and found["port"] > 0
@@ -19,7 +19,7 @@ def find_coordinator(world: World, version: int) -> Ask:
     return Ask({"key": "a", "keyType": 0, "coordinatorKeys": ["a", "b"]}, check=check)
 
 
-def join_group(world: World, version: int) -> Ask:
+def join_group(world: WireWorld, version: int) -> Ask:
     group, member_id = world.new_name(), ""
     if version >= _MEMBER_ID_REQUIRED_FROM:
         answer = world.exchange(Key.JOIN_GROUP, version, join_request(group, ""))
@@ -34,24 +34,24 @@ def join_group(world: World, version: int) -> Ask:
     return Ask(join_request(group, member_id), check=check)
 
 
-def sync_group(world: World, version: int) -> Ask:
+def sync_group(world: WireWorld, version: int) -> Ask:
     return Ask(
         sync_request(world.new_member()),
         check=lambda answer: answer["assignment"] == "AAEAAAAAAAAAAA==",
     )
 
 
-def heartbeat(world: World, version: int) -> Ask:
+def heartbeat(world: WireWorld, version: int) -> Ask:
     return Ask(_from_member(world))
 
 
-def leave_group(world: World, version: int) -> Ask:
+def leave_group(world: WireWorld, version: int) -> Ask:
     request = _from_member(world)
     request["members"] = [{"memberId": request["memberId"], "groupInstanceId": None, "reason": "done"}]
     return Ask(request)
 
 
-def _from_member(world: World) -> Json:
+def _from_member(world: WireWorld) -> Json:
     member = world.new_member()
     return {
         "groupId": member.group,
@@ -61,7 +61,7 @@ def _from_member(world: World) -> Json:
     }
 
 
-def offset_commit(world: World, version: int) -> Ask:
+def offset_commit(world: WireWorld, version: int) -> Ask:
     request = _from_member(world)
     part = {"partitionIndex": 0, "committedOffset": 2, "committedLeaderEpoch": 0, "committedMetadata": "m"}
     request["generationIdOrMemberEpoch"] = request["generationId"]
@@ -70,7 +70,7 @@ def offset_commit(world: World, version: int) -> Ask:
     return Ask(request)
 
 
-def offset_fetch(world: World, version: int) -> Ask:
+def offset_fetch(world: WireWorld, version: int) -> Ask:
     group = world.new_group_with_offsets()
     topics = [{"name": world.topic, "topicId": world.topic_id, "partitionIndexes": [0, 1]}]
     one = {"groupId": group, "memberId": None, "memberEpoch": -1, "topics": topics}
@@ -83,12 +83,12 @@ def offset_fetch(world: World, version: int) -> Ask:
     return Ask({**one, "groups": [one], "requireStable": True}, check=check)
 
 
-def offset_delete(world: World, version: int) -> Ask:
+def offset_delete(world: WireWorld, version: int) -> Ask:
     topics = [{"name": world.topic, "partitions": [{"partitionIndex": 0}]}]
     return Ask({"groupId": world.new_group_with_offsets(), "topics": topics})
 
 
-def describe_groups(world: World, version: int) -> Ask:
+def describe_groups(world: WireWorld, version: int) -> Ask:
     member = world.new_member()
 
     def check(answer: Json) -> bool:
@@ -99,7 +99,7 @@ def describe_groups(world: World, version: int) -> Ask:
     return Ask({"groups": [member.group], "includeAuthorizedOperations": True}, check=check)
 
 
-def list_groups(world: World, version: int) -> Ask:
+def list_groups(world: WireWorld, version: int) -> Ask:
     member = world.new_member()
     return Ask(
         {"statesFilter": ["Stable"], "typesFilter": ["classic"]},
@@ -107,7 +107,7 @@ def list_groups(world: World, version: int) -> Ask:
     )
 
 
-def delete_groups(world: World, version: int) -> Ask:
+def delete_groups(world: WireWorld, version: int) -> Ask:
     return Ask({"groupsNames": [world.new_group_with_offsets()]})
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from tests.java.asks.world import RECORDS_COUNT, Ask, Json, World
+from tests.java.asks.wire_world import RECORDS_COUNT, Ask, Json, WireWorld
 
 from holdfast.protocol.api import Key
 
 
-def _join(world: World, group: str, member: str) -> Json:
+def _join(world: WireWorld, group: str, member: str) -> Json:
     names = [world.topic]
     return {"groupId": group, "memberId": member, "memberEpoch": 0, "rackId": None, "subscribedTopicNames": names}
 
 
-def _joined(world: World) -> str:
+def _joined(world: WireWorld) -> str:
     """A group from the earliest record on, with a member of the same name."""
     group = world.new_name()
     changes = {"share.auto.offset.reset": ["SET", "earliest"]}
@@ -21,7 +21,7 @@ def _joined(world: World) -> str:
     return group
 
 
-def heartbeat(world: World, version: int) -> Ask:
+def heartbeat(world: WireWorld, version: int) -> Ask:
     del version
 
     def check(answer: Json) -> bool:
@@ -31,7 +31,7 @@ def heartbeat(world: World, version: int) -> Ask:
     return Ask(_join(world, world.new_name(), world.new_name()), check=check)
 
 
-def describe(world: World, version: int) -> Ask:
+def describe(world: WireWorld, version: int) -> Ask:
     del version
 
     def check(answer: Json) -> bool:
@@ -41,7 +41,7 @@ def describe(world: World, version: int) -> Ask:
     return Ask({"groupIds": [_joined(world)], "includeAuthorizedOperations": False}, check=check)
 
 
-def _fetch(world: World, group: str, version: int) -> Json:
+def _fetch(world: WireWorld, group: str, version: int) -> Json:
     request = {
         "groupId": group,
         "memberId": group,
@@ -57,7 +57,7 @@ def _fetch(world: World, group: str, version: int) -> Json:
     return {**request, "shareAcquireMode": 1, "isRenewAck": False} if version > 1 else request
 
 
-def fetch(world: World, version: int) -> Ask:
+def fetch(world: WireWorld, version: int) -> Ask:
     def check(answer: Json) -> bool:
         [topic] = answer["responses"]
         [partition] = topic["partitions"]
@@ -67,7 +67,7 @@ def fetch(world: World, version: int) -> Ask:
     return Ask(_fetch(world, _joined(world), version), check=check)
 
 
-def acknowledge(world: World, version: int) -> Ask:
+def acknowledge(world: WireWorld, version: int) -> Ask:
     group = _joined(world)
     world.exchange(Key.SHARE_FETCH, version, _fetch(world, group, version))
     batch = {"firstOffset": 0, "lastOffset": RECORDS_COUNT - 1, "acknowledgeTypes": [1]}
@@ -81,7 +81,7 @@ def acknowledge(world: World, version: int) -> Ask:
     return Ask({**request, "isRenewAck": False} if version > 1 else request)
 
 
-def offsets(world: World, version: int) -> Ask:
+def offsets(world: WireWorld, version: int) -> Ask:
     del version
     group = _joined(world)
     world.exchange(Key.SHARE_FETCH, 1, _fetch(world, group, 1))
@@ -94,13 +94,13 @@ def offsets(world: World, version: int) -> Ask:
     return Ask({"groups": [{"groupId": group, "topics": topics}]}, check=check)
 
 
-def alter(world: World, version: int) -> Ask:
+def alter(world: WireWorld, version: int) -> Ask:
     del version
     topics = [{"topicName": world.topic, "partitions": [{"partitionIndex": 0, "startOffset": 1}]}]
     return Ask({"groupId": world.new_name(), "topics": topics})
 
 
-def delete(world: World, version: int) -> Ask:
+def delete(world: WireWorld, version: int) -> Ask:
     asked = alter(world, version).request
     world.exchange(Key.ALTER_SHARE_GROUP_OFFSETS, 0, asked)
     return Ask({"groupId": asked["groupId"], "topics": [{"topicName": world.topic}]})

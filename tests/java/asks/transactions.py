@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tests.java.asks.world import Ask, Json, World
+from tests.java.asks.wire_world import Ask, Json, WireWorld
 
 from holdfast.protocol.api import Key
 
 _MANY_FROM = 4  # AddPartitionsToTxn.
 
 
-def _begun(world: World, *, topic: str | None = None, group: str | None = None) -> Json:
+def _begun(world: WireWorld, *, topic: str | None = None, group: str | None = None) -> Json:
     """A producer of its own, with a transaction when it is to have one."""
     wanted = {"transactionalId": world.new_name(), "transactionTimeoutMs": 60_000, "producerId": -1}
     made = world.exchange(Key.INIT_PRODUCER_ID, 4, {**wanted, "producerEpoch": -1})["response"]
@@ -30,7 +30,7 @@ def _partitions(producer: Json, topic: str) -> Json:
     return {**old, "v3AndBelowTopics": [{"name": topic, "partitions": [0]}]}
 
 
-def add_partitions(world: World, version: int) -> Ask:
+def add_partitions(world: WireWorld, version: int) -> Ask:
     producer, topic = _begun(world), world.new_topic()
     if version < _MANY_FROM:
         return Ask(_partitions(producer, topic))
@@ -38,15 +38,15 @@ def add_partitions(world: World, version: int) -> Ask:
     return Ask({"transactions": [one]})
 
 
-def add_offsets(world: World, version: int) -> Ask:
+def add_offsets(world: WireWorld, version: int) -> Ask:
     return Ask({**_begun(world), "groupId": world.new_name()})
 
 
-def end(world: World, version: int) -> Ask:
+def end(world: WireWorld, version: int) -> Ask:
     return Ask({**_begun(world, topic=world.new_topic()), "committed": True})
 
 
-def offset_commit(world: World, version: int) -> Ask:
+def offset_commit(world: WireWorld, version: int) -> Ask:
     group = world.new_name()
     part = {"partitionIndex": 0, "committedOffset": 2, "committedLeaderEpoch": 0, "committedMetadata": "m"}
     member = {"groupId": group, "generationId": -1, "memberId": "", "groupInstanceId": None}
@@ -54,7 +54,7 @@ def offset_commit(world: World, version: int) -> Ask:
     return Ask({**_begun(world, group=group), **member, "topics": topics})
 
 
-def write_markers(world: World, version: int) -> Ask:
+def write_markers(world: WireWorld, version: int) -> Ask:
     topic = world.new_topic()
     producer = _begun(world, topic=topic)
     marker = {
@@ -68,7 +68,7 @@ def write_markers(world: World, version: int) -> Ask:
     return Ask({"markers": [marker]})
 
 
-def describe(world: World, version: int) -> Ask:
+def describe(world: WireWorld, version: int) -> Ask:
     topic = world.new_topic()
     producer = _begun(world, topic=topic)
 
@@ -79,7 +79,7 @@ def describe(world: World, version: int) -> Ask:
     return Ask({"transactionalIds": [producer["transactionalId"]]}, check=check)
 
 
-def list_all(world: World, version: int) -> Ask:
+def list_all(world: WireWorld, version: int) -> Ask:
     name = _begun(world)["transactionalId"]
     request = {"stateFilters": [], "producerIdFilters": [], "durationFilter": -1, "transactionalIdPattern": None}
     return Ask(request, check=lambda answer: name in [each["transactionalId"] for each in answer["transactionStates"]])

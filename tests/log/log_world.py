@@ -33,7 +33,7 @@ MEMORY = PartitionSettings(durability="memory")
 NOW = 1_700_000_000_000  # Where the clock of a world begins.
 
 
-class World:
+class LogWorld:
     """What is there before and after a process: a disk, a bucket, the time."""
 
     def __init__(self, seed: int = 1, *, wal: WalSettings | None = None, **settings: Any) -> None:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.coordinator.transaction_truth import Place, TransactionTruth
+from tests.coordinator.transaction_invariants import NotedTransaction, Place
 from tests.sim import frames
 
 from holdfast.broker.net.request import Request
@@ -41,13 +41,13 @@ class Client:
     epoch: int = -1
     sequences: dict[int, int] = field(default_factory=dict)
     added: set[int] = field(default_factory=set)  # Partitions of the open transaction; -1 stands for the offsets.
-    open: TransactionTruth | None = None
+    open: NotedTransaction | None = None
     started_s: float = 0.0
     is_over: bool = False  # It was refused, or has been given up.
     call: tuple[Request, Callable[[Any], None]] | None = None  # Sent, not answered.
 
 
-class TransactionHouse:
+class TransactionWorld:
     """A disk, a store, and the broker that lives on them from start to start."""
 
     def __init__(self, seed: int) -> None:

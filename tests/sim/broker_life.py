@@ -61,7 +61,7 @@ class Held:
         return self.count > 0
 
 
-class Life:
+class BrokerLife:
     """A broker in a loop of its own, and what became of it."""
 
     def __init__(
@@ -87,7 +87,7 @@ class Life:
 
     # From start to end
 
-    def run(self, use: Callable[[Life], Coroutine[Any, Any, None]], *, close: bool) -> None:
+    def run(self, use: Callable[[BrokerLife], Coroutine[Any, Any, None]], *, close: bool) -> None:
         """Open the broker, use it, and perhaps close it. Returns when it has crashed, failed or ended."""
         loop = asyncio.new_event_loop()
         loop.set_exception_handler(self._complain)
@@ -99,7 +99,7 @@ class Life:
         if self.problems:
             raise self.problems[0]
 
-    async def _watch(self, use: Callable[[Life], Coroutine[Any, Any, None]], *, close: bool) -> None:
+    async def _watch(self, use: Callable[[BrokerLife], Coroutine[Any, Any, None]], *, close: bool) -> None:
         """A crash in a callback of the loop is seen by nobody who waits: so it is waited for here."""
         assert self._crash is not None
         main = asyncio.ensure_future(self._open_and_use(use, close=close))
@@ -108,7 +108,7 @@ class Life:
         if main.done() and not main.cancelled():
             self._note(main.exception())
 
-    async def _open_and_use(self, use: Callable[[Life], Coroutine[Any, Any, None]], *, close: bool) -> None:
+    async def _open_and_use(self, use: Callable[[BrokerLife], Coroutine[Any, Any, None]], *, close: bool) -> None:
         self._context = broker = opened(self._around, self._settings, HOST, PORT)  # Dropped, it would close itself.
         self._opened = await broker.__aenter__()
         self.counts["opened"] += 1

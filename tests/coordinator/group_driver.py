@@ -43,7 +43,7 @@ def request(member_id: str = "", instance: str | None = None, **values: Any) -> 
     return JoinRequest(member_id=member_id, instance_id=instance, **{**plain, **values})
 
 
-class Party:
+class GroupDriver:
     """Asks a group, and remembers what it answered to whom."""
 
     def __init__(self, *, seed: int = 1, record_size_max: int = 100_000, **settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""Lives of a log on a simulated disk: each opens it, does things at random, and ends by a crash."""
+"""LogLives of a log on a simulated disk: each opens it, does things at random, and ends by a crash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIONS = ("append", "truncate", "purge", "commit", "vote", "user data", "flush"
 WEIGHTS = (40, 4, 6, 6, 4, 2, 30, 3, 2, 4)
 
 
-class Lives:
+class LogLives:
     """All lives of one seed: one disk, one model, one source of chance."""
 
     def __init__(self, seed: int) -> None:

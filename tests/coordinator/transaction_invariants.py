@@ -15,7 +15,7 @@ Place = tuple[int, bytes]  # Partition and value: every value is sent once.
 
 
 @dataclass
-class TransactionTruth:
+class NotedTransaction:
     """One transaction, as its producer means it."""
 
     number: int
@@ -27,14 +27,14 @@ class TransactionTruth:
     seen: bool = False  # Some committed reader has got something of it.
 
 
-class Truth:
+class TransactionInvariants:
     """All transactions there ever were."""
 
     def __init__(self) -> None:
-        self.transactions: list[TransactionTruth] = []
+        self.transactions: list[NotedTransaction] = []
 
-    def begin(self) -> TransactionTruth:
-        self.transactions.append(TransactionTruth(len(self.transactions)))
+    def begin(self) -> NotedTransaction:
+        self.transactions.append(NotedTransaction(len(self.transactions)))
         return self.transactions[-1]
 
     def check(self, log: set[Place], visible: set[Place], offset: int | None) -> None:
@@ -51,7 +51,7 @@ class Truth:
             raise AssertionError("Committed offsets are lost.")
 
     @staticmethod
-    def _check_one(each: TransactionTruth, log: set[Place], visible: set[Place]) -> None:
+    def _check_one(each: NotedTransaction, log: set[Place], visible: set[Place]) -> None:
         assert visible in (set(), log), f"Transaction {each.number} is torn."
         assert each.acked <= log, f"Transaction {each.number} has lost what was acknowledged."
         if each.asked != "commit":

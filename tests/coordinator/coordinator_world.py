@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 from uuid import UUID
 
-from tests.coordinator.party import request
-from tests.log.world import World, turns
+from tests.coordinator.group_driver import request
+from tests.log.log_world import LogWorld, turns
 
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit, SyncRequest
@@ -38,11 +38,11 @@ class NoAlarm:
         pass
 
 
-class House:
+class CoordinatorWorld:
     """A disk, and the coordinator that lives on it from start to start."""
 
-    def __init__(self, world: World | None = None, *, partitions: int = 2, **settings: Any) -> None:
-        self.world = world or World()
+    def __init__(self, world: LogWorld | None = None, *, partitions: int = 2, **settings: Any) -> None:
+        self.world = world or LogWorld()
         self.settings = GroupSettings(**{"initial_rebalance_delay_ms": 0, **settings})
         self.partition_count = partitions
         self.topics: TopicView | None = None  # What groups know of topics.

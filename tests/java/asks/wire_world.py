@@ -40,7 +40,7 @@ class Member:
     generation: int
 
 
-class World:
+class WireWorld:
     """One topic with two partitions, of which the first has records."""
 
     def __init__(self, java: Jvm) -> None:

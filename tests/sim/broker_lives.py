@@ -9,8 +9,8 @@ from collections.abc import Collection
 from typing import Any
 
 from tests.sim.admins import Committer, Member, Operator
+from tests.sim.broker_life import AGES_MS, DAY_MS, BrokerLife, turns
 from tests.sim.clock import BrokerClock
-from tests.sim.life import AGES_MS, DAY_MS, Life, turns
 from tests.sim.model import Model
 from tests.sim.producers import HOUR_MS, IdempotentProducer, PlainProducer
 from tests.sim.readers import check_committed, check_everything, check_partition, look_while_syncing
@@ -34,7 +34,7 @@ JUMPS_MS = (0, 0, HOUR_MS // 2, -HOUR_MS // 2, 8 * DAY_MS, 40 * DAY_MS, -8 * DAY
 PAUSES = (0, 0, 0, 1, 2, 6, 20)  # Turns of the loop between two things that happen.
 
 
-class Lives:
+class BrokerLives:
     """One seed."""
 
     def __init__(self, seed: int, kinds: Collection[str] = KINDS) -> None:
@@ -86,7 +86,7 @@ class Lives:
             threaded=False,
         )
         close = self._random.random() < 0.25 if close is None else close
-        life = Life(around, self._choose_settings(), self.model, self._random, faulty=faulty or denies)
+        life = BrokerLife(around, self._choose_settings(), self.model, self._random, faulty=faulty or denies)
         life.ages_ms = AGES_MS if "ages" in self._kinds else (0,)
         for client in self._clients:
             client.begin()
@@ -126,7 +126,7 @@ class Lives:
 
     # What happens in a life
 
-    async def _use(self, life: Life) -> None:
+    async def _use(self, life: BrokerLife) -> None:
         await check_everything(life, clean=self._clean)
         for member in self._members:
             await member.check(life)
@@ -152,7 +152,7 @@ class Lives:
         """Whether something happens in this life; drawn also where it is left out, so that all else is the same."""
         return self._random.random() < share and kind in self._kinds
 
-    def _usurp(self, life: Life) -> bool:
+    def _usurp(self, life: BrokerLife) -> bool:
         """Suspend this broker; another one lives and ends on a copy of its disk, which is the disk from now on.
 
         Whether it came so far that it served: one that ended in its start may have taken nobody's place.
@@ -173,7 +173,7 @@ class Lives:
         self.counts["usurped"] += 1
         return self.counts["opened"] > opened
 
-    def _do_something(self, life: Life) -> None:
+    def _do_something(self, life: BrokerLife) -> None:
         drawn = self._random.random()
         if drawn < 0.6:
             self._random.choices(self._clients, self._weights)[0].act(life)
@@ -182,7 +182,7 @@ class Lives:
         else:
             self._work_in_the_background(life)
 
-    def _read(self, life: Life) -> None:
+    def _read(self, life: BrokerLife) -> None:
         if not life.model.live():
             return
         topic = self._random.choice(life.model.live())
@@ -191,7 +191,7 @@ class Lives:
             (group, topic_id, partition), committed = self._random.choice(list(life.model.committed.items()))
             life.start(check_committed(life, group, life.model.topics[topic_id], partition, committed))
 
-    def _work_in_the_background(self, life: Life) -> None:
+    def _work_in_the_background(self, life: BrokerLife) -> None:
         logs = life.broker.parts.logs
         upkeep = logs._upkeep
         self._world.advance(self._random.choice((0.0, 0.1, 1.0, 3.0)))

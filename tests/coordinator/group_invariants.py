@@ -26,7 +26,7 @@ class Told(NamedTuple):
 
 
 @dataclass
-class Truth:
+class GroupInvariants:
     """One group's history, as its members know it."""
 
     generations: dict[int, Told] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Truth:
 
 
 @dataclass
-class OffsetTruth:
+class OffsetInvariants:
     """The commits of one partition, by number, in the order they were sent."""
 
     sent: int = 0

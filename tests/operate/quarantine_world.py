@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.log.world import World
+from tests.log.log_world import LogWorld
 
 from holdfast.io.calls import Calls, InlineCalls
 from holdfast.io.chance import SeededChance
@@ -13,7 +13,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
 
 
-class House(World):
+class QuarantineWorld(LogWorld):
     """Opens the logs as a broker does."""
 
     def __init__(self, seed: int = 1, *, reserve_size: int = 0, **settings: Any) -> None:

@@ -64,7 +64,7 @@ SETTINGS = (
 
 
 @dataclass
-class House:
+class TortureRun:
     """The parts of one run."""
 
     ground: Ground
@@ -186,7 +186,7 @@ class House:
 
 
 @contextmanager
-def house(folder: Path, seed: int, administrator: Administrator, options: Options = OPTIONS) -> Iterator[House]:
+def house(folder: Path, seed: int, administrator: Administrator, options: Options = OPTIONS) -> Iterator[TortureRun]:
     """A broker and two proxies, for one run; everything is under `folder`."""
     histories = folder / "histories"
     histories.mkdir(parents=True)
@@ -217,4 +217,4 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
         faults = Faults(
             broker, controls, data, behind, (front, side), administrator, history, chance, ground, folder / "duels"
         )
-        yield House(ground, broker, faults, history, (front, side), others, options)
+        yield TortureRun(ground, broker, faults, history, (front, side), others, options)
