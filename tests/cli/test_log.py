@@ -116,9 +116,9 @@ def problems(place: object, *options: object) -> list[dict[str, Any]]:
     verdict = json.loads(done.stdout)
     assert (done.exit_code, verdict["sound"]) == ((1, False) if verdict["problems"] else (0, True)), done.output
     told = holdfast("verify", place, *options).stdout.splitlines()
-    assert [line.startswith("damaged: ") for line in told] == [True] * len(verdict["problems"]) + [False]
+    assert len(told) == len(verdict["problems"]) + 1
     for line, problem in zip(told, verdict["problems"], strict=False):
-        assert problem["name"] in line
+        assert line.startswith(f"{problem['verdict']}: {problem['name']}")
         assert problem["what"] in line
         assert problem["position"] is None or f" {problem['position']}: " in line
     found: list[dict[str, Any]] = verdict["problems"]
@@ -347,6 +347,7 @@ def test_a_missing_segment_is_found(closed: Path) -> None:
     (found,) = problems(closed)
     assert found["name"].endswith(path.name)
     assert "is not in the store" in found["what"]
+    assert found["verdict"] == "lost"
 
 
 @pytest.mark.parametrize("size", [-1, 1])

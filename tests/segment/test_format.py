@@ -11,9 +11,10 @@ from crc32c import crc32c
 from holdfast.errors import Corrupt, Rejected
 from holdfast.segment.errors import Damaged, NewerFormat
 from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE, VERSION
-from holdfast.segment.index import check_is, decode_tail, verify
+from holdfast.segment.index import check_is, decode_tail
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.producers import ProducerBatch, ProducerState
+from holdfast.segment.verify import verify
 from holdfast.segment.writer import INTERVAL_SIZE, NotTiled, encode_segment
 
 PRODUCERS = {5: ProducerState(5, 2, (ProducerBatch(0, 9, 100, 1000),), transaction_start=104, last_timestamp=1000)}

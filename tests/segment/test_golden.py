@@ -11,7 +11,6 @@ import pytest
 
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.versions import Stamp
-from holdfast.segment.index import verify
 from holdfast.segment.manifest.changes import Append, RaiseEpoch
 from holdfast.segment.manifest.codec import Full, encode
 from holdfast.segment.manifest.info import Aborted
@@ -19,6 +18,7 @@ from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Appended, EpochStart, Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerBatch, ProducerState
+from holdfast.segment.verify import verify
 from holdfast.segment.writer import encode_segment
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -18,11 +18,13 @@ from holdfast.record.errors import CorruptBatch, WrongCrc
 from holdfast.record.layout import HEADER_SIZE
 from holdfast.segment.compaction.merge import merge
 from holdfast.segment.compaction.rewrite import Workshop
+from holdfast.segment.errors import Damaged
 from holdfast.segment.format import FOOTER_SIZE, encode_footer
-from holdfast.segment.index import decode_tail, verify
+from holdfast.segment.index import decode_tail
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import open_segment, pieces
+from holdfast.segment.verify import verify
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Epoch
 
@@ -87,7 +89,7 @@ def test_a_segment_with_a_batch_that_was_wrong_since_ever_is_not_called_sound(
 ) -> None:
     """D9: by who looks at every byte of it."""
     info = put(0, 3, change=wrong_since_ever)
-    with pytest.raises(CorruptBatch):
+    with pytest.raises(Damaged, match="the crc of the batch at offset 0 is wrong"):
         verify(info.name, store.inner.get(info.name))
 
 

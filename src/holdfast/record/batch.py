@@ -150,6 +150,11 @@ def check_crc(header: BatchHeader, batch: memoryview) -> None:
         raise WrongCrc(header.base_offset, header.crc, computed)
 
 
+def is_crc_right(header: BatchHeader, batch: memoryview) -> bool:
+    """The same as an answer."""
+    return crc32c(batch[ATTRIBUTES_AT:]) == header.crc
+
+
 def check_crcs(batches: memoryview) -> None:
     """The same for all batches of a buffer. There may be very many: this reads only what it needs of each."""
     position = 0

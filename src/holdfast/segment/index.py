@@ -11,17 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from crc32c import crc32c
 
-from holdfast.record.batch import check_crc, split
-from holdfast.record.errors import stored
 from holdfast.segment.errors import Damaged
 from holdfast.segment.format import (
     ABORTED_ENTRY,
     COMPACTED,
     FOOTER_SIZE,
-    HEADER_SIZE,
     INDEX_ENTRY,
     Footer,
-    check_header,
     decode_footer,
 )
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
@@ -118,45 +114,18 @@ def open_tail(info: SegmentInfo, tail: Buffer) -> Segment:
     return segment
 
 
-def is_interval_right(interval: Interval, pieces: Iterable[Buffer]) -> bool:
-    """Whether these bytes, one after the other, are the ones that the index summed up."""
+def interval_damage(name: str, interval: Interval, pieces: Iterable[Buffer]) -> Damaged | None:
+    """None if these bytes, one after the other, are the ones that the index summed up."""
     crc = 0
     for piece in pieces:
         crc = crc32c(piece, crc)
-    return crc == interval.crc
+    if crc == interval.crc:
+        return None
+    return Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
 
 
 def check_interval(name: str, interval: Interval, pieces: Iterable[Buffer]) -> None:
     """Raise unless they are: what stands in an interval was changed behind our back."""
-    if not is_interval_right(interval, pieces):
-        raise Damaged(name, f"the crc of bytes {interval.start} to {interval.end} is wrong")
-
-
-def verify(name: str, data: Buffer) -> Segment:
-    """Check every byte of a whole segment: header, batches, index, footer, and that the batches tile its range."""
-    view = memoryview(data)
-    segment = decode_tail(name, view, len(view))
-    footer = segment.footer
-    check_header(name, view, footer.home, footer.base)
-    expected = HEADER_SIZE
-    offset = footer.base
-    records = batches = 0
-    for number in range(len(segment.index)):
-        interval = segment.interval(number)
-        if interval.start != expected:
-            raise Damaged(name, f"its batches go on at byte {interval.start}, not {expected}")
-        check_interval(name, interval, [view[interval.start : interval.end]])
-        expected = interval.end
-    with stored(name):
-        for header, batch in split(view[HEADER_SIZE : footer.index_position]):
-            check_crc(header, batch)
-            if header.base_offset < offset or (header.base_offset > offset and not footer.flags & COMPACTED):
-                raise Damaged(name, f"a batch starts at offset {header.base_offset} where {offset} is expected")
-            offset = header.end_offset
-            records += header.record_count
-            batches += 1
-    if expected != footer.index_position or (records, batches) != (footer.record_count, footer.batch_count):
-        raise Damaged(name, f"{records} records in {batches} batches, the footer says otherwise")
-    if offset > footer.end or (offset < footer.end and not footer.flags & COMPACTED):
-        raise Damaged(name, f"its batches end at offset {offset}, its range at {footer.end}")
-    return segment
+    damage = interval_damage(name, interval, pieces)
+    if damage is not None:
+        raise damage

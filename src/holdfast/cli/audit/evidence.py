@@ -10,12 +10,12 @@ from pathlib import Path
 from holdfast.catalog.store import Store
 from holdfast.cli.client.connection import connected
 from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets, find_topics
-from holdfast.cli.log.scan import is_crc_right
+from holdfast.cli.log.problem import said
 from holdfast.cli.log.tail import read_tails
 from holdfast.cli.wal.command import log_directory
 from holdfast.client.client import Client
 from holdfast.errors import Corrupt
-from holdfast.record.batch import split
+from holdfast.record.batch import is_crc_right, split
 from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.audit import Evidence
 from holdfast.spark.jobs.audit.expect import read_expected
@@ -43,7 +43,7 @@ def _wal_beside(path: str, store: Store) -> Path | None:
 def _tails(wal: Path) -> Mapping[PartitionId, Sequence[TailBatch]]:
     tails = read_tails(log_directory(wal))
     if tails.problems:
-        raise Corrupt(f"{tails.problems[0]}: `holdfast wal verify` says more")
+        raise Corrupt(f"{said(tails.problems[0])}: `holdfast wal verify` says more")
     return {
         home: [TailBatch(each.header, each.crc_ok) for each in rows.above(0)]
         for home, rows in tails.rows.items()

@@ -19,12 +19,12 @@ from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.segment.errors import NoManifest, SegmentLost
-from holdfast.segment.index import verify
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import follow
 from holdfast.segment.names import MANIFESTS, SEGMENTS, PartitionId
+from holdfast.segment.verify import verify
 
 METADATA = "meta/"
 _AT_A_TIME = 8

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from holdfast.cli.log.problem import WAL, Problem, problem_of
-from holdfast.cli.log.scan import scan_segment
+from holdfast.cli.log.problem import WAL
 from holdfast.cli.log.tail import TailRows, Tails
 from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt
@@ -18,6 +17,7 @@ from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import follow
 from holdfast.segment.names import PartitionId
+from holdfast.segment.verify import Finding, inspect
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Totals:
     tail_batches: int = 0
     tail_records: int = 0
     unlisted_segments: int = 0  # Left over by a crash or by compaction, or just being flushed: no fault.
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
 
 
 class Checker:
@@ -63,13 +63,13 @@ class Checker:
             problems += self._partition(home)
         return self.totals
 
-    def _wal_problems(self, tails: Tails, homes: list[PartitionId]) -> Iterator[Problem]:
+    def _wal_problems(self, tails: Tails, homes: list[PartitionId]) -> Iterator[Finding]:
         if tails.cluster not in (None, self._cluster):
-            yield Problem(WAL, f"it belongs to cluster {tails.cluster}, the store to cluster {self._cluster}")
+            yield Finding(WAL, f"it belongs to cluster {tails.cluster}, the store to cluster {self._cluster}")
         stored = set(homes)
         for home in tails.rows:
             if home not in stored and home.topic_id not in tails.deleted and self._is_missing(home):
-                yield Problem(
+                yield Finding(
                     WAL, f"it has batches of partition {home.path.rstrip('/')}, which has no manifest in the store"
                 )
 
@@ -77,24 +77,24 @@ class Checker:
         """Whether there is no manifest; the partitions asked for need not be all."""
         return next(iter(self._objects.list(home.manifests)), None) is None
 
-    def _partition(self, home: PartitionId) -> Iterator[Problem]:
+    def _partition(self, home: PartitionId) -> Iterator[Finding]:
         try:
             manifest = load_manifest(self._objects, home)
         except NoManifest:
             return  # Deleted while we looked.
         except (Corrupt, NewerFormat) as damage:
-            yield problem_of(home.manifests, damage)
+            yield Finding.of(home.manifests, damage)
             return
         self.totals.partitions += 1
         if manifest.cluster_id != self._cluster:
             what = f"it belongs to cluster {manifest.cluster_id}, the store to cluster {self._cluster}"
-            yield Problem(f"{home.manifests}{manifest.version:020}.json", what)
+            yield Finding(f"{home.manifests}{manifest.version:020}.json", what)
         self._begin(sum(each.size for each in manifest.segments))
         yield from self._segments(manifest)
         if self._tails is not None:
             yield from self._tail(manifest, self._tails.of(home))
 
-    def _segments(self, manifest: Manifest) -> Iterator[Problem]:
+    def _segments(self, manifest: Manifest) -> Iterator[Finding]:
         sizes = {each.name: each.size for each in self._objects.list(manifest.home.segments)}
         listed = {each.name for each in manifest.segments}
         self.totals.unlisted_segments += len(sizes.keys() - listed)
@@ -103,14 +103,14 @@ class Checker:
             info = waiting.pop()
             if sizes.get(info.name, info.size) != info.size:
                 what = f"it has {sizes[info.name]} bytes, the manifest says {info.size}"
-                yield Problem(info.name, what, min(info.size, sizes[info.name]))
+                yield Finding(info.name, what, min(info.size, sizes[info.name]))
             try:
                 yield from self._segment(manifest.home, info)
             except NotFound:
                 try:
                     waiting += reversed(self._instead_of(manifest.home, info))
                 except SegmentLost as lost:
-                    yield problem_of(info.name, lost)
+                    yield Finding.of(info.name, lost)
 
     def _instead_of(self, home: PartitionId, missing: SegmentInfo) -> tuple[SegmentInfo, ...]:
         """A segment that is gone has expired, was compacted, went with its topic, or is lost."""
@@ -119,10 +119,10 @@ class Checker:
         except NoManifest:
             return ()
 
-    def _segment(self, home: PartitionId, info: SegmentInfo) -> Iterator[Problem]:
+    def _segment(self, home: PartitionId, info: SegmentInfo) -> Iterator[Finding]:
         batches = records = told = 0
-        for found in scan_segment(self._objects, home, info):
-            if isinstance(found, Problem):
+        for found in inspect(self._objects, home, info):
+            if isinstance(found, Finding):
                 yield found
                 continue
             batches += 1
@@ -136,7 +136,7 @@ class Checker:
         self.totals.batches += batches
         self.totals.records += records
 
-    def _tail(self, manifest: Manifest, rows: TailRows) -> Iterator[Problem]:
+    def _tail(self, manifest: Manifest, rows: TailRows) -> Iterator[Finding]:
         yield from self._divergence(manifest, rows)
         expected: int = manifest.flushed
         for index, crc_ok, header in rows.above(manifest.flushed):
@@ -144,13 +144,13 @@ class Checker:
             self.totals.tail_records += header.record_count
             if header.base_offset != expected:
                 found = f"goes on at offset {header.base_offset} where {expected} is expected"
-                yield Problem(WAL, f"partition {_path(manifest.home)} {found}", index)
+                yield Finding(WAL, f"partition {_path(manifest.home)} {found}", index)
             if not crc_ok:
-                yield Problem(WAL, f"the crc of the batch at offset {header.base_offset} is wrong", index)
+                yield Finding(WAL, f"the crc of the batch at offset {header.base_offset} is wrong", index)
             expected = header.end_offset
 
     @staticmethod
-    def _divergence(manifest: Manifest, rows: TailRows) -> Iterator[Problem]:
+    def _divergence(manifest: Manifest, rows: TailRows) -> Iterator[Finding]:
         """Batches of ours at offsets that another leader has written, too: they were acknowledged and are nowhere."""
         epochs = Epochs(manifest.epochs)
         ours = [
@@ -161,7 +161,7 @@ class Checker:
         if ours:
             offsets = f"[{ours[0].header.base_offset}, {ours[-1].header.end_offset})"
             what = f"another leader wrote offsets {offsets} of partition {_path(manifest.home)}, too"
-            yield Problem(WAL, what, ours[0].entry)
+            yield Finding(WAL, what, ours[0].entry)
 
 
 def _path(home: PartitionId) -> str:

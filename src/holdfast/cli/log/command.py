@@ -141,16 +141,17 @@ def verify_command(
       holdfast log verify s3://bucket/prefix --json
     """
     from holdfast.cli.log.look import Look
+    from holdfast.cli.log.problem import problem_facts, said
 
     look = Look.at(place, store, topic, partition, tolerant=True)
     with _progress(look) as checker:
         totals = checker.check(look.homes)
     if as_json:
-        problems = [each._asdict() for each in totals.problems]
+        problems = [problem_facts(each) for each in totals.problems]
         give_json({"sound": not problems} | asdict(totals) | {"problems": problems})
     else:
         for each in totals.problems:
-            print(f"damaged: {each}")
+            print(f"{each.verdict}: {said(each)}")
         print(_verdict(totals, look))
         _tell_deleted(look)
     sys.stdout.flush()

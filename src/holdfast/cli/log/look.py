@@ -8,8 +8,7 @@ from uuid import UUID
 
 from holdfast.cli.log.facts import Facts, batch_facts, home_facts, partition_facts, segment_facts, sum_up, tail_facts
 from holdfast.cli.log.place import find_partitions, open_place, topic_id_of, topic_names
-from holdfast.cli.log.problem import WAL, Problem
-from holdfast.cli.log.scan import scan_segment
+from holdfast.cli.log.problem import WAL, problem_facts, said
 from holdfast.cli.log.tail import Tails, read_tails
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
@@ -18,6 +17,7 @@ from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
+from holdfast.segment.verify import Finding, Verdict, inspect
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Look:
             except Corrupt as damage:
                 if not tolerant:
                     raise
-                tails = Tails(problems=[Problem(WAL, str(damage))])
+                tails = Tails(problems=[Finding(WAL, str(damage))])
             if tails.problems and not tolerant:
-                raise Corrupt(str(tails.problems[0]))  # Figures are not made up for what cannot be read.
+                raise Corrupt(said(tails.problems[0]))  # Figures are not made up for what cannot be read.
         names = topic_names(opened.objects)  # Behind the tails, as all that comes from the store: see `log_tail`.
         homes = find_partitions(opened.objects, None if topic is None else topic_id_of(topic, names), partition)
         deleted = tails.deleted if tails is not None else ()
@@ -87,10 +87,10 @@ class Look:
 
     def _batches(self, home: PartitionId, info: SegmentInfo) -> Iterator[Facts]:
         try:
-            for found in scan_segment(self.objects, home, info):
-                if isinstance(found, Problem):
-                    yield {"kind": "problem"} | found._asdict()
+            for found in inspect(self.objects, home, info):
+                if isinstance(found, Finding):
+                    yield {"kind": "problem"} | problem_facts(found)
                 else:
-                    yield batch_facts(found.header, crc_ok=found.crc_ok, position=found.position)
+                    yield batch_facts(found.header, crc_ok=found.is_right, position=found.position)
         except NotFound as missing:
-            yield {"kind": "problem"} | Problem(info.name, str(missing))._asdict()
+            yield {"kind": "problem"} | problem_facts(Finding(info.name, str(missing), verdict=Verdict.LOST))

@@ -1,27 +1,21 @@
-"""What is wrong, and where: one value for everything that a look at stored data can find."""
+"""Findings in words, and as JSON knows them: of objects, and of the write-ahead log."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
-from holdfast.errors import HoldfastError
+from holdfast.segment.verify import Finding
 
-WAL = "the write-ahead log"
-
-
-class Problem(NamedTuple):
-    """One thing that is not as it was written."""
-
-    name: str  # Of the object, or `WAL`.
-    what: str
-    position: int | None = None  # A byte of the object, or the index of an entry of the write-ahead log.
-
-    def __str__(self) -> str:
-        unit = "entry" if self.name == WAL else "byte"
-        where = "" if self.position is None else f" at {unit} {self.position}"
-        return f"{self.name}{where}: {self.what}"
+WAL = "the write-ahead log"  # As the name of a finding; its position is the index of an entry.
 
 
-def problem_of(name: str, damage: HoldfastError, position: int | None = None) -> Problem:
-    """What an error says; one that carries its facts is not made to repeat the name."""
-    return Problem(getattr(damage, "name", name), getattr(damage, "what", None) or str(damage), position)
+def said(finding: Finding) -> str:
+    """What is wrong, and where."""
+    unit = "entry" if finding.name == WAL else "byte"
+    where = "" if finding.position is None else f" at {unit} {finding.position}"
+    return f"{finding.name}{where}: {finding.what}"
+
+
+def problem_facts(finding: Finding) -> dict[str, Any]:
+    """The same for machines."""
+    return {"name": finding.name, "what": finding.what, "position": finding.position, "verdict": finding.verdict}

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.cli.log.problem import WAL, Problem
-from holdfast.cli.log.scan import is_crc_right
+from holdfast.cli.log.problem import WAL
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory
 from holdfast.log import entry
 from holdfast.log.kept import Kept, decode
-from holdfast.record.batch import BatchHeader, split
+from holdfast.record.batch import BatchHeader, is_crc_right, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.names import PartitionId
+from holdfast.segment.verify import Finding
 from holdfast.wal import Entry, NewerFormat
 from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing
 from holdfast.wal.frame import Frame
@@ -67,7 +67,7 @@ class Tails:
     cluster: str | None = None  # Whose it is; None when it does not say.
     rows: dict[PartitionId, TailRows] = field(default_factory=dict)
     deleted: set[UUID] = field(default_factory=set)  # Topics whose objects are being deleted.
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
 
     def of(self, home: PartitionId) -> TailRows:
         return self.rows.get(home) or TailRows()
@@ -92,7 +92,7 @@ def _read(directory: Directory) -> Tails:
         try:
             _add(tails, found)
         except (Corrupt, InvalidBatch) as failure:
-            tails.problems.append(Problem(WAL, str(failure), found.log_id.index))
+            tails.problems.append(Finding(WAL, str(failure), found.log_id.index))
     return tails
 
 

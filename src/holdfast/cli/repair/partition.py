@@ -13,12 +13,13 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.log.partition.epochs import Epochs
 from holdfast.record.batch import BatchHeader
-from holdfast.segment.index import Segment, verify
+from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_version
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerState
+from holdfast.segment.verify import verify
 
 _NAME = re.compile(r"(\d{20})-(\d{20})-(\d+)-[0-9a-f]+\.seg")
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from crc32c import crc32c
-
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
-from holdfast.record.batch import BatchHeader, check_crc, check_crcs, read_header
+from holdfast.record.batch import BatchHeader, check_crc, check_fields, read_header, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.errors import SegmentLost
 from holdfast.segment.format import HEADER_SIZE
-from holdfast.segment.index import Segment, check_is, decode_tail, verify
+from holdfast.segment.index import Segment, check_is, interval_damage, open_tail
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.producers import ProducerState
+from holdfast.segment.verify import verify
 
 
 @dataclass
@@ -38,7 +37,7 @@ def examine(objects: Objects, info: SegmentInfo, version: int) -> Survivors | No
     try:
         check_is(verify(info.name, data), info)
         return None
-    except (Corrupt, InvalidBatch) as damage:
+    except Corrupt as damage:
         return _survivors(info, data, getattr(damage, "what", None) or str(damage))
 
 
@@ -46,8 +45,7 @@ def _survivors(info: SegmentInfo, data: bytes, what: str) -> Survivors:
     found = Survivors(what, data=data)
     view = memoryview(data)
     try:
-        segment = decode_tail(info.name, view, len(view))
-        check_is(segment, info)
+        segment = open_tail(info, view)
     except Corrupt:  # Without an index there is only one way through: from the start, as far as it goes.
         _walk(found, view[HEADER_SIZE:], info.base, info.end, tiled=not info.compacted)
         return found
@@ -63,7 +61,7 @@ def _take_interval(found: Survivors, segment: Segment, view: memoryview, number:
     start = int(segment.index[number]["base_offset"])
     end = info.end if last else int(segment.index[number + 1]["base_offset"])
     piece = view[interval.start : interval.end]
-    if crc32c(piece) == interval.crc and _are_right(piece):
+    if interval_damage(info.name, interval, [piece]) is None and _are_right(piece):
         found.batches += _whole(piece, start, end, tiled=False)
     else:
         _walk(found, piece, start, end, tiled=not info.compacted)
@@ -106,15 +104,17 @@ def _whole(piece: memoryview, start: int, end: int, *, tiled: bool) -> list[tupl
 
 def _are_right(batches: memoryview) -> bool:
     try:
-        check_crcs(batches)
+        return all(is_right(batch) for _, batch in split(batches))
     except InvalidBatch:
         return False
-    return True
 
 
 def is_right(batch: memoryview) -> bool:
+    """Whether a batch is what its sender summed up, and one that a partition may hold."""
     try:
-        check_crc(read_header(batch), batch)
+        header = read_header(batch)
+        check_crc(header, batch)
+        check_fields(header)
     except InvalidBatch:
         return False
     return True

@@ -92,7 +92,7 @@ def _add_tail(report: PartitionReport, look: Look, batches: Sequence[TailBatch])
         else:
             tail.problem(f"the crc of the batch at offset {each.header.base_offset} is wrong")
             walk.unreadable(each.header)
-    walk.end(None)
+    walk.end()
     report.tail = tail.counts.accounted
     report.counts.add(tail.counts)
     report.missing += tail.missing

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from holdfast.record.batch import BatchHeader
 from holdfast.record.layout import NO_PRODUCER, SEQUENCE_MASK
 from holdfast.segment.aborted import AbortedIndex
-from holdfast.segment.format import Footer
-from holdfast.segment.manifest.info import NO_TIMESTAMP, Aborted, SegmentInfo
+from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import OpenTransaction
 from holdfast.spark.jobs.audit.report import ProducerRun, SegmentReport, Span, joined
 
@@ -26,25 +25,26 @@ class Walk:
         *,
         part: Span | None = None,
     ) -> None:
-        """With a `part`, batches outside are nobody's business: another report counts them."""
+        """With a `part`, batches outside are nobody's business: another report counts them.
+
+        Of a segment (`info`) somebody else has said what is out of order; of a tail it is said here.
+        """
         self._report = report
         self._compacted = info is not None and info.compacted
+        self._is_tail = info is None
         self._log_start = log_start
         self._part = part
         self._next: int = report.span.start if info is None or part else info.base
         self._aborted = AbortedIndex(aborted)
         self._open = {each.producer_id: each.first_offset for each in open_transactions}
         self._runs: dict[tuple[int, int], ProducerRun] = {}
-        self._records = self._batches = 0
-        self._min_timestamp: int | None = None
-        self._max_timestamp = NO_TIMESTAMP
-        self._whole = part is None  # Every batch could be read, so that sums can be held against the footer.
+        self._batches = 0
 
     def batch(self, header: BatchHeader) -> None:
         """A batch whose bytes are right."""
         if self._is_outside(header):
             return
-        self._sum(header)
+        self._batches += 1
         start = self._place(header)
         self._sequence(header)
         count = max(0, header.end_offset - max(start, self._log_start))
@@ -85,7 +85,8 @@ class Walk:
         if header.base_offset < expected:
             again = Span(max(header.base_offset, self._log_start), min(header.end_offset, expected))
             report.counts.duplicates += again.width
-            report.problem(f"offset {header.base_offset} comes again where {expected} is expected")
+            if self._is_tail:
+                report.problem(f"offset {header.base_offset} comes again where {expected} is expected")
         elif header.base_offset > expected:
             self._hole(Span(max(expected, self._log_start), header.base_offset))
         self._next = max(expected, header.end_offset)
@@ -98,7 +99,8 @@ class Walk:
             self._report.counts.compacted += hole.width
         else:
             self._report.missing.append(hole)
-            self._report.problem(f"offsets [{hole.start}, {hole.end}) are missing")
+            if self._is_tail:
+                self._report.problem(f"offsets [{hole.start}, {hole.end}) are missing")
 
     def _sequence(self, header: BatchHeader) -> None:
         """A producer's sequences only grow: what comes again was stored twice."""
@@ -118,47 +120,25 @@ class Walk:
         """A batch whose bytes are wrong, though those of its interval are not."""
         if self._is_outside(header):
             return
-        self._sum(header)
+        self._batches += 1
         start = self._place(header)
         self._report.missing.append(Span(max(start, self._log_start), header.end_offset))
 
     def skip(self, offset: int) -> None:
         """Nothing can be read up to here."""
-        self._whole = False
         offset = min(offset, self._report.span.end)
         if offset > self._next:
             self._report.missing.append(Span(max(self._next, self._log_start), offset))
             self._next = offset
 
-    def end(self, footer: Footer | None) -> None:
+    def end(self) -> None:
         """All batches were seen."""
         report = self._report
         if self._next < report.span.end:
             self._hole(Span(max(self._next, self._log_start), report.span.end))
-        elif self._next > report.span.end:
-            report.problem(f"its batches end at offset {self._next}, its range at {report.span.end}")
         report.batches += self._batches
         report.missing[:] = joined(report.missing)
         report.producers += self._runs.values()
-        if footer is not None and self._whole:
-            self._check_sums(footer)
-
-    def _sum(self, header: BatchHeader) -> None:
-        self._batches += 1
-        self._records += header.record_count
-        self._max_timestamp = max(self._max_timestamp, header.max_timestamp)
-        if self._min_timestamp is None or header.base_timestamp < self._min_timestamp:
-            self._min_timestamp = header.base_timestamp
-
-    def _check_sums(self, footer: Footer) -> None:
-        least = NO_TIMESTAMP if self._min_timestamp is None else self._min_timestamp
-        seen = (self._records, self._batches, least, self._max_timestamp)
-        said = (footer.record_count, footer.batch_count, footer.min_timestamp, footer.max_timestamp)
-        if seen != said:
-            self._report.problem(
-                f"{seen[0]} records in {seen[1]} batches from {seen[2]} to {seen[3]}; its footer says {said[0]} in "
-                f"{said[1]} from {said[2]} to {said[3]}"
-            )
 
 
 def is_behind(sequence: int, last: int) -> bool:
