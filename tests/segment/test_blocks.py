@@ -159,10 +159,10 @@ def test_a_full_cache_of_downloads_makes_others_wait_not_overflow(filled, pool):
 
 
 @pytest.fixture
-def segment(store, home, make_batch, monkeypatch):
+def segment(store, home, make_batch):
     """200 batches in 47 blocks; intervals are smaller than blocks, as they are in life."""
-    monkeypatch.setattr("holdfast.segment.writer.INTERVAL_SIZE", 2 * BLOCK)
-    buffers, info = encode_segment([make_batch(n, size=900) for n in range(200)], home=home, epoch=1, tag="t")
+    batches = [make_batch(n, size=900) for n in range(200)]
+    buffers, info = encode_segment(batches, home=home, epoch=1, tag="t", interval_size=2 * BLOCK)
     store.inner.put(info.name, buffers)
     return info
 

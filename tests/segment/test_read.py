@@ -61,12 +61,9 @@ def expected(batches, offset, max_bytes):
 
 @pytest.mark.parametrize("block_size", [97, 1024, 1 << 20])
 @pytest.mark.parametrize("interval_size", [500, 65536])
-def test_every_offset_and_limit_reads_the_right_batches(
-    stored, reader, batches, block_size, interval_size, monkeypatch
-):
+def test_every_offset_and_limit_reads_the_right_batches(stored, reader, batches, block_size, interval_size):
     """L2, A5: from the batch that holds the offset, whole batches up to the limit, wherever a block ends."""
-    monkeypatch.setattr("holdfast.segment.writer.INTERVAL_SIZE", interval_size)
-    info = stored(batches)
+    info = stored(batches, interval_size=interval_size)
     segments = reader(block_size)
     for offset in range(info.end):
         for max_bytes in (-1, 0, 1, 300, 5000, 10**9):
@@ -116,19 +113,17 @@ def test_a_read_at_a_hole_returns_the_next_batch(stored, reader, make_batch):
     assert segments.find_timestamp(empty, 0) is None
 
 
-def test_a_hole_at_the_end_of_an_interval_goes_on_in_the_next(stored, reader, make_batch, monkeypatch):
+def test_a_hole_at_the_end_of_an_interval_goes_on_in_the_next(stored, reader, make_batch):
     """L2: the index points to the interval before the hole; the batch is in the one behind it."""
-    monkeypatch.setattr("holdfast.segment.writer.INTERVAL_SIZE", 100)
-    info = stored([make_batch(0, size=50), make_batch(7, size=50)], compacted=True)
+    info = stored([make_batch(0, size=50), make_batch(7, size=50)], compacted=True, interval_size=100)
     found = reader().read(info, 3, 1000)
     assert [header.base_offset for header, _ in found.batches()] == [7]
 
 
-def test_lookup_by_timestamp(stored, reader, make_batch, monkeypatch):
+def test_lookup_by_timestamp(stored, reader, make_batch):
     """K2: the first batch with a record that late, also when times go back and forth."""
-    monkeypatch.setattr("holdfast.segment.writer.INTERVAL_SIZE", 150)
     times = [10, 50, 20, 30, 90, 40, 60, 95]
-    info = stored([make_batch(number, timestamp=time) for number, time in enumerate(times)])
+    info = stored([make_batch(number, timestamp=time) for number, time in enumerate(times)], interval_size=150)
     segments = reader()
     for timestamp in range(100):
         for start in range(len(times)):

@@ -16,7 +16,7 @@ import pyarrow as pa
 from holdfast.catalog.batch_filter import sift
 from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost
-from holdfast.catalog.load import Chunk, chunks
+from holdfast.catalog.load import CHUNK_SIZE, Chunk, chunks
 from holdfast.catalog.plan import Piece, Task
 from holdfast.catalog.rows import check_columns, cut, needed, to_rows
 from holdfast.catalog.store import Store
@@ -35,13 +35,19 @@ _log = logging.getLogger(__name__)
 
 
 def read(
-    task: Task, columns: Sequence[str], store: Store, *, fail_on_data_loss: bool = True, row_count: int = ROW_COUNT
+    task: Task,
+    columns: Sequence[str],
+    store: Store,
+    *,
+    fail_on_data_loss: bool = True,
+    row_count: int = ROW_COUNT,
+    chunk_size: int = CHUNK_SIZE,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a task, in its order, with just these columns (names of Spark's Kafka source, in this order)."""
     check_columns(columns)
     wanted = needed(columns)
     on_loss = fail if fail_on_data_loss else warn
-    for chunk in chunks_of(store.open(), task, on_loss=on_loss):
+    for chunk in chunks_of(store.open(), task, on_loss=on_loss, chunk_size=chunk_size):
         piece = chunk.piece
         where = f"{piece.topic}-{piece.home.partition}"
         skip = skipping(where, Range(piece.start, piece.end), on_loss)
@@ -73,12 +79,12 @@ def warn(lost: DataLost) -> None:
     _log.warning("%s", lost)
 
 
-def chunks_of(objects: Objects, task: Task, *, on_loss: OnLoss = fail) -> Iterator[Chunk]:
+def chunks_of(objects: Objects, task: Task, *, on_loss: OnLoss = fail, chunk_size: int = CHUNK_SIZE) -> Iterator[Chunk]:
     """The task's batches as bytes, whole and checked, whatever happens to its segments meanwhile."""
     todo = list(task.pieces)
     while todo:
         try:
-            for chunk in chunks(objects, todo, task.times):
+            for chunk in chunks(objects, todo, task.times, chunk_size):
                 yield chunk
                 todo = _after(todo, chunk)
             return

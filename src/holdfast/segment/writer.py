@@ -60,6 +60,7 @@ def encode_segment(
     compacted: bool = False,
     thorough: bool = False,
     times_size_min: int = SIZE_MIN,
+    interval_size: int = INTERVAL_SIZE,
 ) -> tuple[list[Buffer], SegmentInfo]:
     """The buffers of one segment, and what the manifest says of it.
 
@@ -68,7 +69,7 @@ def encode_segment(
     compacted segment, which stands for offsets it no longer holds. `tag` comes from `names.new_tag`, new for each try.
     `thorough` looks at the records' times whatever that costs, `times_size_min` only in segments of this size.
     """
-    index = _Index(compacted=compacted)
+    index = _Index(interval_size, compacted=compacted)
     if start is not None:
         index.end = start
     for buffer in batches:
@@ -100,7 +101,8 @@ def encode_segment(
 class _Index:
     """Grows by one buffer at a time; an interval is closed when the next batch would make it too large."""
 
-    def __init__(self, *, compacted: bool) -> None:
+    def __init__(self, interval_size: int, *, compacted: bool) -> None:
+        self._interval_size = interval_size
         self.first: int | None = None
         self.end = -1
         self._compacted = compacted
@@ -148,7 +150,8 @@ class _Index:
         if self.first is None:
             self.first = base
         if self._open is not None:
-            if self._position + size - self._open[1] <= INTERVAL_SIZE and self._count < INTERVAL_BATCHES_MAX:
+            grown = self._position + size - self._open[1]
+            if grown <= self._interval_size and self._count < INTERVAL_BATCHES_MAX:
                 return
             self._close()
         self._open = (base, self._position)
