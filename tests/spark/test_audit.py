@@ -101,6 +101,9 @@ def test_the_tail_of_a_killed_broker(spark: Any, tmp_path: Path) -> None:
     evidence = evidence_of(killed.path, find_store(killed.path), None, None)
     report = run(spark, killed, evidence)[0]
     assert (report.is_sound, report.flushed, report.end, report.tail) == (True, 10, 20, 10)
+    marks = {TopicPartition("t", 0): BrokerMarks(0, 20)}
+    without = run(spark, killed, Evidence(read_tails=dict, ask_broker=lambda _: marks))[0]
+    assert (without.is_sound, without.missing) == (False, [Span(10, 20)])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -199,15 +200,19 @@ def test_records_of_several_topics(
 def test_partitions_that_rows_name(
     client: Client, broker: BrokerProcess, topic: str, job: Job, objects: MemoryObjects
 ) -> None:
-    """P3: a named partition goes before the key; rows with neither take turns."""
+    """P3: a named partition goes before the key; rows with neither take turns, in runs of a batch's size."""
     named = rows(0, 9, partition=np.array([2, 0, 1] * 3, np.int32))
-    without = pa.RecordBatch.from_pydict({"value": [b"v%d" % number for number in range(9, 20)]})
+    large = [b"v%d" % number + bytes(400_000) for number in range(9, 20)]
+    without = pa.RecordBatch.from_pydict({"value": large})
     staged = stage(client, objects, job, named, topic=topic)
     staged += stage(client, objects, job, without, task=1, topic=topic)
     commit(client, objects, job.sink).run(staged, None)
     found = {each.value(): each.partition() for each in read_committed(broker.address, topic, 3)}
     assert [found[b"v%d" % number] for number in range(9)] == [2, 0, 1] * 3
     assert len(found) == 20
+    turns = Counter(found[value] for value in large)
+    assert len(turns) == 3
+    assert max(turns.values()) <= 5
 
 
 @pytest.mark.parametrize(
