@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -15,6 +18,7 @@ from tests.support.broker_process import BrokerProcess
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
+from holdfast.testing import free_port
 
 
 def values(commands: Commands, *arguments: str) -> list[str]:
@@ -141,6 +145,66 @@ def test_it_follows_until_it_is_told_to_stop(holdfast: Commands, make_topic: Cal
         process.send_signal(signal.SIGINT)
         _, talk = process.communicate()
     assert (process.returncode, talk) == (0, "holdfast: 3 records\n")
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[float, str]:
+    """Ctrl-C: seconds until it has ended, and its talk."""
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    try:
+        _, talk = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    return time.monotonic() - begun, talk
+
+
+def test_ctrl_c_ends_a_wait_for_records(holdfast: Commands, ten: str) -> None:
+    """While the broker is asked and has nothing to say."""
+    with holdfast.start("consume", ten, "--from", "-1") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        seconds, talk = interrupted(process)
+    assert (process.returncode, talk) == (0, "holdfast: 1 records\n")
+    assert seconds < 10
+
+
+def test_ctrl_c_ends_a_wait_for_a_broker_that_does_not_answer(own_broker: BrokerProcess, topic: str) -> None:
+    """One that hangs would be waited for half a minute."""
+    commands = Commands(own_broker.address)
+    commands.run("produce", topic, stdin=b"one\n")
+    with commands.start("consume", topic, "--from", "earliest") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        own_broker.signal(signal.SIGSTOP)
+        seconds, talk = interrupted(process)
+        own_broker.signal(signal.SIGCONT)
+    assert (process.returncode, talk) == (0, "holdfast: 1 records\n")
+    assert seconds < 10
+
+
+def test_ctrl_c_ends_a_wait_for_a_broker_that_is_away(own_broker: BrokerProcess, topic: str) -> None:
+    commands = Commands(own_broker.address)
+    commands.run("produce", topic, stdin=b"one\n")
+    with commands.start("consume", topic, "--from", "earliest") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        own_broker.kill()
+        assert process.stderr.readline().endswith("; trying again for 30 s\n")
+        seconds, talk = interrupted(process)
+    assert (process.returncode, talk) == (0, "holdfast: 1 records\n")
+    assert seconds < 10
+
+
+def test_a_broker_behind_a_tunnel_is_read(tmp_path: Path, topic: str) -> None:
+    """The broker that was named is asked; where it says that it is, nobody is."""
+    elsewhere = f"127.0.0.1:{free_port()}"
+    with BrokerProcess(tmp_path / "data", options=("--advertise", elsewhere)) as broker:
+        commands = Commands(broker.address)
+        commands.run("produce", topic, stdin=b"one\n")
+        assert values(commands, topic, "--no-follow") == ["one"]
+        [found] = commands.json("topic", "describe", topic)
+        assert found["partitions"][0]["end"] == 1
 
 
 def test_a_reader_that_goes_away_ends_it(holdfast: Commands, ten: str) -> None:

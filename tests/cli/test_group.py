@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.cli.conftest import Commands
 from typer.testing import CliRunner
 
-from holdfast.cli.group.assignment import partitions_of
 from holdfast.cli.main import app
+from holdfast.client.groups import partitions_of
 
 
 @pytest.fixture

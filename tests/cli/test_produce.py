@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import signal
 import sys
-import threading
+import time
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Consumer, Message, TopicPartition
@@ -163,6 +161,26 @@ def test_ctrl_c_ends_it_when_all_is_acknowledged(holdfast: Commands, topic: str)
         assert process.stderr.read() == "holdfast: 1 records acknowledged\n"
 
 
+def test_ctrl_c_ends_it_when_the_broker_does_not_answer(own_broker: BrokerProcess, topic: str) -> None:
+    """A1: at once, and with the count of what is not acknowledged."""
+    with Commands(own_broker.address).start("produce", topic, "--verbose", "--batch-lines", "1") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("one\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == f"{topic}-0@0\n"
+        own_broker.kill()
+        process.stdin.write("two\n")
+        process.stdin.flush()
+        assert process.stderr is not None
+        assert "trying again" in process.stderr.readline()
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, talk = process.communicate(timeout=20)
+    assert (process.returncode, talk) == (1, "holdfast: 1 records acknowledged, 1 not\n")
+    assert time.monotonic() - begun < 10
+
+
 def test_a_line_may_come_in_pieces() -> None:
     pieces = [b"on", b"e\ntw", b"o", b"\n\nth", b"ree", b""]
     read = iter(pieces)
@@ -184,13 +202,8 @@ def test_a_closed_stdin_is_told_and_not_waited_for(stdin: object, monkeypatch: p
     """A1: nobody waits for ever for lines that cannot come."""
     monkeypatch.setattr(sys, "stdin", stdin)
 
-    async def take_all() -> None:
-        async with asyncio.timeout(20):
-            async for _ in read_lines(0.05):
-                pass
-
     with pytest.raises(Rejected, match="stdin is closed"):
-        asyncio.run(take_all())
+        list(read_lines(0.05))
 
 
 def test_a_pipe_that_does_not_wait_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,35 +211,13 @@ def test_a_pipe_that_does_not_wait_has_not_ended(monkeypatch: pytest.MonkeyPatch
     there, writer = os.pipe()
     os.set_blocking(there, False)
 
-    async def lines_of() -> list[bytes]:
-        found: list[bytes] = []
-        os.write(writer, b"one\n")
-        async for lines in read_lines(0.01):
+    os.write(writer, b"one\n")
+    found: list[bytes] = []
+    with open(there, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        for lines in read_lines(0.01):
             found += lines
             if not lines:  # Nothing is there, and the pipe is open.
                 os.write(writer, b"two\n")
                 os.close(writer)
-        return found
-
-    with open(there, encoding="utf-8") as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        assert asyncio.run(lines_of()) == [b"one", b"two"]
-
-
-def test_lines_that_nobody_wants_any_more_end_their_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A1: a command that ends early leaves no thread behind that fails."""
-    failed: list[object] = []
-    monkeypatch.setattr(threading, "excepthook", failed.append)
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=SimpleNamespace(read1=lambda _: b"more\n")))
-
-    async def take_one() -> threading.Thread:
-        lines = read_lines(0.05)
-        await anext(lines)
-        reader = next(each for each in threading.enumerate() if each.name == "stdin")
-        await lines.aclose()
-        return reader
-
-    reader = asyncio.run(take_one())
-    reader.join(20)
-    assert not reader.is_alive()
-    assert failed == []
+    assert found == [b"one", b"two"]

@@ -37,7 +37,8 @@ def test_topics(client: Client, topic: str) -> None:
     """P3: topics are made, found with their id and partitions, and one that is not there is an error, not nothing."""
     made = client.create_topics({topic: 3}, {"max.message.bytes": "2000000"})
     found = client.topic(topic)
-    assert found.id == made[topic] is not None
+    assert found.id == made[topic].id is not None
+    assert made[topic].partition_count == 3
     assert [each.number for each in found.partitions] == [0, 1, 2]
     assert topic in client.metadata().topics
     assert client.describe_configs(topic, ["max.message.bytes"]) == {"max.message.bytes": "2000000"}
@@ -53,7 +54,7 @@ def test_produce_by_id(client: Client, topic: str) -> None:
     """S8: with a topic's id, records never get into another topic of the same name; both forms can be told apart."""
     other = f"{topic}-other"
     made = client.create_topics({topic: 2, other: 1})
-    ids = {name: each for name, each in made.items() if each is not None}
+    ids = {name: each.id for name, each in made.items() if each.id is not None}
     wanted = {(topic, 0): batch(b"a" * 200), (topic, 1): [batch(b"b"), batch(b"c" * 20_000)], (other, 0): batch(b"d")}
     assert client.produce(wanted, ids=ids) == dict.fromkeys(wanted, 0)
     assert [len(values_of(each.records)) for each in client.fetch(dict.fromkeys(wanted, 0)).values()] == [1, 2, 1]

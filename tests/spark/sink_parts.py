@@ -8,7 +8,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
 from holdfast.catalog.store import Store
-from holdfast.client import Client
+from holdfast.client import Client, ClientSettings
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.objects import Objects
@@ -33,7 +33,7 @@ def stage(
     client: Client, objects: Objects, job: Job, *batches: pa.RecordBatch, task: int = 0, **options: Any
 ) -> list[StagedObject]:
     """What one task does."""
-    settings = SinkOptions("", Store(""), **options)
+    settings = SinkOptions(ClientSettings(()), Store(""), **options)
     name = f"{job.prefix}{task:06}-0"
     return Stager(settings, objects, Targets(client), SystemClock(), SeededChance(task), name).stage(batches)
 

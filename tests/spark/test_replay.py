@@ -17,7 +17,7 @@ from tests.support.broker_process import BrokerProcess
 from holdfast.catalog.catalog import open_catalog
 from holdfast.catalog.store import Store
 from holdfast.cli.archive.target import catalog_properties, open_target
-from holdfast.client import Client
+from holdfast.client import Client, ClientSettings
 from holdfast.errors import Rejected
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
@@ -55,7 +55,7 @@ class World:
 
     def options(self, topic: str) -> SinkOptions:
         staging = Store(str(self.archive / "_replay"))
-        return SinkOptions(self.address, staging, topic=topic, include_timestamp=True)
+        return SinkOptions(ClientSettings.at(self.address), staging, topic=topic, include_timestamp=True)
 
     def read(self, topic: str) -> list[list[tuple[Any, ...]]]:
         """What each partition holds, in order."""

@@ -106,14 +106,6 @@ def assert_marked(copied: list[Held], origin: list[Held], hop: Hop) -> None:
         assert copy.hops == (hop._replace(offset=original.offset),)
 
 
-def delete_topic(client: Client, topic: str) -> None:
-    request = request_class(Key.DELETE_TOPICS)
-    state = request.DeleteTopicState(name=topic, topic_id=None)
-    wanted = request(topics=[state], topic_names=[topic], timeout_ms=30_000)
-    [gone] = client._nodes.any().ask(Key.DELETE_TOPICS, wanted).responses
-    assert gone.error_code == 0
-
-
 def delete_records(client: Client, topic: str, partition: int, before: int) -> None:
     """What retention does, now."""
     request = request_class(Key.DELETE_RECORDS)

@@ -66,7 +66,7 @@ def test_everything_arrives_at_apache_kafka(mixed: Pair, topic: str) -> None:
     assert again.looks[-1]["records"] == 500
     here, there = read_topic(mixed.at_a, topic), read_topic(mixed.at_b, topic)
     assert_equal(here, there)
-    cluster, topic_id = mixed.at_a.metadata([]).cluster_id or "", made[topic]
+    cluster, topic_id = mixed.at_a.metadata([]).cluster_id or "", made[topic].id
     assert topic_id is not None
     for partition in range(PARTITIONS):
         assert_marked(there[partition], here[partition], Hop(cluster, topic_id, partition, 0))

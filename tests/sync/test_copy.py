@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.sync.conftest import Pair
-from tests.sync.sides import assert_equal, assert_marked, delete_topic, numbered, read_topic, write
+from tests.sync.sides import assert_equal, assert_marked, numbered, read_topic, write
 
 from holdfast.client import EARLIEST, LATEST
 from holdfast.client.errors import TopicNotFound
@@ -35,7 +35,7 @@ def test_everything_of_a_record_is_kept(pair: Pair, topic: str) -> None:
     here, there = read_topic(pair.at_a, topic), read_topic(pair.at_b, topic)
     assert [len(each) for each in there] == [1500] * 3
     assert_equal(here, there)
-    cluster, topic_id = pair.at_a.metadata([]).cluster_id, made[topic]
+    cluster, topic_id = pair.at_a.metadata([]).cluster_id, made[topic].id
     assert cluster is not None
     assert topic_id is not None
     for partition in range(3):
@@ -162,7 +162,7 @@ def test_a_target_that_was_made_again(pair: Pair, topic: str) -> None:
     pair.at_a.create_topics({topic: 1})
     write(pair.at_a, topic, 0, numbered("first", 100))
     once(pair, topic)
-    delete_topic(pair.at_b, topic)
+    pair.at_b.delete_topic(topic)
     once(pair, topic)
     assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
     ends = [

@@ -112,7 +112,7 @@ def test_a_copy_is_found_by_its_offset(pair: Pair, topic: str) -> None:
         run(pair, topic, groups=False)
         pair.at_b.produce({(topic, 0): build(named(f"own-{round_}", 37))})
     held = read_topic(pair.at_b, topic)[0]
-    cluster_id, topic_id = pair.at_a.metadata([]).cluster_id, made[topic]
+    cluster_id, topic_id = pair.at_a.metadata([]).cluster_id, made[topic].id
     assert cluster_id is not None
     assert topic_id is not None
     where = next(iter(pair.at_b.list_offsets({(topic, 0): -1})))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from tests.sync.conftest import Pair
-from tests.sync.sides import assert_equal, delete_topic, numbered, read_topic, write
+from tests.sync.sides import assert_equal, numbered, read_topic, write
 
 from holdfast.client import Client
 from holdfast.io.clock import ManualClock
@@ -22,13 +22,13 @@ def test_a_topic_that_is_made_again_under_once(pair: Pair, topic: str, caplog: p
     sync = Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True, give_up_s=60))
     [direction] = sync._directions
     direction._begin(pair.at_a, pair.at_b)  # An attempt that was cut short before it could copy.
-    delete_topic(pair.at_a, topic)
+    pair.at_a.delete_topic(topic)
     pair.at_a.create_topics({topic: 1})
     write(pair.at_a, topic, 0, numbered("new", 30))
     sync.run()
     assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
     assert f"topic {topic} at the source was made again" in caplog.text
-    delete_topic(pair.at_a, topic)
+    pair.at_a.delete_topic(topic)
     sync.run()
     assert f"topic {topic} at the source was deleted" in caplog.text
 
@@ -43,7 +43,7 @@ def test_once_is_not_done_when_the_target_was_made_again(pair: Pair, topic: str)
     [lane] = attempt.lanes
     lane.resume(pair.at_a, pair.at_b)
     lane.point = Point(position=40)
-    delete_topic(pair.at_b, topic)
+    pair.at_b.delete_topic(topic)
     pair.at_b.create_topics({topic: 1})
     assert not direction._watch(attempt, pair.at_a, pair.at_b)
     sync.run()

@@ -10,7 +10,7 @@ from tests.sync.conftest import Pair
 from tests.sync.process import Live, SyncProcess
 from tests.sync.sides import assert_equal, numbered, read_topic, write
 
-from holdfast.client import LATEST, Client
+from holdfast.client import LATEST, Client, ClientSettings
 from holdfast.client.errors import ProducerFenced, TopicNotFound
 from holdfast.coordinator.transaction.transaction import EPOCH_MAX
 from holdfast.io.chance import SystemChance
@@ -136,7 +136,7 @@ def test_what_a_dead_sync_had_on_its_way_is_refused(pair: Pair, topic: str) -> N
     """S8: a batch of an earlier writer that arrives after a new one has looked is refused, in every partition."""
     made = pair.at_a.create_topics({topic: 2})
     pair.at_b.create_topics({topic: 2})
-    topic_id, cluster_id = made[topic], pair.at_a.metadata([]).cluster_id
+    topic_id, cluster_id = made[topic].id, pair.at_a.metadata([]).cluster_id
     assert topic_id is not None
     assert cluster_id is not None
     run_once(pair, topic)
@@ -182,7 +182,8 @@ def test_lanes_that_only_meet_echoes_are_saved_behind_the_target(pair: Pair, top
 def make_one_lane(pair: Pair, topic: str) -> Lane:
     """The only lane of a topic, as a direction begins with it."""
     settings = SyncSettings(patterns=(topic,))
-    sides = meet_both(*pair.addresses, SystemClock(), SystemChance())
+    first, second = map(ClientSettings.at, pair.addresses)
+    sides = meet_both(first, second, SystemClock(), SystemChance())
     [lane] = make_lanes(plan(pair.at_a, pair.at_b, (topic,)), sides, pair.at_b, settings, (), {}, {})
     lane.resume(pair.at_a, pair.at_b)
     return lane

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.sync.conftest import Pair
 from tests.sync.process import Live
-from tests.sync.sides import assert_equal, delete_records, delete_topic, numbered, read_topic, write
+from tests.sync.sides import assert_equal, delete_records, numbered, read_topic, write
 
 from holdfast.client import Client
 from holdfast.io.clock import SystemClock
@@ -85,7 +85,7 @@ def test_a_source_that_was_set_back(own: Pair, topic: str) -> None:
     write(own.at_a, topic, 0, numbered("anew", 500))
     with pytest.raises(SourceChanged, match=r"another record at offset 599"):
         once(own, topic)
-    delete_topic(own.at_b, CHECKPOINTS)
+    own.at_b.delete_topic(CHECKPOINTS)
     with pytest.raises(SourceChanged, match=r"another record at offset 599"):
         once(own, topic)
     assert len(read_topic(own.at_b, topic)[0]) == 600
@@ -152,7 +152,7 @@ def test_a_topic_that_is_made_again_at_the_target(pair: Pair, topic: str) -> Non
         write(pair.at_a, topic, partition, numbered("first", 200))
     sync, running = live(pair, topic, refresh_s=600)
     until(running, lambda: sync.look()[0].counts.records == 400)
-    delete_topic(pair.at_b, topic)
+    pair.at_b.delete_topic(topic)
     pair.at_b.create_topics({topic: 2})
     write(pair.at_a, topic, 1, numbered("second", 10))
     until(running, lambda: sync.look()[0].counts.records == 810)
@@ -166,7 +166,7 @@ def test_a_topic_that_is_deleted_at_the_target(pair: Pair, topic: str) -> None:
     write(pair.at_a, topic, 0, numbered("first", 100))
     sync, running = live(pair, topic, refresh_s=0.2)
     until(running, lambda: sync.look()[0].counts.records == 100)
-    delete_topic(pair.at_b, topic)
+    pair.at_b.delete_topic(topic)
     until(running, lambda: sync.look()[0].counts.records == 200)
     running.stop()
     assert_equal(read_topic(pair.at_a, topic), read_topic(pair.at_b, topic))
@@ -178,7 +178,7 @@ def test_a_topic_that_is_made_again_at_the_source(pair: Pair, topic: str) -> Non
     write(pair.at_a, topic, 0, numbered("old", 100))
     sync, running = live(pair, topic, refresh_s=1)
     until(running, lambda: sync.look()[0].counts.records == 100)
-    delete_topic(pair.at_a, topic)
+    pair.at_a.delete_topic(topic)
     pair.at_a.create_topics({topic: 1})
     write(pair.at_a, topic, 0, numbered("new", 300))
     until(running, lambda: len(read_topic(pair.at_b, topic)[0]) >= 400)

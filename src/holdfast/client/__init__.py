@@ -1,24 +1,27 @@
-"""A small synchronous Kafka client: raw batches in and out, for Spark's executors, for commits, audits and syncs.
+"""A small synchronous Kafka client: raw batches in and out, for commands, syncs, and Spark's driver and executors.
 
     with Client("127.0.0.1:9092") as client:
         end = client.list_offsets({("orders", 0): LATEST})
 
-It works with any Kafka broker: versions are negotiated. Batches go as they are, and are not copied on the way.
-Commands that talk to one named broker in an event loop have a client of their own, `holdfast.cli.client.connection`.
+It works with any Kafka broker: versions are negotiated. Batches go as they are, and are not copied on the way. It is
+the only client here: commands, syncs, Spark and audits all go through it, and `Connector` opens every connection.
 
+    settings      how a cluster is reached, in Kafka's words
     client        the face: one method for each thing to ask
     nodes         who leads what, and the connections
-    connection    one socket: frames out, frames in
+    connection    one socket: opened by the connector, frames out, frames in
     patience      trying again while the answer is "not now"
-    topics, offsets, fetching, producing, transactions, groups
+    topics, offsets, fetching, producing, transactions, groups, group_offsets
                   what the methods do, by noun
     codes, errors Kafka's error codes, by what to do about them
 """
 
 from holdfast.client.client import Client
 from holdfast.client.fetching import Fetched
-from holdfast.client.groups import Committed
+from holdfast.client.group_offsets import Committed
+from holdfast.client.groups import GroupInfo, GroupMember
 from holdfast.client.offsets import EARLIEST, LATEST, FoundOffset
+from holdfast.client.settings import ClientSettings
 from holdfast.client.topics import ClusterInfo, PartitionInfo, TopicInfo
 from holdfast.client.transactions import Producer
 from holdfast.types import TopicPartition
@@ -27,10 +30,13 @@ __all__ = [
     "EARLIEST",
     "LATEST",
     "Client",
+    "ClientSettings",
     "ClusterInfo",
     "Committed",
     "Fetched",
     "FoundOffset",
+    "GroupInfo",
+    "GroupMember",
     "PartitionInfo",
     "Producer",
     "TopicInfo",

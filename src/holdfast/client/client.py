@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
-from holdfast.client import epochs, fetching, groups, offsets, producing, topics, transactions
+from holdfast.client import fetching, group_offsets, groups, offsets, producing, topics, transactions
+from holdfast.client.connection import Connector
+from holdfast.client.errors import NotNow, TopicNotFound
 from holdfast.client.fetching import Fetched
-from holdfast.client.groups import Committed, ListedGroup
-from holdfast.client.nodes import Nodes
+from holdfast.client.group_offsets import Committed
+from holdfast.client.groups import GroupInfo, ListedGroup
+from holdfast.client.nodes import NamedBroker, Nodes
 from holdfast.client.offsets import FoundOffset
 from holdfast.client.partition import Pair
-from holdfast.client.patience import Patience
+from holdfast.client.patience import OnWait, Patience
 from holdfast.client.producing import Batches
-from holdfast.client.topics import ClusterInfo, TopicInfo
+from holdfast.client.settings import ClientSettings
+from holdfast.client.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
 from holdfast.client.transactions import Producer
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
@@ -24,23 +28,33 @@ T = TypeVar("T")
 
 _TIMEOUT_S = 30.0  # For one answer.
 _PATIENCE_S = 30.0  # For trying again.
+_MADE_S = 3.0  # For brokers to know a topic that was just made.
 
 
 class Client:
-    """A client of one cluster, for one thread. Whatever is `Unavailable` is tried again until patience ends."""
+    """A client of one cluster, for one thread. Whatever is `Unavailable` is tried again until patience ends.
+
+    `where` are its settings, or only its addresses. Requests go to whoever leads or coordinates, or, without
+    `follow_leaders`, to the broker that was named. `on_wait` is told why something is tried again, once each time.
+    """
 
     def __init__(
         self,
-        bootstrap: str,
+        where: ClientSettings | str,
         client_id: str = "holdfast",
         *,
+        follow_leaders: bool = True,
         timeout_s: float = _TIMEOUT_S,
         patience_s: float = _PATIENCE_S,
+        on_wait: OnWait | None = None,
         clock: Clock | None = None,
         chance: Chance | None = None,
     ) -> None:
-        self._nodes = Nodes(bootstrap, client_id, timeout_s)
-        self._patience = Patience(patience_s, clock, chance)
+        connector = Connector(ClientSettings.at(where), client_id, timeout_s)
+        self._nodes = Nodes(connector) if follow_leaders else NamedBroker(connector)
+        self._patience = Patience(patience_s, clock, chance, on_wait)
+        self._until_known = Patience(max(patience_s, _MADE_S), clock, chance)
+        self._until_made = Patience(_MADE_S, clock, chance)
 
     def __enter__(self) -> Client:
         return self
@@ -50,6 +64,10 @@ class Client:
 
     def close(self) -> None:
         self._nodes.close()
+
+    def connect(self) -> None:
+        """Connect now, and without patience: whoever may wait long later wants to know at once that nobody is there."""
+        self._nodes.any()
 
     def _try(self, work: Callable[[], T]) -> T:
         return self._patience.trying(work, self._nodes.forget)
@@ -61,30 +79,56 @@ class Client:
         wanted = None if names is None else list(names)
         return self._try(lambda: self._nodes.metadata(wanted))
 
-    def topic(self, name: str) -> TopicInfo:
-        """One topic: its id and partitions."""
-        return self.metadata([name]).topics[name]
+    def topic(self, name: str, *, create: bool = False) -> TopicInfo:
+        """One topic: its id and partitions. `create` lets a broker make it that makes what is named."""
+        if not create:
+            return self.metadata([name]).topics[name]
+        return self._try(lambda: self._made(name)).topics[name]
+
+    def _made(self, name: str) -> ClusterInfo:
+        make = lambda: self._nodes.metadata([name], create=True)  # noqa: E731
+        return self._until_made.trying(make, self._nodes.forget, (TopicNotFound, NotNow))
 
     def create_topics(
-        self, counts: Mapping[str, int], configs: Mapping[str, str] | None = None, replication_factor: int = -1
-    ) -> dict[str, UUID | None]:
-        """Make topics with so many partitions, -1 for the broker's default; their ids."""
-        made = self._try(lambda: topics.create_topics(self._nodes, counts, configs, replication_factor))
-        self._try(lambda: topics.check_known(self._nodes, counts))
+        self,
+        counts: Mapping[str, int],
+        configs: Mapping[str, str] | Iterable[tuple[str, str]] = (),
+        replication_factor: int = -1,
+    ) -> dict[str, CreatedTopic]:
+        """Make topics with so many partitions, -1 for the broker's default."""
+        given = list(configs.items() if isinstance(configs, Mapping) else configs)
+        made = self._try(lambda: topics.create_topics(self._nodes, counts, given, replication_factor))
+        self._until_known.trying(lambda: topics.check_known(self._nodes, counts), self._nodes.forget)
         return made
+
+    def delete_topic(self, name: str) -> UUID | None:
+        """Delete a topic with all its records; its id."""
+        return self._try(lambda: topics.delete_topic(self._nodes, name))
 
     def create_partitions(self, topic: str, count: int) -> None:
         """Give a topic so many partitions."""
         self._try(lambda: topics.create_partitions(self._nodes, topic, count))
 
+    def configs(self, names: Iterable[str]) -> dict[str, list[ConfigInfo]]:
+        """All configs of topics, with what they mean."""
+        wanted = list(names)
+        return self._try(lambda: topics.configs(self._nodes, wanted, meanings=True))
+
     def own_configs(self, topic: str) -> dict[str, str]:
-        """The configs that a topic itself was given."""
-        return self._try(lambda: topics.own_configs(self._nodes, topic))
+        """The configs that a topic itself was given; the others are its broker's."""
+        found = self._try(lambda: topics.configs(self._nodes, [topic]))
+        return {each.name: each.value for each in found[topic] if each.value is not None and each.is_own}
 
     def describe_configs(self, topic: str, keys: Iterable[str] | None = None) -> dict[str, str | None]:
         """The configs of a topic: these, or all."""
         wanted = None if keys is None else list(keys)
-        return self._try(lambda: topics.describe_configs(self._nodes, topic, wanted))
+        found = self._try(lambda: topics.configs(self._nodes, [topic], wanted))
+        return {each.name: each.value for each in found[topic]}
+
+    def alter_configs(self, topic: str, given: Iterable[tuple[str, str]], unset: Iterable[str] = ()) -> None:
+        """Set some configs of a topic, and let others have their default again."""
+        pairs, names = list(given), list(unset)
+        self._try(lambda: topics.alter_configs(self._nodes, topic, pairs, names))
 
     # Records
 
@@ -95,7 +139,7 @@ class Client:
 
     def ends_of_epochs(self, wanted: Mapping[Pair, int]) -> dict[TopicPartition, int]:
         """For each partition where a leader epoch ends, or the log does; -1 where the epoch is not known."""
-        return self._try(lambda: epochs.ends_of_epochs(self._nodes, wanted))
+        return self._try(lambda: offsets.ends_of_epochs(self._nodes, wanted))
 
     def fetch(
         self,
@@ -183,15 +227,24 @@ class Client:
 
     def commit_offsets(self, group: str, found: Mapping[Pair, tuple[int, str]]) -> None:
         """Commit offsets, each with a text, for a group without members."""
-        self._try(lambda: groups.commit_offsets(self._nodes, group, found))
+        self._try(lambda: group_offsets.commit_offsets(self._nodes, group, found))
 
     def fetch_offsets(
         self, group: str, pairs: Iterable[Pair] | None = None, *, stable: bool = True
     ) -> dict[TopicPartition, Committed]:
         """What a group has committed, for these partitions or all."""
         wanted = None if pairs is None else list(pairs)
-        return self._try(lambda: groups.fetch_offsets(self._nodes, group, wanted, stable=stable))
+        return self._try(lambda: group_offsets.fetch_offsets(self._nodes, group, wanted, stable=stable))
 
     def list_groups(self) -> list[ListedGroup]:
         """The groups of all brokers."""
         return self._try(lambda: groups.list_groups(self._nodes))
+
+    def describe_groups(self, names: Iterable[str]) -> list[GroupInfo]:
+        """Groups with their members, in the order asked for. One that is not there is `Refused`."""
+        wanted = list(names)
+        return self._try(lambda: groups.describe_groups(self._nodes, wanted))
+
+    def delete_group(self, name: str) -> None:
+        """Delete a group without members, with the offsets it has committed."""
+        self._try(lambda: groups.delete_group(self._nodes, name))

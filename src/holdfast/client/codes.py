@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.client.errors import NotNow, ProducerFenced, Refused, TransactionLost
+from holdfast.client.errors import NotNow, OffsetGone, ProducerFenced, Refused, TransactionLost
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 
@@ -53,6 +53,8 @@ def failure_of(what: str, code: int, message: str | None = None) -> HoldfastErro
         kind = ProducerFenced
     elif code in _AGAIN:
         kind = TransactionLost
+    elif code == Code.OFFSET_OUT_OF_RANGE:
+        kind = OffsetGone
     return kind(what, code, message or name_of(code))
 
 

@@ -1,12 +1,18 @@
-"""One connection: a request goes out as a list of buffers, its answer comes back as one."""
+"""One connection: a request goes out as a list of buffers, its answer comes back as one.
+
+`Connector.connect` is the one place where a connection to a broker is opened, whoever asks: what must happen to it
+first, such as TLS and a login, happens there.
+"""
 
 from __future__ import annotations
 
 import socket
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from holdfast.client.errors import BrokerLost, NotKafka, TooOld
+from holdfast.client.settings import ClientSettings
 from holdfast.io.address import Address
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
@@ -16,6 +22,7 @@ from holdfast.types import Buffer
 
 _FRAME_SIZE_MAX = 1 << 30  # Bytes: no broker answers with more, so whoever does is none.
 _BUFFERS_MAX = 512  # Of one call; systems allow 1,024.
+_CONNECT_S_MAX = 10.0  # For a machine to say that it is there; Kafka's own clients wait as long.
 
 # Topics by name, sizes not compact: what is encoded by hand stays simple, and every broker since 0.11 knows it. From
 # AddPartitionsToTxn 4, EndTxn 5 and TxnOffsetCommit 5 on, transactions follow other rules, which not all brokers know.
@@ -35,13 +42,13 @@ _NEWEST_USED = {
 class Connection:
     """One socket, one request at a time, one thread. After any failure it is closed for good."""
 
-    def __init__(self, address: Address, client_id: str, timeout_s: float) -> None:
+    def __init__(self, address: Address, opened: socket.socket, client_id: str, timeout_s: float) -> None:
         self.address = address
         self._client_id = client_id
         self._timeout_s = timeout_s
         self._asked = 0
         self._versions: dict[int, tuple[int, int]] = {}
-        self._socket = socket.create_connection(address, timeout_s)
+        self._socket = opened
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._learn_versions()
@@ -147,3 +154,17 @@ class Connection:
 
     def close(self) -> None:
         self._socket.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """Opens connections to the brokers of one cluster."""
+
+    settings: ClientSettings
+    client_id: str
+    timeout_s: float  # For one answer.
+
+    def connect(self, address: Address) -> Connection:
+        """A connection that is ready to be asked. An OSError says that nobody listens there."""
+        opened = socket.create_connection(address, min(self.timeout_s, _CONNECT_S_MAX))
+        return Connection(address, opened, self.client_id, self.timeout_s)

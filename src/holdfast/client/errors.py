@@ -11,6 +11,7 @@ Rejected
 ├── TooOld              the broker and this client have no version of a request in common
 ├── TopicNotFound       there is no such topic
 └── Refused             the broker understood, and said no
+    └── OffsetGone      the partition does not have this offset, or no longer
 Fenced
 └── ProducerFenced      another producer with the same transactional id has begun
 """
@@ -50,11 +51,17 @@ class BrokerLost(Unavailable):
         self.cause = cause
 
 
+def _sentence(what: str, reason: str) -> str:
+    """A reason that names the thing itself needs no other subject."""
+    return reason if what.split()[-1] in reason else f"{what}: {reason}"
+
+
 class NotNow(Unavailable):
     """The broker cannot do it now, but may soon."""
 
     def __init__(self, what: str, code: int, reason: str) -> None:
-        super().__init__(f"{what}: {reason}; try again later")
+        self.sentence = _sentence(what, reason)
+        super().__init__(f"{self.sentence}; try again later")
         self.what = what
         self.code = code
         self.reason = reason
@@ -102,10 +109,14 @@ class Refused(Rejected):
     """The broker understood, and said no."""
 
     def __init__(self, what: str, code: int, reason: str) -> None:
-        super().__init__(f"{what}: {reason}")
+        super().__init__(_sentence(what, reason))
         self.what = what
         self.code = code
         self.reason = reason
+
+
+class OffsetGone(Refused):
+    """The partition does not have this offset, or no longer."""
 
 
 class ProducerFenced(Fenced):

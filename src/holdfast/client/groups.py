@@ -1,26 +1,27 @@
-"""Groups: which there are, and the offsets that they have committed."""
+"""Groups: which there are, who is in them and reads what, and deleting them.
+
+What a member of a classic group was given is bytes of its own kind; those of consumers have this form:
+    | version i16 | topic count i32 | topic string | partition count i32 | partition i32 … | … | user data
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from holdfast.client.codes import check
+from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Connection
+from holdfast.client.errors import TooOld
 from holdfast.client.nodes import GROUP, Nodes
-from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
-from holdfast.protocol.messages import request_class
-from holdfast.types import TopicPartition
+from holdfast.protocol.codes import Code
+from holdfast.protocol.messages import Message, request_class
 
-_GROUPS_FROM = 8  # OffsetFetch: from this version on for several groups at once.
-
-
-class Committed(NamedTuple):
-    """A committed offset, and the text that came with it."""
-
-    offset: int
-    metadata: str
+_DEAD = "Dead"  # How older versions describe a group that is not there.
+_CONSUMER = "consumer"
+_COUNT = struct.Struct(">i")
+_SIZE = struct.Struct(">h")
 
 
 class ListedGroup(NamedTuple):
@@ -31,80 +32,123 @@ class ListedGroup(NamedTuple):
     state: str
 
 
-def topics_of(topic: Any, partition: Any, offsets: Mapping[Pair, tuple[int, str]]) -> list[Any]:
-    """Offsets by topic, made of a request's own classes of topics and partitions."""
-    return [
-        topic(
-            name=name,
-            partitions=[
-                partition(
-                    partition_index=number,
-                    committed_offset=offsets[name, number][0],
-                    committed_leader_epoch=-1,
-                    committed_metadata=offsets[name, number][1],
-                )
-                for number in numbers
-            ],
-        )
-        for name, numbers in by_topic(offsets).items()
-    ]
+class GroupMember(NamedTuple):
+    """One member, and its partitions by topic; None where they are bytes of another form."""
+
+    id: str
+    instance: str | None
+    client: str
+    host: str
+    partitions: dict[str, list[int]] | None
 
 
-def commit_offsets(nodes: Nodes, group: str, offsets: Mapping[Pair, tuple[int, str]]) -> None:
-    """Commit offsets (each with a text) for a group without members."""
-    request = request_class(Key.OFFSET_COMMIT)
-    topic = request.OffsetCommitRequestTopic
-    topics = topics_of(topic, topic.OffsetCommitRequestPartition, offsets)
-    wanted = request(
-        group_id=group, generation_id_or_member_epoch=-1, member_id="", retention_time_ms=-1, topics=topics
-    )
-    for each in nodes.coordinator(GROUP, group).ask(Key.OFFSET_COMMIT, wanted).topics:
-        for part in each.partitions:
-            pair = TopicPartition(each.name, part.partition_index)
-            check(f"commit the offset of {pair} for group {group}", part.error_code)
+class GroupInfo(NamedTuple):
+    """A group with its members."""
 
-
-def fetch_offsets(
-    nodes: Nodes, group: str, pairs: Iterable[Pair] | None, *, stable: bool
-) -> dict[TopicPartition, Committed]:
-    """What a group has committed, for these partitions or all. With `stable`, open transactions are waited for."""
-    topics = None if pairs is None else by_topic(pairs)
-    answered = _ask_offsets(nodes.coordinator(GROUP, group), group, topics, stable=stable)
-    check(f"the offsets of group {group}", answered.error_code)
-    found: dict[TopicPartition, Committed] = {}
-    for each in answered.topics:
-        for part in each.partitions:
-            pair = TopicPartition(each.name, part.partition_index)
-            check(f"the offset of {pair} of group {group}", part.error_code)
-            if part.committed_offset >= 0:
-                found[pair] = Committed(part.committed_offset, part.metadata or "")
-    return found
-
-
-def _ask_offsets(connection: Connection, group: str, topics: dict[str, list[int]] | None, *, stable: bool) -> Any:
-    request = request_class(Key.OFFSET_FETCH)
-    if connection.version(Key.OFFSET_FETCH) < _GROUPS_FROM:
-        plain = request.OffsetFetchRequestTopic
-        named = None if topics is None else [plain(name=name, partition_indexes=each) for name, each in topics.items()]
-        return connection.ask(Key.OFFSET_FETCH, request(group_id=group, topics=named, require_stable=stable))
-    one = request.OffsetFetchRequestGroup
-    several = one.OffsetFetchRequestTopics
-    named = None if topics is None else [several(name=name, partition_indexes=each) for name, each in topics.items()]
-    wanted = one(group_id=group, member_id=None, member_epoch=-1, topics=named)
-    [answered] = connection.ask(Key.OFFSET_FETCH, request(groups=[wanted], require_stable=stable)).groups
-    return answered
+    name: str
+    state: str
+    protocol_type: str
+    protocol: str  # The assignor.
+    members: tuple[GroupMember, ...]
 
 
 def list_groups(nodes: Nodes) -> list[ListedGroup]:
     """The groups of all brokers."""
     found = []
-    for number in nodes.metadata([]).brokers:
-        answer = nodes.node(number).ask(
-            Key.LIST_GROUPS, request_class(Key.LIST_GROUPS)(states_filter=[], types_filter=[])
-        )
-        check(f"the groups of broker {number}", answer.error_code)
+    for connection in nodes.all():
+        answer = connection.ask(Key.LIST_GROUPS, request_class(Key.LIST_GROUPS)(states_filter=[], types_filter=[]))
+        check(f"the groups of the broker at {connection.address}", answer.error_code)
         found += [
             ListedGroup(each.group_id, each.protocol_type, getattr(each, "group_state", "") or "")
             for each in answer.groups
         ]
+    return found
+
+
+def describe_groups(nodes: Nodes, names: Iterable[str]) -> list[GroupInfo]:
+    """Groups with their members, in the order asked for. One that is not there is an error."""
+    return [_describe(nodes.coordinator(GROUP, name), name) for name in names]
+
+
+def _describe(connection: Connection, name: str) -> GroupInfo:
+    request = request_class(Key.DESCRIBE_GROUPS)(groups=[name], include_authorized_operations=False)
+    [found] = connection.ask(Key.DESCRIBE_GROUPS, request).groups
+    if found.error_code == Code.GROUP_ID_NOT_FOUND or (not found.error_code and found.group_state == _DEAD):
+        return _describe_consumer_group(connection, name) or _absent(found)
+    check(f"group {name}", found.error_code, getattr(found, "error_message", None))
+    return GroupInfo(
+        name,
+        found.group_state,
+        found.protocol_type,
+        found.protocol_data,
+        tuple(_member(each, found.protocol_type) for each in found.members),
+    )
+
+
+def _absent(found: Message) -> GroupInfo:
+    message = getattr(found, "error_message", None) or "there is no such group"
+    raise failure_of(f"group {found.group_id}", Code.GROUP_ID_NOT_FOUND, message)
+
+
+def _member(found: Message, protocol_type: str) -> GroupMember:
+    given = partitions_of(found.member_assignment) if protocol_type == _CONSUMER else None
+    instance = getattr(found, "group_instance_id", None)
+    return GroupMember(found.member_id, instance, found.client_id, found.client_host, given)
+
+
+def _describe_consumer_group(connection: Connection, name: str) -> GroupInfo | None:
+    """A group whose coordinator assigns, if there is one. A broker that does not know the call has none."""
+    key = Key.CONSUMER_GROUP_DESCRIBE
+    try:
+        asked = request_class(key)(group_ids=[name], include_authorized_operations=False)
+        [found] = connection.ask(key, asked).groups
+    except TooOld:
+        return None
+    if found.error_code == Code.GROUP_ID_NOT_FOUND:
+        return None
+    check(f"group {name}", found.error_code, found.error_message)
+    members = [
+        GroupMember(
+            each.member_id,
+            each.instance_id,
+            each.client_id,
+            each.client_host,
+            {topic.topic_name: topic.partitions for topic in each.assignment.topic_partitions},
+        )
+        for each in found.members
+    ]
+    return GroupInfo(name, found.group_state, _CONSUMER, found.assignor_name, tuple(members))
+
+
+def delete_group(nodes: Nodes, name: str) -> None:
+    """Delete a group without members, with the offsets it has committed."""
+    request = request_class(Key.DELETE_GROUPS)(groups_names=[name])
+    [gone] = nodes.coordinator(GROUP, name).ask(Key.DELETE_GROUPS, request).results
+    check(f"group {name}", gone.error_code)
+
+
+def partitions_of(assignment: bytes | None) -> dict[str, list[int]] | None:
+    """The partitions by topic that a member was given; None where the bytes have another form."""
+    if not assignment:
+        return {}
+    try:
+        return _read_assignment(assignment)
+    except (struct.error, UnicodeDecodeError):
+        return None
+
+
+def _read_assignment(data: bytes) -> dict[str, list[int]]:
+    found = {}
+    position = _SIZE.size  # The version: all have this form.
+    (topics,) = _COUNT.unpack_from(data, position)
+    position += _COUNT.size
+    for _ in range(topics):
+        (size,) = _SIZE.unpack_from(data, position)
+        position += _SIZE.size
+        name = data[position : position + size].decode()
+        position += size
+        (count,) = _COUNT.unpack_from(data, position)
+        position += _COUNT.size
+        found[name] = list(struct.unpack_from(f">{max(count, 0)}i", data, position))
+        position += 4 * count
     return found

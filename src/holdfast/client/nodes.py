@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.client.codes import check, failure_of
-from holdfast.client.connection import Connection
+from holdfast.client.connection import Connection, Connector
 from holdfast.client.errors import BrokerUnreachable
-from holdfast.client.partition import Pair
+from holdfast.client.partition import Pair, by_topic
 from holdfast.client.topics import ClusterInfo, read_metadata
-from holdfast.io.address import Address, parse_addresses
+from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.messages import Message, request_class
+from holdfast.types import TopicPartition
 
 GROUP = 0  # Kinds of coordinator.
 TRANSACTION = 1
@@ -23,10 +24,8 @@ _FIND_MANY_FROM = 4  # FindCoordinator: from this version on by a list of keys.
 class Nodes:
     """Connections by address, and what was learnt from Metadata and FindCoordinator. What is wrong is forgotten."""
 
-    def __init__(self, bootstrap: str, client_id: str, timeout_s: float) -> None:
-        self._bootstrap = parse_addresses(bootstrap)
-        self._client_id = client_id
-        self._timeout_s = timeout_s
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
         self._open: dict[Address, Connection] = {}
         self._brokers: dict[int, Address] = {}
         self._leaders: dict[Pair, int] = {}
@@ -34,23 +33,40 @@ class Nodes:
 
     def any(self) -> Connection:
         """A connection to whichever broker answers first: those known, then those given."""
+        given = self._connector.settings
         failure: OSError | None = None
-        for address in dict.fromkeys((*self._open, *self._bootstrap)):
+        for address in dict.fromkeys((*self._open, *given.bootstrap_servers)):
             try:
                 return self._connection(address)
             except OSError as error:
                 failure = error
-        given = ",".join(map(str, self._bootstrap))
-        raise BrokerUnreachable(given, failure or ConnectionError("no address")) from None
+        raise BrokerUnreachable(str(given), failure or ConnectionError("no address")) from None
 
-    def metadata(self, topics: Iterable[str] | None) -> ClusterInfo:
+    def metadata(self, topics: Iterable[str] | None, *, create: bool = False) -> ClusterInfo:
         """Ask for these topics, or all, and remember who leads."""
-        found = read_metadata(self.any(), topics)
+        found = read_metadata(self.any(), topics, create=create)
         self._brokers = dict(found.brokers)
         for topic in found.topics.values():
             for each in topic.partitions:
                 self._leaders[topic.name, each.number] = each.leader
         return found
+
+    def ask_leaders(
+        self,
+        key: Key,
+        pairs: Iterable[Pair],
+        request: Callable[[dict[str, list[int]]], Message],
+        names: tuple[str, str] = ("name", "partition_index"),
+    ) -> Iterator[tuple[TopicPartition, Message]]:
+        """Ask each leader about its partitions, which `request` is given by topic; the answers, one by one.
+
+        `names` are those of the fields that say which partition an answer is about.
+        """
+        topic, partition = names
+        for connection, some in self.by_leader(pairs).items():
+            for each in connection.ask(key, request(by_topic(some))).topics:
+                for part in each.partitions:
+                    yield TopicPartition(getattr(each, topic), getattr(part, partition)), part
 
     def by_leader(self, pairs: Iterable[Pair]) -> dict[Connection, list[Pair]]:
         """The partitions by the connection to their leader."""
@@ -74,13 +90,14 @@ class Nodes:
 
     def controller(self) -> Connection:
         """A connection to the broker that changes topics."""
-        found = self.metadata([])
-        return self.node(found.controller)
+        return self._node(self.metadata([]).controller)
 
-    def node(self, number: int) -> Connection:
-        """A connection to a broker by its number."""
-        if number not in self._brokers:
-            self.metadata([])
+    def all(self) -> Iterator[Connection]:
+        """Connections to all brokers, one after the other."""
+        for number in self.metadata([]).brokers:
+            yield self._node(number)
+
+    def _node(self, number: int) -> Connection:
         address = self._brokers.get(number)
         if address is None:
             raise failure_of(f"broker {number}", Code.BROKER_NOT_AVAILABLE)
@@ -115,7 +132,7 @@ class Nodes:
         found = self._open.get(address)
         if found is None or not found.is_open:
             self._open.pop(address, None)
-            found = self._open[address] = Connection(address, self._client_id, self._timeout_s)
+            found = self._open[address] = self._connector.connect(address)
         return found
 
     def forget(self) -> None:
@@ -127,6 +144,26 @@ class Nodes:
         for each in self._open.values():
             each.close()
         self._open.clear()
+
+
+class NamedBroker(Nodes):
+    """Asks the broker that was named, whatever it is about; what it advertises to other clients is not looked at.
+
+    For whoever stands before one broker, perhaps through a tunnel: the addresses it tells may lead nowhere from there.
+    """
+
+    def by_leader(self, pairs: Iterable[Pair]) -> dict[Connection, list[Pair]]:
+        wanted = [(topic, partition) for topic, partition in pairs]
+        return {self.any(): wanted} if wanted else {}
+
+    def controller(self) -> Connection:
+        return self.any()
+
+    def all(self) -> Iterator[Connection]:
+        yield self.any()
+
+    def coordinator(self, kind: int, key: str) -> Connection:  # noqa: ARG002 (the same one for all)
+        return self.any()
 
 
 def _message(found: Message) -> str | None:

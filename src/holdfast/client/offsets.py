@@ -1,4 +1,4 @@
-"""Offsets by time: the first, the end, or the first record from a moment on."""
+"""Offsets of partitions, as their leaders know them: the first, the end, from a moment on, where an epoch ends."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from holdfast.client.codes import check
 from holdfast.client.nodes import Nodes
-from holdfast.client.partition import Pair, by_topic
+from holdfast.client.partition import Pair
 from holdfast.protocol.api import Key
-from holdfast.protocol.messages import request_class
+from holdfast.protocol.messages import Message, request_class
 from holdfast.types import TopicPartition
 
 LATEST = -1  # With read committed: the last stable offset.
@@ -28,26 +28,52 @@ def list_offsets(nodes: Nodes, wanted: Mapping[Pair, int], *, committed: bool) -
     """For each partition EARLIEST, LATEST or milliseconds since 1970."""
     request = request_class(Key.LIST_OFFSETS)
     topic = request.ListOffsetsTopic
-    found: dict[TopicPartition, FoundOffset] = {}
-    for connection, pairs in nodes.by_leader(wanted).items():
-        topics = [
+    partition = topic.ListOffsetsPartition
+
+    def ask(topics: dict[str, list[int]]) -> Message:
+        named = [
             topic(
                 name=name,
                 partitions=[
-                    topic.ListOffsetsPartition(
-                        partition_index=number, current_leader_epoch=-1, timestamp=wanted[name, number]
-                    )
-                    for number in numbers
+                    partition(partition_index=each, current_leader_epoch=-1, timestamp=wanted[name, each])
+                    for each in numbers
                 ],
             )
-            for name, numbers in by_topic(pairs).items()
+            for name, numbers in topics.items()
         ]
-        answer = connection.ask(
-            Key.LIST_OFFSETS, request(replica_id=-1, isolation_level=int(committed), topics=topics, timeout_ms=30_000)
-        )
-        for each in answer.topics:
-            for part in each.partitions:
-                pair = TopicPartition(each.name, part.partition_index)
-                check(f"the offsets of {pair}", part.error_code)
-                found[pair] = FoundOffset(part.offset, part.timestamp, getattr(part, "leader_epoch", -1))
+        return request(replica_id=-1, isolation_level=int(committed), topics=named, timeout_ms=30_000)
+
+    found: dict[TopicPartition, FoundOffset] = {}
+    for pair, part in nodes.ask_leaders(Key.LIST_OFFSETS, wanted, ask):
+        check(f"the offsets of {pair}", part.error_code)
+        found[pair] = FoundOffset(part.offset, part.timestamp, getattr(part, "leader_epoch", -1))
+    return found
+
+
+def ends_of_epochs(nodes: Nodes, wanted: Mapping[Pair, int]) -> dict[TopicPartition, int]:
+    """For each partition where that leader epoch ends, or the log does; -1 if the broker does not know the epoch.
+
+    So a reader learns whether what it has read is still there.
+    """
+    request = request_class(Key.OFFSET_FOR_LEADER_EPOCH)
+    topic = request.OffsetForLeaderTopic
+    partition = topic.OffsetForLeaderPartition
+
+    def ask(topics: dict[str, list[int]]) -> Message:
+        named = [
+            topic(
+                topic=name,
+                partitions=[
+                    partition(partition=each, current_leader_epoch=-1, leader_epoch=wanted[name, each])
+                    for each in numbers
+                ],
+            )
+            for name, numbers in topics.items()
+        ]
+        return request(replica_id=-1, topics=named)
+
+    found: dict[TopicPartition, int] = {}
+    for pair, part in nodes.ask_leaders(Key.OFFSET_FOR_LEADER_EPOCH, wanted, ask, ("topic", "partition")):
+        check(f"the end of an epoch of {pair}", part.error_code)
+        found[pair] = part.end_offset
     return found

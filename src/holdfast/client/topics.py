@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TIMEOUT_MS = 30_000
 _TOPIC = 2  # Of all that has configs.
 _OF_TOPIC = 1  # Where a config comes from: the topic itself.
+_SET, _UNSET = 0, 1  # What is done to a config.
 
 
 class PartitionInfo(NamedTuple):
@@ -38,6 +39,26 @@ class TopicInfo(NamedTuple):
     is_internal: bool
     partitions: tuple[PartitionInfo, ...]
 
+    @property
+    def numbers(self) -> list[int]:
+        return [each.number for each in self.partitions]
+
+
+class ConfigInfo(NamedTuple):
+    """One config of a topic."""
+
+    name: str
+    value: str | None
+    is_own: bool  # Set for this topic, rather than its broker's.
+    meaning: str
+
+
+class CreatedTopic(NamedTuple):
+    """A topic that was just made. Old brokers tell neither; the count is -1 then."""
+
+    id: UUID | None
+    partition_count: int
+
 
 class ClusterInfo(NamedTuple):
     """What Metadata says."""
@@ -48,14 +69,17 @@ class ClusterInfo(NamedTuple):
     topics: Mapping[str, TopicInfo]
 
 
-def read_metadata(connection: Connection, topics: Iterable[str] | None) -> ClusterInfo:
-    """Ask one broker. A topic that was asked for and is not there is an error; nothing is created."""
+def read_metadata(connection: Connection, topics: Iterable[str] | None, *, create: bool = False) -> ClusterInfo:
+    """Ask one broker. A topic that was asked for and is not there is an error.
+
+    Nothing is created, unless `create` lets a broker whose auto.create.topics.enable says so: soon it is there then.
+    """
     request = request_class(Key.METADATA)
     version = connection.version(Key.METADATA)
     named = None if topics is None else [request.MetadataRequestTopic(name=each) for each in topics]
     if named is None and version == 0:
         named = []  # Version 0 says "all" by an empty list.
-    answer = connection.ask(Key.METADATA, request(topics=named, allow_auto_topic_creation=False))
+    answer = connection.ask(Key.METADATA, request(topics=named, allow_auto_topic_creation=create))
     for each in answer.topics:
         if each.error_code == Code.UNKNOWN_TOPIC_OR_PARTITION:
             raise TopicNotFound(each.name)
@@ -74,12 +98,12 @@ def _topic(found: Message) -> TopicInfo:
 
 
 def create_topics(
-    nodes: Nodes, topics: Mapping[str, int], configs: Mapping[str, str] | None, replication_factor: int
-) -> dict[str, UUID | None]:
-    """Make topics with so many partitions (-1 for the broker's default) on the controller; their ids."""
+    nodes: Nodes, topics: Mapping[str, int], configs: Iterable[tuple[str, str]], replication_factor: int
+) -> dict[str, CreatedTopic]:
+    """Make topics with so many partitions (-1 for the broker's default) on the controller."""
     request = request_class(Key.CREATE_TOPICS)
     topic = request.CreatableTopic
-    settings = [topic.CreatableTopicConfig(name=name, value=value) for name, value in (configs or {}).items()]
+    settings = [topic.CreatableTopicConfig(name=name, value=value) for name, value in configs]
     wanted = [
         topic(
             name=name,
@@ -95,7 +119,20 @@ def create_topics(
     )
     for each in answer.topics:
         check(f"topic {each.name}", each.error_code, each.error_message)
-    return {each.name: getattr(each, "topic_id", None) for each in answer.topics}
+    return {
+        each.name: CreatedTopic(getattr(each, "topic_id", None), getattr(each, "num_partitions", -1))
+        for each in answer.topics
+    }
+
+
+def delete_topic(nodes: Nodes, name: str) -> UUID | None:
+    """Delete a topic with all its records; its id. Who tries again after a lost answer may find it gone."""
+    request = request_class(Key.DELETE_TOPICS)
+    states = [request.DeleteTopicState(name=name, topic_id=None)]
+    wanted = request(topics=states, topic_names=[name], timeout_ms=_TIMEOUT_MS)
+    [gone] = nodes.controller().ask(Key.DELETE_TOPICS, wanted, _TIMEOUT_MS / 1000).responses
+    check(f"topic {name}", gone.error_code, getattr(gone, "error_message", None))
+    return getattr(gone, "topic_id", None)
 
 
 def check_known(nodes: Nodes, names: Iterable[str]) -> None:
@@ -117,25 +154,39 @@ def create_partitions(nodes: Nodes, name: str, count: int) -> None:
     check(f"{count} partitions for topic {name}", done.error_code, done.error_message)
 
 
-def own_configs(nodes: Nodes, name: str) -> dict[str, str]:
-    """The configs that a topic itself was given; the others are its broker's."""
-    found = _described(nodes, name, None)
-    return {
-        each.name: each.value for each in found.configs if each.value is not None and each.config_source == _OF_TOPIC
-    }
-
-
-def describe_configs(nodes: Nodes, name: str, keys: Iterable[str] | None) -> dict[str, str | None]:
-    """The configs of a topic: these, or all."""
-    return {each.name: each.value for each in _described(nodes, name, keys).configs}
-
-
-def _described(nodes: Nodes, name: str, keys: Iterable[str] | None) -> Message:
+def configs(
+    nodes: Nodes, names: Iterable[str], keys: Iterable[str] | None = None, *, meanings: bool = False
+) -> dict[str, list[ConfigInfo]]:
+    """The configs of topics: these, or all; with what they mean, where the broker tells."""
     request = request_class(Key.DESCRIBE_CONFIGS)
-    resource = request.DescribeConfigsResource(
-        resource_type=_TOPIC, resource_name=name, configuration_keys=None if keys is None else list(keys)
-    )
-    fields = {"resources": [resource], "include_synonyms": False, "include_documentation": False}
-    [found] = nodes.any().ask(Key.DESCRIBE_CONFIGS, request(**fields)).results
-    check(f"the configs of topic {name}", found.error_code, found.error_message)
+    wanted = None if keys is None else list(keys)
+    resources = [
+        request.DescribeConfigsResource(resource_type=_TOPIC, resource_name=name, configuration_keys=wanted)
+        for name in names
+    ]
+    asked = request(resources=resources, include_synonyms=False, include_documentation=meanings)
+    found = {}
+    for each in nodes.any().ask(Key.DESCRIBE_CONFIGS, asked).results:
+        check(f"the configs of topic {each.resource_name}", each.error_code, each.error_message)
+        found[each.resource_name] = sorted(_config(one) for one in each.configs)
     return found
+
+
+def _config(found: Message) -> ConfigInfo:
+    meaning = getattr(found, "documentation", None) or ""
+    return ConfigInfo(found.name, found.value, found.config_source == _OF_TOPIC, meaning)
+
+
+def alter_configs(nodes: Nodes, name: str, given: Iterable[tuple[str, str]], unset: Iterable[str]) -> None:
+    """Set some configs of a topic, and let others have their default again. A repeat is harmless."""
+    request = request_class(Key.INCREMENTAL_ALTER_CONFIGS)
+    resource = request.AlterConfigsResource
+    config = resource.AlterableConfig
+    changes = [config(name=key, config_operation=_SET, value=value) for key, value in given]
+    changes += [config(name=key, config_operation=_UNSET, value=None) for key in unset]
+    wanted = resource(resource_type=_TOPIC, resource_name=name, configs=changes)
+    answer = nodes.controller().ask(
+        Key.INCREMENTAL_ALTER_CONFIGS, request(resources=[wanted], validate_only=False), _TIMEOUT_MS / 1000
+    )
+    [done] = answer.responses
+    check(f"topic {name}", done.error_code, done.error_message)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from holdfast.client.codes import check
-from holdfast.client.groups import topics_of
+from holdfast.client.group_offsets import topics_of
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import request_class
+from holdfast.protocol.messages import Message, request_class
 from holdfast.types import TopicPartition
 
 
@@ -129,14 +129,13 @@ def _soon(code: int) -> int:
 def producers(nodes: Nodes, pairs: Iterable[Pair]) -> dict[TopicPartition, dict[int, int]]:
     """The producers that partitions remember, by id: their epochs."""
     request = request_class(Key.DESCRIBE_PRODUCERS)
+
+    def ask(topics: dict[str, list[int]]) -> Message:
+        named = [request.TopicRequest(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+        return request(topics=named)
+
     found: dict[TopicPartition, dict[int, int]] = {}
-    for connection, some in nodes.by_leader(pairs).items():
-        topics = [
-            request.TopicRequest(name=name, partition_indexes=numbers) for name, numbers in by_topic(some).items()
-        ]
-        for each in connection.ask(Key.DESCRIBE_PRODUCERS, request(topics=topics)).topics:
-            for part in each.partitions:
-                pair = TopicPartition(each.name, part.partition_index)
-                check(f"the producers of {pair}", part.error_code, part.error_message)
-                found[pair] = {state.producer_id: state.producer_epoch for state in part.active_producers}
+    for pair, part in nodes.ask_leaders(Key.DESCRIBE_PRODUCERS, pairs, ask):
+        check(f"the producers of {pair}", part.error_code, part.error_message)
+        found[pair] = {state.producer_id: state.producer_epoch for state in part.active_producers}
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from holdfast.client import ClientSettings
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.sync.direction import Direction
@@ -20,8 +21,8 @@ class Sync:
 
     def __init__(
         self,
-        first: str,
-        second: str,
+        first: ClientSettings | str,
+        second: ClientSettings | str,
         settings: SyncSettings,
         *,
         clock: Clock | None = None,
@@ -30,8 +31,10 @@ class Sync:
         self.settings = settings
         clock, chance = clock or SystemClock(), chance or SystemChance()
 
+        both = ClientSettings.at(first), ClientSettings.at(second)
+
         def ask(patience_s: float) -> tuple[Side, Side]:
-            sides = meet_both(first, second, clock, chance, patience_s)
+            sides = meet_both(*both, clock, chance, patience_s)
             check_topics(sides, settings, patience_s)
             return sides
 

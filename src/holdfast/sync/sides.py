@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.client import Client
+from holdfast.client import Client, ClientSettings
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.sync.errors import ClusterReplaced, NoClusterId, SameCluster
@@ -19,14 +19,19 @@ _ANSWER_S = 5.0  # For a cluster to say who it is: an address that swallows ever
 class Side:
     """One cluster."""
 
-    address: str
+    where: ClientSettings
     cluster_id: str
     clock: Clock
     chance: Chance
 
+    @property
+    def address(self) -> str:
+        """Its name for people."""
+        return str(self.where)
+
     def client(self, patience_s: float = PATIENCE_S) -> Client:
         """A client of its own for each thread."""
-        return Client(self.address, CLIENT_ID, patience_s=patience_s, clock=self.clock, chance=self.chance)
+        return Client(self.where, CLIENT_ID, patience_s=patience_s, clock=self.clock, chance=self.chance)
 
     def check(self, client: Client) -> None:
         """Raise if another cluster listens at the address by now: the marks of this one would be wrong there."""
@@ -35,18 +40,18 @@ class Side:
             raise ClusterReplaced(self.address, self.cluster_id, found)
 
 
-def meet(address: str, clock: Clock, chance: Chance, patience_s: float = PATIENCE_S) -> Side:
+def meet(where: ClientSettings, clock: Clock, chance: Chance, patience_s: float = PATIENCE_S) -> Side:
     """Ask a cluster who it is."""
-    client = Client(address, CLIENT_ID, timeout_s=_ANSWER_S, patience_s=patience_s, clock=clock, chance=chance)
+    client = Client(where, CLIENT_ID, timeout_s=_ANSWER_S, patience_s=patience_s, clock=clock, chance=chance)
     with client:
         cluster_id = client.metadata([]).cluster_id
     if not cluster_id or len(cluster_id.encode()) > CLUSTER_SIZE_MAX:
-        raise NoClusterId(address)
-    return Side(address, cluster_id, clock, chance)
+        raise NoClusterId(str(where))
+    return Side(where, cluster_id, clock, chance)
 
 
 def meet_both(
-    first: str, second: str, clock: Clock, chance: Chance, patience_s: float = PATIENCE_S
+    first: ClientSettings, second: ClientSettings, clock: Clock, chance: Chance, patience_s: float = PATIENCE_S
 ) -> tuple[Side, Side]:
     """Two clusters, which must not be one."""
     sides = meet(first, clock, chance, patience_s), meet(second, clock, chance, patience_s)

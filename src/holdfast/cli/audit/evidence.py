@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from holdfast.catalog.store import Store
-from holdfast.cli.client.connection import connected
-from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets, find_topics
 from holdfast.cli.log.problem import said
 from holdfast.cli.log.tail import read_tails
+from holdfast.cli.terminal.broker import asking
 from holdfast.cli.wal.command import log_directory
-from holdfast.client.client import Client
+from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.errors import Corrupt
 from holdfast.record.batch import is_crc_right, split
 from holdfast.segment.names import PartitionId
@@ -28,7 +26,7 @@ def evidence_of(path: str, store: Store, bootstrap: str | None, expect: Path | N
     wal = _wal_beside(path, store)
     return Evidence(
         read_tails=None if wal is None else lambda: _tails(wal),
-        ask_broker=None if bootstrap is None else lambda topics: asyncio.run(_marks(bootstrap, topics)),
+        ask_broker=None if bootstrap is None else partial(_marks, bootstrap),
         fetch_tail=None if bootstrap is None else partial(_fetch_tail, bootstrap),
         acked={} if expect is None else read_expected(expect),
     )
@@ -67,10 +65,10 @@ def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> 
     return found
 
 
-async def _marks(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:
-    async with connected(bootstrap) as client:
-        found = await find_topics(client, topics or None)
-        wanted = {each.name: each.numbers for each in found}
-        starts = await find_offsets(client, wanted, EARLIEST)
-        ends = await find_offsets(client, wanted, LATEST)
-    return {TopicPartition(*where): BrokerMarks(start, ends[where]) for where, start in starts.items()}
+def _marks(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:
+    with asking(bootstrap) as client:
+        found = client.metadata(topics or None).topics.values()
+        wanted = [(topic.name, number) for topic in found for number in topic.numbers]
+        starts = client.list_offsets(dict.fromkeys(wanted, EARLIEST))
+        ends = client.list_offsets(dict.fromkeys(wanted, LATEST))
+    return {where: BrokerMarks(start.offset, ends[where].offset) for where, start in starts.items()}

@@ -5,7 +5,6 @@ The parts are imported where they are used: `--help`, `--version` and completion
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import Annotated
 
@@ -62,5 +61,5 @@ def consume(
     where = parse_start(start or ("earliest" if no_follow else "latest"), SystemClock().now_ms())
     follower = Follower(topic, partitions, where, follow=not no_follow, committed=committed, max_records=max_records)
     with contextlib.suppress(KeyboardInterrupt):  # The way to end it.
-        asyncio.run(follower.run(bootstrap, as_json=as_json))
+        follower.run(bootstrap, as_json=as_json)
     tell(f"holdfast: {follower.given} records")

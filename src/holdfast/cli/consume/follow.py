@@ -5,23 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from holdfast.cli.client.connection import Client, Line, lined
-from holdfast.cli.client.errors import OffsetGone, check
-from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets, find_topic
 from holdfast.cli.consume.lines import record_facts, record_line
 from holdfast.cli.consume.records import Aborted, find_records
-from holdfast.cli.consume.start import Start, find_start
+from holdfast.cli.consume.start import Start, find_offsets, find_start
+from holdfast.cli.terminal.broker import staying
+from holdfast.cli.terminal.interrupt import CtrlC
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.client import EARLIEST, LATEST, Client, Fetched, TopicPartition
+from holdfast.client.errors import OffsetGone
 from holdfast.errors import Rejected
-from holdfast.protocol.api import Key
-from holdfast.protocol.messages import Message, request_class
 from holdfast.record.records import Record
 
 _WAIT_MS = 1000
 _SIZE_MAX = 16 << 20
 _PARTITION_SIZE_MAX = 1 << 20
-
-_Fetch = request_class(Key.FETCH)
 
 
 class Follower:
@@ -45,25 +42,26 @@ class Follower:
         self._max_records = max_records
         self._next: dict[int, int] = {}  # Partition → the offset to read on at.
         self._ends: dict[int, int] = {}  # Where to stop, unless the topic is followed.
+        self._ctrl_c = CtrlC()
         self.given = 0
 
-    async def run(self, bootstrap: str, *, as_json: bool) -> None:
+    def run(self, bootstrap: str, *, as_json: bool) -> None:
         """Print until the end, until there are enough, or for ever."""
-        async with lined(bootstrap) as line:
-            await line.do(self._begin)
+        with staying(bootstrap) as client, self._ctrl_c:
+            self._ctrl_c.wait(lambda: self._begin(client))
             while self._unfinished():
-                await self._read_some(line, as_json=as_json)
+                answers = self._ctrl_c.wait(lambda: self._fetch(client))
+                self._take(client, answers, as_json=as_json)
 
-    async def _begin(self, client: Client) -> None:
-        topic = await find_topic(client, self._topic)
+    def _begin(self, client: Client) -> None:
+        topic = client.topic(self._topic)
         numbers = sorted(set(topic.numbers if not self._wanted else self._wanted))
         missing = set(numbers) - set(topic.numbers)
         if missing:
             raise Rejected(f"topic {topic.name} has no partition {min(missing)}: it has {len(topic.partitions)}")
-        self._next = await find_start(client, self._topic, numbers, self._start, committed=self._committed)
+        self._next = find_start(client, self._topic, numbers, self._start, committed=self._committed)
         if not self._follow:
-            ends = await find_offsets(client, {self._topic: numbers}, LATEST, committed=self._committed)
-            self._ends = {number: ends[self._topic, number] for number in numbers}
+            self._ends = find_offsets(client, self._topic, numbers, LATEST, committed=self._committed)
 
     def _unfinished(self) -> list[int]:
         """The partitions of which more is wanted."""
@@ -71,12 +69,26 @@ class Follower:
             return []
         return [number for number, offset in self._next.items() if self._follow or offset < self._ends[number]]
 
-    async def _read_some(self, line: Line, *, as_json: bool) -> None:
-        for part in await line.do(self._fetch):
-            number = part.partition_index
-            offset = self._next[number]
-            aborted = [Aborted(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
-            records, self._next[number], unreadable = find_records(part.records or b"", offset, aborted)
+    def _fetch(self, client: Client) -> dict[TopicPartition, Fetched]:
+        """One fetch of all partitions of which more is wanted; waits a while if there is nothing yet."""
+        return client.fetch(
+            {(self._topic, number): self._next[number] for number in self._unfinished()},
+            max_bytes=_SIZE_MAX,
+            partition_max_bytes=_PARTITION_SIZE_MAX,
+            committed=self._committed,
+            max_wait_ms=_WAIT_MS,
+        )
+
+    def _take(self, client: Client, answers: dict[TopicPartition, Fetched], *, as_json: bool) -> None:
+        """Print what has come."""
+        for (_, number), fetched in answers.items():
+            if isinstance(fetched.error, OffsetGone):
+                self._skip_what_is_gone(client, number)
+                continue
+            if fetched.error is not None:
+                raise fetched.error
+            aborted = [Aborted(*each) for each in fetched.aborted or ()]
+            records, self._next[number], unreadable = find_records(fetched.records, self._next[number], aborted)
             for each in unreadable:
                 tell(f"holdfast: {self._topic}-{number}: {each}")
             end = self._ends.get(number)
@@ -93,43 +105,9 @@ class Follower:
                 print(record_line(self._topic, partition, each))
         self.given += len(records)
 
-    async def _fetch(self, client: Client) -> list[Message]:
-        """One fetch of all partitions of which more is wanted; waits a while if there is nothing yet."""
-        answer = await client.ask(Key.FETCH, self._request())
-        check(f"topic {self._topic}", answer.error_code)
-        found = []
-        for part in (part for topic in answer.responses for part in topic.partitions):
-            try:
-                check(f"{self._topic}-{part.partition_index}", part.error_code)
-            except OffsetGone:
-                await self._skip_what_is_gone(client, part.partition_index)
-            else:
-                found.append(part)
-        return found
-
-    def _request(self) -> Message:
-        partition = _Fetch.FetchTopic.FetchPartition
-        wanted = [
-            partition(partition=number, fetch_offset=self._next[number], partition_max_bytes=_PARTITION_SIZE_MAX)
-            for number in self._unfinished()
-        ]
-        return _Fetch(
-            replica_id=-1,
-            max_wait_ms=_WAIT_MS,
-            min_bytes=1,
-            max_bytes=_SIZE_MAX,
-            isolation_level=int(self._committed),
-            session_id=0,
-            session_epoch=-1,
-            topics=[_Fetch.FetchTopic(topic=self._topic, partitions=wanted)],
-            forgotten_topics_data=[],
-            rack_id="",
-        )
-
-    async def _skip_what_is_gone(self, client: Client, number: int) -> None:
+    def _skip_what_is_gone(self, client: Client, number: int) -> None:
         """Retention was quicker than we: go on where the partition begins now, and say so."""
-        place = self._topic, number
-        start = (await find_offsets(client, {self._topic: [number]}, EARLIEST))[place]
+        start = self._ctrl_c.wait(lambda: find_offsets(client, self._topic, [number], EARLIEST))[number]
         offset = self._next[number]
         if start <= offset:
             raise Rejected(f"{self._topic}-{number} ends before offset {offset}: the topic was made anew")

@@ -11,6 +11,7 @@ from holdfast.record.layout import HEADER_SIZE
 from holdfast.record.records import Record, read_records
 from holdfast.record.unreadable import Unreadable
 from holdfast.segment.aborted import AbortedIndex
+from holdfast.types import Buffer
 
 
 class Aborted(NamedTuple):
@@ -28,7 +29,7 @@ class Found(NamedTuple):
     unreadable: list[Unreadable]
 
 
-def find_records(data: bytes, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
+def find_records(data: Buffer, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
     """The records from `offset` on; an answer begins with the whole batch that has it."""
     view = memoryview(data)
     dropped = AbortedIndex.of_fetch(aborted, (header for header, _ in _whole_batches(view)))

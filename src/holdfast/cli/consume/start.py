@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import NamedTuple
 
-from holdfast.cli.client.connection import Client
-from holdfast.cli.client.topics import EARLIEST, LATEST, find_offsets
+from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.errors import Rejected
 
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
@@ -54,19 +53,18 @@ def parse_start(text: str, now_ms: int) -> Start:
     return Start(Kind.TIME, max(int(moment.timestamp() * 1000), 0))
 
 
-async def find_start(
+def find_start(
     client: Client, topic: str, partitions: Sequence[int], start: Start, *, committed: bool
 ) -> dict[int, int]:
     """The offset to begin at, for each partition."""
-    wanted = {topic: partitions}
-    ends = await find_offsets(client, wanted, LATEST, committed=committed)
+    ends = find_offsets(client, topic, partitions, LATEST, committed=committed)
     if start.kind is Kind.TIME:
-        found = await find_offsets(client, wanted, start.value, committed=committed)
-        return {number: _or_end(found[topic, number], ends[topic, number]) for number in partitions}
-    starts = await find_offsets(client, wanted, EARLIEST)
+        found = find_offsets(client, topic, partitions, start.value, committed=committed)
+        return {number: ends[number] if found[number] < 0 else found[number] for number in partitions}
+    starts = find_offsets(client, topic, partitions, EARLIEST)
     chosen = {}
     for number in partitions:
-        first, end = starts[topic, number], ends[topic, number]
+        first, end = starts[number], ends[number]
         if start.kind is Kind.BEFORE_END:
             chosen[number] = max(end - start.value, first)
         elif first <= start.value <= end:
@@ -79,5 +77,9 @@ async def find_start(
     return chosen
 
 
-def _or_end(offset: int, end: int) -> int:
-    return end if offset < 0 else offset
+def find_offsets(
+    client: Client, topic: str, partitions: Sequence[int], timestamp: int, *, committed: bool = False
+) -> dict[int, int]:
+    """The earliest or latest offset of each partition, or the first at or after a time; -1 if there is none."""
+    found = client.list_offsets({(topic, number): timestamp for number in partitions}, committed=committed)
+    return {where.partition: each.offset for where, each in found.items()}

@@ -28,11 +28,13 @@ def list_command(as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAU
       holdfast group list
       holdfast group list --json
     """
-    from holdfast.cli.client.connection import with_client
     from holdfast.cli.group.work import list_groups
+    from holdfast.cli.terminal.broker import asking
 
     columns = {"group": "group", "state": "state", "protocol_type": "protocol type"}
-    give_table(with_client(bootstrap, list_groups), columns, as_json=as_json)
+    with asking(bootstrap) as client:
+        facts = list_groups(client)
+    give_table(facts, columns, as_json=as_json)
 
 
 @app.command("describe")
@@ -46,11 +48,13 @@ def describe_command(
       holdfast group describe billing
       holdfast group describe billing audit --json
     """
-    from holdfast.cli.client.connection import with_client
     from holdfast.cli.group.work import describe_groups
+    from holdfast.cli.terminal.broker import asking
 
     columns = {"member": "member", "instance": "instance", "client": "client", "host": "host", "shown": "partitions"}
-    for each in with_client(bootstrap, lambda client: describe_groups(client, groups)):
+    with asking(bootstrap) as client:
+        described = describe_groups(client, groups)
+    for each in described:
         if as_json:
             give_json(each)
             continue
@@ -78,12 +82,14 @@ def offsets_command(
       holdfast group offsets billing
       holdfast group offsets billing --json
     """
-    from holdfast.cli.client.connection import with_client
     from holdfast.cli.group.work import find_lags
+    from holdfast.cli.terminal.broker import asking
 
     columns = {"topic": "topic", "partition": "partition", "committed": "committed", "end": "end", "lag": "lag"}
     columns |= {"metadata": "metadata"}
-    give_table(with_client(bootstrap, lambda client: find_lags(client, group)), columns, as_json=as_json)
+    with asking(bootstrap) as client:
+        lags = find_lags(client, group)
+    give_table(lags, columns, as_json=as_json)
 
 
 @app.command("delete")
@@ -100,13 +106,13 @@ def delete_command(
       holdfast group delete billing
       holdfast group delete billing audit --yes
     """
-    from holdfast.cli.client.connection import with_client
-    from holdfast.cli.group.work import delete_group
+    from holdfast.cli.terminal.broker import asking
 
     ask_first(f"Delete {', '.join(groups)} with all committed offsets?", yes=yes)
-    for group in groups:
-        with_client(bootstrap, lambda client, group=group: delete_group(client, group))  # type: ignore[misc]
-        if as_json:
-            give_json({"group": group})
-        else:
-            print(f"group {group} deleted")
+    with asking(bootstrap) as client:
+        for group in groups:
+            client.delete_group(group)
+            if as_json:
+                give_json({"group": group})
+            else:
+                print(f"group {group} deleted")

@@ -5,7 +5,6 @@ The parts are imported where they are used: `--help`, `--version` and completion
 
 from __future__ import annotations
 
-import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,7 +83,7 @@ def produce(
     records = LineRecords(key_separator, tuple((name, value.encode()) for name, value in pairs))
     sender = Sender(topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose)
     try:
-        asyncio.run(sender.run(bootstrap))
+        sender.run(bootstrap)
     except KeyboardInterrupt:
         pass  # The way to end it at a terminal.
     except HoldfastError:

@@ -1,25 +1,19 @@
-"""Lines of stdin, read beside the event loop, and what record each of them is."""
+"""Lines of stdin as they come, and what record each of them is."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import io
 import select
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TypeAlias, cast
+from collections.abc import Callable, Iterator
+from typing import cast
 
 from holdfast.errors import Rejected
 from holdfast.record.records import Record
 
 _READ_SIZE = 64 << 10
-_PIECES_MAX = 16  # That wait to be taken: past this, stdin is not read.
 _LINE_SIZE_MAX = 128 << 20
 _CLOSED = "stdin is closed: there are no lines to read"
-
-Piece: TypeAlias = list[bytes] | Exception | None  # Some lines, why there are no more, or the end.
 
 
 class LineRecords:
@@ -43,95 +37,52 @@ class LineRecords:
         return Record(key, value, timestamp, self._headers)
 
 
-class _Pieces:
-    """On their way from the thread that reads to the event loop; a bounded number of them."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[Piece] = asyncio.Queue()  # The room bounds it.
-        self._room = threading.Semaphore(_PIECES_MAX)
-        self._ended = False
-
-    def give(self, piece: Piece) -> bool:
-        """Hand one over, from the thread; False when nobody wants any more."""
-        self._room.acquire()
-        if not self._ended:
-            with contextlib.suppress(RuntimeError):  # The loop has ended without a word.
-                self._loop.call_soon_threadsafe(self._queue.put_nowait, piece)
-                return True
-        return False
-
-    async def take(self) -> Piece:
-        piece = await self._queue.get()
-        self._room.release()
-        return piece
-
-    def end(self) -> None:
-        """Take no more, and let the thread hear of it."""
-        self._ended = True
-        self._room.release()
-
-
-async def read_lines(quiet_s: float) -> AsyncIterator[list[bytes]]:
+def read_lines(quiet_s: float) -> Iterator[list[bytes]]:
     """The lines of stdin, some at a time, without their ends; an empty list whenever none came for a while."""
-    pieces = _Pieces()
-    # A daemon, since nobody can end a read of a terminal.
-    threading.Thread(target=_read, args=(pieces,), name="stdin", daemon=True).start()
-    taking: asyncio.Task[Piece] | None = None
     try:
-        while True:
-            taking = taking or asyncio.ensure_future(pieces.take())
-            done, _ = await asyncio.wait([taking], timeout=quiet_s)
-            if not done:
-                yield []
-                await asyncio.wait([taking])
-            piece = taking.result()
-            taking = None
-            if isinstance(piece, Exception):
-                raise piece
-            if piece is None:
-                return
-            yield piece
-    finally:
-        pieces.end()
-        if taking is not None:
-            taking.cancel()
-
-
-def _read(pieces: _Pieces) -> None:
-    """The life of the thread that reads."""
-    try:
-        for lines in split_lines(_stdin_reader()):
-            if not pieces.give(lines):
-                return
-        pieces.give(None)
-    except (Rejected, OSError) as failure:
-        pieces.give(failure)
+        yield from split_lines(_stdin_reader(quiet_s))
     except ValueError:  # What Python says of a file that somebody has closed.
-        pieces.give(Rejected(_CLOSED))
+        raise Rejected(_CLOSED) from None
 
 
-def _stdin_reader() -> Callable[[int], bytes | None]:
-    """Gives what is there, and does not wait for more. Unbuffered: a process cannot end while a buffer is read."""
+def _stdin_reader(quiet_s: float) -> Callable[[int], bytes | None]:
+    """Gives what is there, without waiting for more; None once when nothing came for a while.
+
+    Unbuffered: what a buffer holds is not seen by `select`. A signal ends the wait.
+    """
     if sys.stdin is None:
         raise Rejected(_CLOSED)
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
     if not hasattr(stdin, "raw"):
         return stdin.read1
+    said_quiet = False
 
     def read(size: int) -> bytes | None:
-        while (data := stdin.raw.read(size)) is None:  # Whoever shares the pipe has made it one that does not wait.
-            select.select([stdin.raw], [], [])
-        return data
+        nonlocal said_quiet
+        while True:
+            ready, _, _ = select.select([stdin.fileno()], [], [], None if said_quiet else quiet_s)
+            if not ready:
+                said_quiet = True
+                return None
+            data = stdin.raw.read(size)
+            if data is not None:  # Whoever shares a pipe that does not wait may have been quicker.
+                said_quiet = False
+                return data
 
     return read
 
 
 def split_lines(read: Callable[[int], bytes | None]) -> Iterator[list[bytes]]:
-    """The lines in what is read, some at a time, without their ends; the last one need not have an end."""
+    """The lines in what is read, some at a time, without their ends; the last one need not have an end.
+
+    Where nothing was read, which is not the end, there are no lines.
+    """
     rest: list[bytes] = []
     size = 0
-    while data := read(_READ_SIZE):
+    while (data := read(_READ_SIZE)) != b"":
+        if data is None:
+            yield []
+            continue
         *lines, last = data.split(b"\n")
         if lines:
             lines[0] = b"".join([*rest, lines[0]])

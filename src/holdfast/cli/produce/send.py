@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.cli.client.connection import Client, Line, lined
-from holdfast.cli.client.errors import check
-from holdfast.cli.client.topics import TopicInfo, find_topic
 from holdfast.cli.produce.lines import LineRecords, read_lines
 from holdfast.cli.produce.partition import Chooser
+from holdfast.cli.terminal.broker import staying
+from holdfast.cli.terminal.interrupt import CtrlC
+from holdfast.client import Client, Producer, TopicInfo, TopicPartition
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
-from holdfast.protocol.api import Key
-from holdfast.protocol.messages import Message, request_class
 from holdfast.record.build import build
 from holdfast.record.layout import SEQUENCE_MASK, Codec
 from holdfast.record.records import Record
@@ -20,10 +18,6 @@ from holdfast.record.records import Record
 _QUIET_S = 0.05
 _AGE_S_MAX = 0.5  # Of a line that waits for company: a trickle of lines is never quiet.
 _BATCH_SIZE = 512 << 10  # Bytes of keys and values; well below what brokers accept.
-_TIMEOUT_MS = 30_000
-
-_Produce = request_class(Key.PRODUCE)
-_Init = request_class(Key.INIT_PRODUCER_ID)
 
 
 class Sender:
@@ -51,24 +45,26 @@ class Sender:
         self._gathered_size = 0
         self._gathered_since = 0.0
         self._sequences: dict[int, int] = {}
-        self._producer = (-1, -1)  # Its id and epoch: with them, a repeat is known as one.
+        self._producer = Producer(-1, -1)  # With its id and epoch, a repeat is known as one.
+        self._ctrl_c = CtrlC()
         self.acknowledged = 0
         self.waiting = 0  # Records taken from stdin and not acknowledged.
 
-    async def run(self, bootstrap: str) -> None:
+    def run(self, bootstrap: str) -> None:
         """From the first line to the last."""
-        async with lined(bootstrap) as line:
-            topic = await line.do(lambda client: find_topic(client, self._topic, create=True))
-            self._producer = await line.do(_init_producer)
+        with staying(bootstrap) as client, self._ctrl_c:
+            topic = self._ctrl_c.wait(lambda: client.topic(self._topic, create=True))
+            self._producer = self._ctrl_c.wait(client.init_producer_id)
             chooser = self._chooser(topic)
-            async for lines in read_lines(_QUIET_S):
+            reader = read_lines(_QUIET_S)
+            while (lines := self._ctrl_c.wait(lambda: next(reader, None))) is not None:
                 if not lines:
-                    await self._send(line, chooser)
+                    self._send(client, chooser)
                 for each in lines:
                     self._gather(each, chooser)
                     if self._is_full():
-                        await self._send(line, chooser)
-            await self._send(line, chooser)
+                        self._send(client, chooser)
+            self._send(client, chooser)
 
     def _chooser(self, topic: TopicInfo) -> Chooser:
         if self._partition is not None and self._partition not in topic.numbers:
@@ -91,15 +87,16 @@ class Sender:
         self._gathered_count += 1
         self._gathered_size += len(line)
 
-    async def _send(self, line: Line, chooser: Chooser) -> None:
+    def _send(self, client: Client, chooser: Chooser) -> None:
         """Send what was gathered, one batch for each partition, and wait until all are acknowledged."""
         gathered, self._gathered = self._gathered, {}
         self._gathered_count = self._gathered_size = 0
         chooser.turn()
         for partition, records in gathered.items():
             sequence = self._sequences.get(partition, 0)
-            request = self._request(partition, self._batch(records, sequence))
-            offset = await line.do(lambda client, request=request: _produce(client, request))  # type: ignore[misc]
+            where = TopicPartition(self._topic, partition)
+            wanted = {where: self._batch(records, sequence)}
+            offset = self._ctrl_c.wait(lambda wanted=wanted: client.produce(wanted))[where]  # type: ignore[misc]
             self._sequences[partition] = (sequence + len(records)) & SEQUENCE_MASK
             self.acknowledged += len(records)
             self.waiting -= len(records)
@@ -107,37 +104,12 @@ class Sender:
                 print(f"{self._topic}-{partition}@{offset}")
                 sys.stdout.flush()
 
-    def _batch(self, records: list[Record], sequence: int) -> bytes:
+    def _batch(self, records: list[Record], sequence: int) -> bytearray:
         producer_id, producer_epoch = self._producer
-        return bytes(
-            build(
-                records,
-                codec=self._codec,
-                producer_id=producer_id,
-                producer_epoch=producer_epoch,
-                base_sequence=sequence,
-            )
+        return build(
+            records,
+            codec=self._codec,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=sequence,
         )
-
-    def _request(self, partition: int, batch: bytes) -> Message:
-        data = _Produce.TopicProduceData
-        part = data.PartitionProduceData(index=partition, records=batch)
-        topic = data(name=self._topic, partition_data=[part])
-        return _Produce(transactional_id=None, acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=[topic])
-
-
-async def _init_producer(client: Client) -> tuple[int, int]:
-    request = _Init(transactional_id=None, transaction_timeout_ms=_TIMEOUT_MS, producer_id=-1, producer_epoch=-1)
-    answer = await client.ask(Key.INIT_PRODUCER_ID, request)
-    check("a producer's id", answer.error_code)
-    return answer.producer_id, answer.producer_epoch
-
-
-async def _produce(client: Client, request: Message) -> int:
-    """Send one batch; its first offset."""
-    answer = await client.ask(Key.PRODUCE, request)
-    [topic] = answer.responses
-    [part] = topic.partition_responses
-    check(f"{topic.name}-{part.index}", part.error_code, getattr(part, "error_message", None))
-    offset: int = part.base_offset
-    return offset

@@ -1,1 +1,2 @@
-"""What commands say and ask at a terminal: talk, tables, options, progress, plots."""
+"""What commands say and ask at a terminal: talk, tables, options, progress, plots, Ctrl-C,
+and the way to a broker."""

@@ -49,10 +49,11 @@ def list_command(
       holdfast topic list
       holdfast topic list --json --bootstrap broker.example:9092
     """
-    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.terminal.broker import asking
     from holdfast.cli.topic.work import list_topics
 
-    facts = with_client(bootstrap, lambda client: list_topics(client, internal=internal))
+    with asking(bootstrap) as client:
+        facts = list_topics(client, internal=internal)
     give_table(facts, {"topic": "topic", "partitions": "partitions", "topic_id": "topic id"}, as_json=as_json)
 
 
@@ -67,12 +68,14 @@ def describe_command(
       holdfast topic describe orders
       holdfast topic describe orders payments --json
     """
-    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.terminal.broker import asking
     from holdfast.cli.topic.work import describe_topics
 
     columns = {"partition": "partition", "start": "start", "end": "end", "offsets": "offsets"}
     columns |= {"leader": "leader", "leader_epoch": "epoch"}
-    for each in with_client(bootstrap, lambda client: describe_topics(client, names)):
+    with asking(bootstrap) as client:
+        described = describe_topics(client, names)
+    for each in described:
         if as_json:
             give_json(each)
             continue
@@ -96,11 +99,12 @@ def create_command(
       holdfast topic create orders --partitions 6
       holdfast topic create prices --config cleanup.policy=compact --config retention.ms=-1
     """
-    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.terminal.broker import asking
     from holdfast.cli.topic.work import create_topic
 
     given = assignments(configs, "--config")
-    made = with_client(bootstrap, lambda client: create_topic(client, name, partitions, given))
+    with asking(bootstrap) as client:
+        made = create_topic(client, name, partitions, given)
     if as_json:
         give_json(made)
     else:
@@ -121,16 +125,17 @@ def delete_command(
       holdfast topic delete orders
       holdfast topic delete orders payments --yes
     """
-    from holdfast.cli.client.connection import with_client
+    from holdfast.cli.terminal.broker import asking
     from holdfast.cli.topic.work import delete_topic
 
     ask_first(f"Delete {', '.join(names)} with all records?", yes=yes)
-    for name in names:
-        gone = with_client(bootstrap, lambda client, name=name: delete_topic(client, name))  # type: ignore[misc]
-        if as_json:
-            give_json(gone)
-        else:
-            print(f"topic {name} deleted")
+    with asking(bootstrap) as client:
+        for name in names:
+            gone = delete_topic(client, name)
+            if as_json:
+                give_json(gone)
+            else:
+                print(f"topic {name} deleted")
 
 
 @app.command("config")
@@ -152,17 +157,15 @@ def config_command(
       holdfast topic config orders --config retention.ms=3600000 --unset max.message.bytes
       holdfast topic config orders --partitions 12
     """
-    from holdfast.cli.client.connection import Client, with_client
-    from holdfast.cli.topic.work import add_partitions, change_configs, show_configs
+    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.topic.work import add_partitions, show_configs
 
     given = assignments(configs, "--config")
-
-    async def work(client: Client) -> list[dict[str, object]]:
+    with asking(bootstrap) as client:
         if partitions is not None:
-            await add_partitions(client, name, partitions)
+            add_partitions(client, name, partitions)
         if given or unset:
-            await change_configs(client, name, given, unset or [])
-        return await show_configs(client, name, everything=everything)
-
+            client.alter_configs(name, given, unset or [])
+        facts = show_configs(client, name, everything=everything)
     columns = {"config": "config", "value": "value", "own": "set here", "meaning": "meaning"}
-    give_table(with_client(bootstrap, work), columns, as_json=as_json)
+    give_table(facts, columns, as_json=as_json)

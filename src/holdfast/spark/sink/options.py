@@ -8,12 +8,15 @@ from pathlib import Path
 
 from holdfast.catalog.store import Store, find_store, typed
 from holdfast.catalog.suggest import nearest
+from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
 from holdfast.record.layout import Codec
 from holdfast.spark.sink.errors import BadOption
 
+_STORE = "store."
+_KAFKA = "kafka."
 _KNOWN = (
     "topic",
-    "kafka.bootstrap.servers",
+    *(f"{_KAFKA}{word}" for word in WORDS),
     "kafka.compression.type",
     "kafka.transaction.timeout.ms",
     "path",
@@ -25,7 +28,6 @@ _KNOWN = (
     "stagingGraceHours",
 )
 _SPARKS_OWN = ("checkpointlocation", "queryname", "outputmode", "includeheaders")  # Meant for Spark, or always so here.
-_STORE = "store."
 
 _TIMEOUT_MS = 300_000
 _COMMIT_SIZE_MAX = 4 << 30
@@ -36,7 +38,7 @@ _GRACE_HOURS = 24
 class SinkOptions:
     """What the sink was told. It travels to executors."""
 
-    bootstrap: str
+    kafka: ClientSettings
     staging: Store
     topic: str | None = None
     sink_id: str | None = None  # Streams without one take the query's id.
@@ -53,20 +55,20 @@ def read_options(given: Mapping[str, str]) -> SinkOptions:
     lower = {name.lower(): value for name, value in given.items()}
     store = {name.removeprefix(_STORE): value for name, value in lower.items() if name.startswith(_STORE)}
     _check_names(name for name in given if not name.lower().startswith(_STORE))
-    if "kafka.bootstrap.servers" not in lower:
-        raise BadOption("kafka.bootstrap.servers", "is missing: the driver commits through a broker, name its address")
-    defaults = SinkOptions("", Store(""))
+    words = words_of(lower, _KAFKA)
+    if BOOTSTRAP not in words:
+        raise BadOption(_KAFKA + BOOTSTRAP, "is missing: the driver commits through a broker, name its address")
     return SinkOptions(
-        bootstrap=lower["kafka.bootstrap.servers"],
+        kafka=ClientSettings.parse(words),
         staging=_staging(lower, store),
         topic=lower.get("topic"),
         sink_id=lower.get("sinkid"),
         job_id=lower.get("jobid"),
         codec=_codec(lower.get("kafka.compression.type", "lz4")),
         include_timestamp=_switch(lower, "includeTimestamp"),
-        transaction_timeout_ms=_number(lower, "kafka.transaction.timeout.ms", defaults.transaction_timeout_ms),
-        commit_size_max=_number(lower, "maxCommitBytes", defaults.commit_size_max),
-        grace_hours=_number(lower, "stagingGraceHours", defaults.grace_hours),
+        transaction_timeout_ms=_number(lower, "kafka.transaction.timeout.ms", _TIMEOUT_MS),
+        commit_size_max=_number(lower, "maxCommitBytes", _COMMIT_SIZE_MAX),
+        grace_hours=_number(lower, "stagingGraceHours", _GRACE_HOURS),
     )
 
 

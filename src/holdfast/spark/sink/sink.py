@@ -48,7 +48,7 @@ def batch_writer(given: Mapping[str, str], schema: Any, *, overwrite: bool) -> B
     """The writer of one batch job."""
     options = _checked(given, schema, overwrite=overwrite)
     if options.topic is not None:
-        with Client(options.bootstrap, _CLIENT_ID) as client:
+        with Client(options.kafka, _CLIENT_ID) as client:
             client.topic(options.topic)  # One clear error here is worth many from tasks.
     tag = f"{SystemChance().bits(64):016x}"
     return BatchWriter(options, Job(options.sink_id or f"job-{tag}", f"job-{tag}"))
@@ -128,13 +128,13 @@ def _stage(options: SinkOptions, job: Job, batches: Iterator[pa.RecordBatch]) ->
     context = TaskContext.get()
     assert context is not None  # Only tasks call this.
     name = f"{job.prefix}{context.partitionId():06}-{context.attemptNumber()}"
-    with Client(options.bootstrap, _CLIENT_ID) as client:
+    with Client(options.kafka, _CLIENT_ID) as client:
         stager = Stager(options, options.staging.open(), Targets(client), SystemClock(), SystemChance(), name)
         return tuple(stager.stage(batches))
 
 
 def _commit(options: SinkOptions, job: Job, staged: Sequence[StagedObject], memory: BatchMemory | None) -> Written:
-    with Client(options.bootstrap, _CLIENT_ID) as client:
+    with Client(options.kafka, _CLIENT_ID) as client:
         commit = Commit(
             client,
             options.staging.open(),

@@ -76,7 +76,7 @@ class Continuity:
         if cut is not None and cut < begun.offset:
             reason = f"they were read in leader epoch {begun.epoch}, which ended at {cut}: an unflushed tail was lost"
             return after_loss(DataLost(str(where), cut, begun.offset, reason), cut, self.options)
-        if begun.offset > ended.offset and self.options.bootstrap:  # Without a broker: not flushed yet.
+        if begun.offset > ended.offset and self.options.kafka is not None:  # Without a broker: not flushed yet.
             reason = f"the log ends at {ended.offset}: this is an older state of the cluster"
             return after_loss(DataLost(str(where), ended.offset, begun.offset, reason), ended.offset, self.options)
         return begun.offset

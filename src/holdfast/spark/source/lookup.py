@@ -80,7 +80,8 @@ def _in_tails(
 ) -> dict[TopicPartition, int | None]:
     if not wanted:
         return {}
-    with Client(options.bootstrap, "holdfast-spark") as client:
+    assert options.kafka is not None  # Who has not asked a broker knows of no tails.
+    with Client(options.kafka, "holdfast-spark") as client:
         times = {(topic, number): each for (topic, number), each in wanted.items()}
         found = client.list_offsets(times, committed=options.committed)
     ends = {where: view.marks[where].end for where in found}

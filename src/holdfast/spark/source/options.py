@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from holdfast.catalog.plan import SPLIT_SIZE
 from holdfast.catalog.suggest import nearest
+from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
 from holdfast.errors import Rejected
 from holdfast.spark.source.bounds import (
     BadOption,
@@ -22,6 +23,7 @@ from holdfast.spark.source.bounds import (
 from holdfast.spark.source.subscription import Assigned, Matching, Named, Subscription
 
 STORE_PREFIX = "store."
+KAFKA_PREFIX = "kafka."
 KNOWN = (
     "path",
     "subscribe",
@@ -40,7 +42,7 @@ KNOWN = (
     "failOnDataLoss",
     "splitSize",
     "pushFilters",
-    "kafka.bootstrap.servers",
+    *(f"{KAFKA_PREFIX}{word}" for word in WORDS),
     "kafka.isolation.level",
 )
 _ENDINGS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
@@ -68,7 +70,7 @@ class ReadOptions:
     fail_on_data_loss: bool = True
     split_size: int = SPLIT_SIZE
     push_filters: bool = False
-    bootstrap: str = ""  # Empty: only what is stored is read.
+    kafka: ClientSettings | None = None  # None: only what is stored is read.
     committed: bool = True
     store: Mapping[str, str] = field(default_factory=dict, repr=False)  # May hold credentials.
 
@@ -96,10 +98,15 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
         fail_on_data_loss=_switch(named, "failOnDataLoss", default=True),
         split_size=_number(named, "splitSize") or SPLIT_SIZE,
         push_filters=_switch(named, "pushFilters", default=False),
-        bootstrap=named.get("kafka.bootstrap.servers", ""),
+        kafka=_kafka(named),
         committed=_is_committed(named),
         store={name[len(STORE_PREFIX) :]: text for name, text in options.items() if name.startswith(STORE_PREFIX)},
     )
+
+
+def _kafka(named: Mapping[str, str]) -> ClientSettings | None:
+    words = words_of(named, KAFKA_PREFIX)
+    return ClientSettings.parse(words) if words.get(BOOTSTRAP) else None
 
 
 def _subscription(named: Mapping[str, str]) -> Subscription:

@@ -112,10 +112,10 @@ def parts(
     for where, (start, end) in ranges.items():
         start = max(start, view.marks[where].stored)
         if start < end:
-            if not options.bootstrap:
+            if options.kafka is None:
                 raise OutOfRange(str(where), start, end, *view.marks[where][:2])
             home = catalog.manifest(where).home
-            tail = TailTask(where, home, start, end, options.bootstrap, options.committed, wanted.times)
+            tail = TailTask(where, home, start, end, options.kafka, options.committed, wanted.times)
             yield Part(tail, catalog.store)
 
 

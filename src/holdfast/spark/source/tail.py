@@ -21,6 +21,7 @@ from holdfast.catalog.read import ROW_COUNT, fail, read, skipping, warn
 from holdfast.catalog.rows import cut, needed, to_rows
 from holdfast.catalog.store import Store
 from holdfast.catalog.times import ALWAYS, Times
+from holdfast.client import ClientSettings
 from holdfast.client.client import Client
 from holdfast.client.fetching import Fetched
 from holdfast.client.offsets import EARLIEST
@@ -49,7 +50,7 @@ class TailTask:
     home: PartitionId
     start: int
     end: int
-    bootstrap: str
+    kafka: ClientSettings
     committed: bool = True
     times: Times = ALWAYS
 
@@ -65,7 +66,7 @@ def read_tail(
     """The rows of a tail, in order."""
     at = task.start
     try:
-        with Client(task.bootstrap, "holdfast-spark", patience_s=patience_s) as client:
+        with Client(task.kafka, "holdfast-spark", patience_s=patience_s) as client:
             while at < task.end:
                 fetched = client.fetch({task.where: at}, committed=task.committed)[task.where]
                 if not _is_the_same(client, task):
@@ -98,7 +99,7 @@ def _rows(
     task: TailTask, at: int, fetched: Fetched, columns: Sequence[str], *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
     skip = skipping(str(task.where), Range(at, task.end), fail if fail_on_data_loss else warn)
-    decoder = Decoder(needed(columns), place=f"{task.where} from {task.bootstrap}", skip=skip)
+    decoder = Decoder(needed(columns), place=f"{task.where} from {task.kafka}", skip=skip)
     for group in decoder.groups(sift(fetched.records, task.times, _aborted(fetched)), ROW_COUNT):
         rows = to_rows(group, columns, task.where.topic, task.where.partition)
         rows = cut(rows, group, Range(at, task.end), task.times)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from holdfast.catalog.catalog import Catalog, open_catalog
 from holdfast.catalog.errors import NotMadeYet
+from holdfast.client import ClientSettings
 from holdfast.client.client import Client
 from holdfast.client.offsets import LATEST, FoundOffset
 from holdfast.spark.source.options import ReadOptions
@@ -60,16 +61,18 @@ def look(catalog: Catalog, options: ReadOptions, *, gone_is_fine: bool = False) 
     """What can be read, given a look at the store that is just made."""
     wanted = partitions_of(options.subscription, catalog, gone_is_fine=gone_is_fine)
     ends: Mapping[TopicPartition, FoundOffset] = {}
-    if options.bootstrap:
-        ends = _ends(options, wanted)
+    if options.kafka is not None:
+        ends = _ends(options.kafka, wanted, committed=options.committed)
         if any(end.offset > catalog.readable(where, committed=options.committed).end for where, end in ends.items()):
             catalog = catalog.refresh()
     return View(catalog, {where: _marks(catalog, where, options, ends) for where in wanted})
 
 
-def _ends(options: ReadOptions, wanted: Iterable[TopicPartition]) -> dict[TopicPartition, FoundOffset]:
-    with Client(options.bootstrap, "holdfast-spark") as client:
-        return client.list_offsets(dict.fromkeys(wanted, LATEST), committed=options.committed)
+def _ends(
+    kafka: ClientSettings, wanted: Iterable[TopicPartition], *, committed: bool
+) -> dict[TopicPartition, FoundOffset]:
+    with Client(kafka, "holdfast-spark") as client:
+        return client.list_offsets(dict.fromkeys(wanted, LATEST), committed=committed)
 
 
 def _marks(
@@ -85,7 +88,7 @@ def _marks(
 
 def ends_of_epochs(options: ReadOptions, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """Where leader epochs ended, as the brokers know it: they know of later ones before the manifests do."""
-    if not epochs or not options.bootstrap:
+    if not epochs or options.kafka is None:
         return {}
-    with Client(options.bootstrap, "holdfast-spark") as client:
+    with Client(options.kafka, "holdfast-spark") as client:
         return client.ends_of_epochs({(topic, number): each for (topic, number), each in epochs.items()})

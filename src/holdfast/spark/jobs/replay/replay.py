@@ -101,7 +101,7 @@ def plan_replay(
 ) -> Planned:
     """What is left to write of an archived topic to the topic that the options name. Needs no Spark."""
     assert options.topic is not None
-    with Client(options.bootstrap, _CLIENT_ID) as client:
+    with Client(options.kafka, _CLIENT_ID) as client:
         client.topic(options.topic)
         source, groups = row_groups(archive, source, access)
         _check_partitions(client, options.topic, groups)
@@ -114,7 +114,7 @@ def plan_replay(
 
 def replay(session: Any, planned: Planned, *, round_size: int = ROUND_SIZE, on_done: OnDone | None = None) -> Replayed:
     """Write what was planned."""
-    with Client(planned.options.bootstrap, _CLIENT_ID) as client:
+    with Client(planned.options.kafka, _CLIENT_ID) as client:
         run = _Run(session, planned.archive, planned.options, planned.name, client)
         total = run.write(planned.ranges, planned.before, round_size, on_done)
     through = {number: (some[0].start, some[-1].end) for number, some in planned.ranges.items() if some}

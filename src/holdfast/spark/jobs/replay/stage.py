@@ -44,7 +44,7 @@ class OffsetTwice(Corrupt):
 def stage_range(task: ReplayTask) -> list[StagedObject]:
     """Read and stage; nobody sees it before the commit."""
     rows = read_range(task.archive, task.range)
-    with Client(task.options.bootstrap, "holdfast-replay") as client:
+    with Client(task.options.kafka, "holdfast-replay") as client:
         objects, clock, chance = task.options.staging.open(), SystemClock(), SystemChance()
         return Stager(task.options, objects, Targets(client), clock, chance, task.prefix).stage(rows)
 

@@ -1,1 +1,0 @@
-"""What commands that use a running broker share: a small Kafka client, its options, its errors, tables."""

@@ -1,0 +1,60 @@
+"""The commands' way to a broker: the one client, asking whoever was named, in the words of a command line.
+
+What the broker advertises to other clients is not looked at: whoever names a broker means that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast.cli.terminal.talk import tell
+from holdfast.client import Client, ClientSettings
+from holdfast.client.errors import BrokerUnreachable, NotNow, TopicNotFound, reason_of
+from holdfast.errors import HoldfastError, Rejected, Unavailable
+
+_PATIENCE_S = 30.0  # How long a broker may be away before a command that stays gives up.
+
+
+@contextmanager
+def asking(bootstrap: str) -> Iterator[Client]:
+    """A client that asks once: what cannot be done now is a failure at once."""
+    with _in_our_words(), Client(ClientSettings.at(bootstrap), follow_leaders=False, patience_s=0) as client:
+        yield client
+
+
+@contextmanager
+def staying(bootstrap: str) -> Iterator[Client]:
+    """A client that outlives a restart of the broker, and says so. One that is not there at first is a failure."""
+    where = ClientSettings.at(bootstrap)
+    with (
+        _in_our_words(),
+        Client(where, follow_leaders=False, patience_s=_PATIENCE_S, on_wait=_tell_why) as client,
+    ):
+        client.connect()
+        yield client
+
+
+def _tell_why(failure: HoldfastError, patience_s: float) -> None:
+    why = failure.sentence if isinstance(failure, NotNow) else str(_worded(failure))
+    tell(f"holdfast: {why}; trying again for {patience_s:.0f} s")
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    try:
+        yield
+    except (BrokerUnreachable, TopicNotFound) as failure:
+        raise _worded(failure) from failure
+
+
+def _worded(failure: HoldfastError) -> HoldfastError:
+    """What a person at a command line can do about it has other names than for a program."""
+    if isinstance(failure, BrokerUnreachable):
+        return Unavailable(
+            f"no broker answers at {failure.addresses} ({reason_of(failure.cause)}): start one with `holdfast serve`, "
+            "or say with --bootstrap where it is"
+        )
+    if isinstance(failure, TopicNotFound):
+        return Rejected(f"topic {failure.topic}: unknown topic or partition")
+    return failure

@@ -1,0 +1,68 @@
+"""Known ways to go wrong in the one client, and in the commands that use it."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+NAMED = "tests/client/test_named_broker.py"
+SETTINGS = "tests/client/test_settings.py"
+
+BUGS = [
+    Bug(
+        "a command follows the addresses that a broker tells to others",
+        (Edit("cli/terminal/broker.py", "follow_leaders=False, patience_s=0)", "patience_s=0)"),),
+        ("tests/cli/test_consume.py::test_a_broker_behind_a_tunnel_is_read",),
+    ),
+    Bug(
+        "the coordinator is looked for where the broker says",
+        (
+            Edit(
+                "client/nodes.py",
+                "# noqa: ARG002 (the same one for all)\n        return self.any()",
+                "\n        return super().coordinator(kind, key)",
+            ),
+        ),
+        (f"{NAMED}::test_the_broker_that_was_named_is_asked_for_everything",),
+    ),
+    Bug(
+        "a word that nobody knows is left out of the client's settings",
+        (Edit("client/settings.py", "                raise UnknownWord(word)\n", "                continue\n"),),
+        (f"{SETTINGS}::test_what_nobody_knows_is_refused",),
+    ),
+    Bug(
+        "Spark's sink keeps only a text of where the brokers are",
+        (Edit("spark/sink/options.py", "kafka=ClientSettings.parse(words)", "kafka=ClientSettings(())"),),
+        (f"{SETTINGS}::test_every_tool_makes_the_same_of_it",),
+    ),
+    Bug(
+        "every try is told, not the wait",
+        (Edit("client/patience.py", " and pause == _PAUSE_S_FIRST", ""),),
+        (f"{NAMED}::test_why_one_waits_is_told_once",),
+    ),
+    Bug(
+        "an offset that is gone ends the reader",
+        (Edit("client/codes.py", "code == Code.OFFSET_OUT_OF_RANGE", "False"),),
+        (f"{NAMED}::test_an_offset_that_is_not_there_is_told_apart",),
+    ),
+    Bug(
+        "Ctrl-C is taken for a lost connection",
+        (
+            Edit(
+                "client/connection.py",
+                "version, frame)\n        except OSError as failure:",
+                "version, frame)\n        except (OSError, KeyboardInterrupt) as failure:",
+            ),
+        ),
+        ("tests/cli/test_consume.py::test_ctrl_c_ends_a_wait_for_records",),
+    ),
+    Bug(
+        "Ctrl-C cuts off what was half done",
+        (Edit("cli/terminal/interrupt.py", "if self._waits or self._heard:", "if True:"),),
+        ("tests/cli/test_interrupt.py::test_what_is_no_wait_is_finished_first",),
+    ),
+    Bug(
+        "quiet on stdin is taken for its end",
+        (Edit("cli/produce/lines.py", '(data := read(_READ_SIZE)) != b""', "data := read(_READ_SIZE)"),),
+        ("tests/cli/test_produce.py::test_a_pipe_that_does_not_wait_has_not_ended",),
+    ),
+]
