@@ -31,4 +31,36 @@ BUGS = [
         ),
         ("tests/coordinator/test_load.py::test_a_newer_or_damaged_record_is_refused",),
     ),
+    Bug(
+        "produce: a bomb is followed to its end",
+        (
+            Edit(
+                "log/settings.py",
+                "batch_expanded_size_max: int = 128 * MIB",
+                "batch_expanded_size_max: int = 900 * MIB",
+            ),
+        ),
+        ("tests/broker/test_validation.py::test_a_bomb_is_refused",),
+    ),
+    Bug(
+        "repair: producer ids are handed out again",
+        (Edit("cli/repair/metadata.py", "found.metadata.producer_ids_end + _PRODUCER_IDS_SKIPPED", "0"),),
+        ("tests/operate/test_repair.py::test_the_newest_metadata_is_damaged",),
+    ),
+    Bug(
+        "subscribe: what retention took is skipped without a word",
+        (Edit("subscribe/client/segment_pieces.py", 'log.warning("%s: offsets', 'log.debug("%s: offsets'),),
+        ("tests/subscribe/test_segments_gone.py::test_what_retention_took_is_skipped_and_counted",),
+    ),
+    Bug(
+        "transactions: an id with an open transaction is forgotten",
+        (
+            Edit(
+                "coordinator/transaction/coordinator.py",
+                "if hosted.value.state.is_idle and hosted.value.changed_at_ms <= before_ms:",
+                "if hosted.value.changed_at_ms <= before_ms:",
+            ),
+        ),
+        ("tests/coordinator/test_transaction_ids.py::test_an_id_that_nobody_uses_is_forgotten",),
+    ),
 ]
