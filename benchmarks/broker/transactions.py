@@ -16,8 +16,10 @@ import time
 from typing import Any
 
 from holdfast.protocol.api import Key
+from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import decode_response_header, frame_request
-from holdfast.protocol.messages import decode_response, encode_request, request_class
+from holdfast.protocol.message import part_class
+from holdfast.protocol.messages import decode_response, encode_request
 from holdfast.record.build import build
 from holdfast.record.records import Record
 
@@ -71,7 +73,7 @@ class Producer:
             base_sequence=self._sequence,
         )
         topic = _part(Key.PRODUCE, "TopicProduceData")
-        data = [topic.PartitionProduceData(index=0, records=bytes(batch))]
+        data = [_part(Key.PRODUCE, "PartitionProduceData")(index=0, records=bytes(batch))]
         topics = [topic(name=self._topic, partition_data=data)]
         return {"transactional_id": self._id, "acks": -1, "timeout_ms": 30_000, "topic_data": topics}
 
@@ -94,7 +96,7 @@ class Producer:
 
 
 def _part(key: Key, name: str) -> Any:
-    return getattr(request_class(key), name)
+    return part_class(request_class(key), name)
 
 
 def _added(answer: Any) -> int:

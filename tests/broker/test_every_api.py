@@ -14,8 +14,9 @@ from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import decode_response_header, frame_request
-from holdfast.protocol.messages import encode_request, request_class
+from holdfast.protocol.messages import encode_request
 
 TOPIC = "every-api"
 VERSIONS = [(row.key, version) for row in advertised() for version in range(row.min_version, row.max_version + 1)]

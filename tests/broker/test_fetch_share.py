@@ -12,7 +12,7 @@ from tests.support.broker_process import BrokerProcess
 from holdfast.broker.fetch.share import FetchShare
 from holdfast.io.clock import SystemClock
 from holdfast.protocol.api import Key
-from holdfast.protocol.classes import load_request
+from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import frame_request
 from holdfast.protocol.messages import encode_request
 
@@ -24,7 +24,7 @@ class Greedy:
     """Fetches all partitions again as soon as it was answered. There always is a record, so that nothing waits."""
 
     def __init__(self, port: int, topic: str) -> None:
-        wanted = message(load_request(Key.FETCH), fetch_fields(topic, partitions=range(PARTITIONS), max_wait_ms=500))
+        wanted = message(request_class(Key.FETCH), fetch_fields(topic, partitions=range(PARTITIONS), max_wait_ms=500))
         body = encode_request(Key.FETCH, VERSION, wanted)
         self._frame = b"".join(frame_request(Key.FETCH, VERSION, 1, "greedy", body))
         self._port = port

@@ -28,8 +28,9 @@ from holdfast.broker.table import HANDLERS
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import APIS, Key
-from holdfast.protocol.classes import load_request
+from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import frame_request
+from holdfast.protocol.message import Field, fields_of, is_part, part_class
 from holdfast.protocol.messages import encode_request
 from holdfast.protocol.produce import ITEMS_MAX as PRODUCE_ITEMS_MAX
 from holdfast.protocol.wire import ITEMS_MAX
@@ -94,47 +95,47 @@ class Filler:
         self._numbers = itertools.count()
         self._left = (PRODUCE_ITEMS_MAX if key == Key.PRODUCE else ITEMS_MAX) - 100
         self.version = min(APIS[key].max_version, 12 if key == Key.FETCH else 9 if key == Key.PRODUCE else 99)
-        self.message = self._struct(load_request(key))
+        self.message = self._part(request_class(key))
 
-    def _struct(self, of: Any) -> Any:
+    def _part(self, of: Any) -> Any:
         fields = {}
-        for field in of.fields.values():
-            if field.for_version_q(self.version):
-                value = self._value(field)
+        for field in fields_of(of):
+            if field.is_in(self.version):
+                value = self._value(of, field)
                 if value is not None:
                     fields[field.name] = value
         return of(**fields)
 
-    def _value(self, field: Any) -> Any:
-        if field.is_array():
-            return self._array(field)
-        if field.is_struct():
+    def _value(self, of: Any, field: Field) -> Any:
+        if field.is_array:
+            return self._array(of, field.item_type)
+        if is_part(field.type):
             return None
         if field.name in ("name", "topic", "topic_name", "resource_name"):
             return self._name()
-        if field.type_str == "string" and not field.nullable_for_version_q(self.version):
+        if field.type == "string" and not field.may_be_null(self.version):
             return self._name()
         return None
 
-    def _array(self, field: Any) -> Any:
-        inner = field.array_of
-        has_inside = inner.is_struct() and any(each.is_array() for each in inner.fields.values())
+    def _array(self, of: Any, kind: str) -> Any:
+        inner = part_class(of, kind) if is_part(kind) else None
+        has_inside = inner is not None and any(each.is_array for each in fields_of(inner))
         wide = 2 if has_inside and self._deep else self._left // (3 if has_inside else 1)
         count = max(0, min(wide, self._left))
         self._left -= count
-        if inner.is_struct():
-            return [self._struct(inner.data_class) for _ in range(count)]
-        return [self._scalar(inner) for _ in range(count)]
+        if inner is not None:
+            return [self._part(inner) for _ in range(count)]
+        return [self._scalar(kind) for _ in range(count)]
 
-    def _scalar(self, inner: Any) -> Any:
+    def _scalar(self, kind: str) -> Any:
         number = 0 if self._same else next(self._numbers)
-        if inner.type_str == "string":
+        if kind == "string":
             return self._name()
-        if inner.type_str == "bytes":
+        if kind == "bytes":
             return b""
-        if inner.type_str == "uuid":
+        if kind == "uuid":
             return None
-        return number % 120 if inner.type_str == "int8" else number % PARTITIONS
+        return number % 120 if kind == "int8" else number % PARTITIONS
 
     def _name(self) -> str:
         return self._topic if self._same else f"absent-{next(self._numbers)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,9 +13,11 @@ from holdfast.broker.table import advertised
 from holdfast.broker.waiting.waiting import NotYet, Told, Waiting
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.protocol.api import APIS, Api, Key
+from holdfast.protocol.classes import request_class
 from holdfast.protocol.codes import Code
+from holdfast.protocol.generated.metadata import MetadataRequestTopic
 from holdfast.protocol.header import RequestHeader
-from holdfast.protocol.messages import Message, decode_response, encode_request, request_class
+from holdfast.protocol.messages import decode_response, encode_request
 
 ORDERS = Topic("orders", UUID(int=7), 2)
 COPY = Metadata("c" * 32, 5, {"orders": ORDERS})
@@ -27,7 +30,7 @@ RETRYABLE = {
 }
 
 
-def ask(key: Key, version: int, **fields: object) -> Message:
+def ask(key: Key, version: int, **fields: object) -> Any:
     """The answer to a request, decoded."""
     body = b"".join(bytes(each) for each in encode_request(key, version, request_class(key)(**fields)))
     header = RequestHeader(key, version, 3, "client", 0)
@@ -40,8 +43,7 @@ def ask(key: Key, version: int, **fields: object) -> Message:
 def test_topics_are_told_from_the_copy(version: int) -> None:
     """D4: one that is not in it may be there all the same."""
     names = [{"name": "orders"}, {"name": "unknown"}]
-    make = request_class(Key.METADATA).MetadataRequestTopic
-    answer = ask(Key.METADATA, version, topics=[make(topic_id=None, **each) for each in names])
+    answer = ask(Key.METADATA, version, topics=[MetadataRequestTopic(topic_id=None, **each) for each in names])
     orders, unknown = answer.topics
     assert (orders.error_code, orders.name, len(orders.partitions)) == (0, "orders", 2)
     assert unknown.error_code == Code.LEADER_NOT_AVAILABLE

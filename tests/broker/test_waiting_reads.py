@@ -13,11 +13,10 @@ from holdfast.broker.waiting.reads import WaitingReads
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.io.calls import InlineCalls
 from holdfast.log.recovery.tails import Tails
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.fetch import FetchPartition, FetchRequest, FetchTopic
 from holdfast.protocol.fetch_response import Fetched
-from holdfast.protocol.messages import Message, request_class
+from holdfast.protocol.generated.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 COPY = Metadata("c" * 32, 5, {"orders": Topic("orders", HOME.topic_id, 2), "none": Topic("none", UUID(int=9), 1)})
 TRY_AGAIN = Code.KAFKA_STORAGE_ERROR
@@ -78,10 +77,9 @@ async def test_a_reader_that_has_seen_a_later_leader_is_told_so() -> None:
 
 
 def list_offsets(found: WaitingReads, at: int, isolation: int = 0) -> tuple[int, int]:
-    made = request_class(Key.LIST_OFFSETS)
-    topic = made.ListOffsetsTopic
-    wanted = topic.ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=at)
-    message: Message = made(isolation_level=isolation, topics=[topic(name="orders", partitions=[wanted])])
+    wanted = ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=at)
+    topic = ListOffsetsTopic(name="orders", partitions=[wanted])
+    message = ListOffsetsRequest(isolation_level=isolation, topics=[topic])
     (row,) = found.offsets(message, 7).topics[0].partitions
     return row.error_code, row.offset
 

@@ -12,7 +12,8 @@ from tests.java.plain import same
 
 from holdfast.protocol import decoder, fetch, messages, produce
 from holdfast.protocol.api import APIS, Key
-from holdfast.protocol.classes import encode, load_response
+from holdfast.protocol.classes import response_class
+from holdfast.protocol.encoder import encode
 
 SAMPLES = 20
 VERSIONS = [(key, version) for key, api in APIS.items() for version in range(api.min_version, api.max_version + 1)]
@@ -43,7 +44,7 @@ def test_requests(kafka: Jvm, key: Key, version: int) -> None:
 @pytest.mark.parametrize(("key", "version"), VERSIONS, ids=NAMES)
 def test_responses(kafka: Jvm, key: Key, version: int) -> None:
     """K1: the same for answers."""
-    of = load_response(key)
+    of = response_class(key)
     for sent, json in samples(kafka, key, version, request=False):
         response = decoder.decode(of, version, sent)
         same(response, json)

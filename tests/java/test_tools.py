@@ -21,6 +21,7 @@ from tests.java.serving import Serving
 from holdfast.broker.table import advertised
 from holdfast.protocol import header, messages
 from holdfast.protocol.api import Key
+from holdfast.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 
 TOOLS = "org.apache.kafka.tools"
 T0 = 1_700_000_000_000
@@ -206,9 +207,10 @@ def test_dump_log(tools: Tools, broker: Serving, topic: str, tmp_path: Path) -> 
 
 def fetched(broker: Serving, topic: str) -> bytes:
     """All of a topic's first partition, byte for byte."""
-    of = messages.request_class(Key.FETCH)
-    part = of.FetchTopic.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
-    request = of(max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[of.FetchTopic(topic=topic, partitions=[part])])
+    part = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    request = FetchRequest(
+        max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[FetchTopic(topic=topic, partitions=[part])]
+    )
     body = messages.encode_request(Key.FETCH, 11, request)
     host, port = broker.address.split(":")
     with socket.create_connection((host, int(port)), 10) as connection, connection.makefile("rb") as answers:

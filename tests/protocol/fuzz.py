@@ -36,7 +36,7 @@ def decoders() -> dict[str, tuple[Any, Decoder]]:
             name = f"{api.name} v{version}"
             request, response = oracle.request_entity(key, version), oracle.response_entity(key, version)
             found[f"{name} request"] = (request, partial(messages.decode_request, key, version))
-            found[f"{name} response"] = (response, partial(decoder.decode, classes.load_response(key), version))
+            found[f"{name} response"] = (response, partial(decoder.decode, classes.response_class(key), version))
             if key == Key.PRODUCE:
                 found[f"{name} request by hand"] = (request, partial(produce.decode_request, version))
             if key == Key.FETCH:

@@ -7,16 +7,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from kafka.protocol.consumer import FetchRequest as KafkaFetchRequest
 from kafka.protocol.consumer import FetchResponse as KafkaFetchResponse
+from kafka.protocol.consumer import HeartbeatRequest as KafkaHeartbeat
+from kafka.protocol.consumer import OffsetCommitRequest as KafkaCommit
+from kafka.protocol.metadata import MetadataResponse as KafkaMetadata
 from kafka.protocol.producer import ProduceRequest as KafkaProduceRequest
 from kafka.protocol.producer import ProduceResponse as KafkaProduceResponse
 
-from holdfast.protocol import classes, decoder, fetch, fetch_response, header, messages, produce, produce_response
+from holdfast.protocol import encoder, fetch, fetch_response, header, produce, produce_response
 from holdfast.protocol.api import Key
+from holdfast.protocol.decoder import decode
+from holdfast.protocol.generated.heartbeat import HeartbeatRequest
+from holdfast.protocol.generated.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from holdfast.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 
 ROUNDS = 80
 SECONDS = 0.004
@@ -134,32 +151,65 @@ def fetch_cases(version: int, partitions: int) -> list[Case]:
 
 
 def other_cases() -> list[Case]:
-    """Messages of the schemas: the decoder made here beside the library's own."""
-    heartbeat = messages.request_class(Key.HEARTBEAT)
-    commit = messages.request_class(Key.OFFSET_COMMIT)
-    topic = commit.OffsetCommitRequestTopic
-    parts = [
-        topic.OffsetCommitRequestPartition(partition_index=n, committed_offset=n, committed_metadata="")
-        for n in range(100)
-    ]
-    samples = [
-        (Key.HEARTBEAT, 4, heartbeat(group_id="orders", generation_id=3, member_id="m" * 40)),
-        (
-            Key.OFFSET_COMMIT,
-            9,
-            commit(group_id="orders", member_id="m" * 40, topics=[topic(name="orders", partitions=parts)]),
-        ),
-    ]
+    """Messages of the schemas: made, written and read by what is generated here, and by the library's own classes."""
     cases: list[Case] = []
-    for key, version, message in samples:
-        of = classes.load_request(key)
-        body = memoryview(bytes(messages.encode_request(key, version, message)[0]))
-        ours = lambda of=of, version=version, body=body: decoder.decode(of, version, body)  # noqa: E731
-        theirs = lambda of=of, version=version, body=body: of.decode(body, version=version)  # noqa: E731
-        cases.append((f"{of.name} v{version}, {len(body):,} B: read", ours, theirs))
+    for what, version, ours, theirs in (
+        ("Heartbeat", 4, heartbeat(HeartbeatRequest), heartbeat(KafkaHeartbeat)),
+        ("OffsetCommit of 100", 9, commit(*OURS_COMMITTED), commit(*THEIRS_COMMITTED)),
+        ("Metadata of 1,000", 12, metadata(*OURS_TOLD), metadata(*THEIRS_TOLD)),
+    ):
+        own, other = ours(), theirs()
+        body = memoryview(encoder.encode(own, version))
+        assert body == other.encode(version=version)
+        what = f"{what} v{version}, {len(body):,} B"
+        cases += [
+            (f"{what}: make", ours, theirs),
+            (f"{what}: write", partial(encoder.encode, own, version), partial(other.encode, version=version)),
+            (f"{what}: read", partial(decode, type(own), version, body), partial(other.decode, body, version=version)),
+        ]
     frame = memoryview(b"".join(header.frame_request(Key.PRODUCE, 9, 7, "client-1", [])))[4:]
     cases.append(("request header: read", lambda: header.decode_request_header(frame), None))
     return cases
+
+
+def heartbeat(of: Any) -> Callable[[], Any]:
+    return lambda: of(group_id="orders", generation_id=3, member_id="m" * 40)
+
+
+def commit(of: Any, topic: Any, partition: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        parts = [partition(partition_index=n, committed_offset=n, committed_metadata="") for n in range(100)]
+        return of(group_id="orders", member_id="m" * 40, topics=[topic(name="orders", partitions=parts)])
+
+    return make
+
+
+def metadata(of: Any, broker: Any, topic: Any, partition: Any) -> Callable[[], Any]:
+    def make() -> Any:
+        parts = [
+            partition(error_code=0, partition_index=n, leader_id=0, leader_epoch=0, replica_nodes=[0], isr_nodes=[0])
+            for n in range(1000)
+        ]
+        topics = [topic(error_code=0, name="orders", topic_id=TOPIC_ID, partitions=parts)]
+        brokers = [broker(node_id=0, host="127.0.0.1", port=9092)]
+        return of(brokers=brokers, cluster_id="cluster", controller_id=0, topics=topics)
+
+    return make
+
+
+OURS_COMMITTED = (OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitRequestPartition)
+THEIRS_COMMITTED = (
+    KafkaCommit,
+    KafkaCommit.OffsetCommitRequestTopic,
+    KafkaCommit.OffsetCommitRequestTopic.OffsetCommitRequestPartition,
+)
+OURS_TOLD = (MetadataResponse, MetadataResponseBroker, MetadataResponseTopic, MetadataResponsePartition)
+THEIRS_TOLD = (
+    KafkaMetadata,
+    KafkaMetadata.MetadataResponseBroker,
+    KafkaMetadata.MetadataResponseTopic,
+    KafkaMetadata.MetadataResponseTopic.MetadataResponsePartition,
+)
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import random
-import re
 import typing
 import uuid
 from collections.abc import Callable, Mapping
@@ -20,8 +19,9 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
+from holdfast.protocol.message import part_class
+
 EPOCH = datetime.datetime.fromtimestamp(0, datetime.UTC)
-NOT_ASKED_FOR = -(2**31)
 
 
 def request_entity(key: int, version: int) -> Any:
@@ -145,21 +145,21 @@ def values_of_message(message: Any, like: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(message: Any, name: str) -> str:
-    """The oracle leaves the unit out of names, our library whose operations they are."""
-    names = (name, f"{name}_ms", re.sub("^(cluster|topic)_", "", name))
-    return next(known for known in names if known in message.fields)
+    """The oracle leaves the unit out of names."""
+    known = {row[0] for row in message.ROWS}
+    return next(each for each in (name, f"{name}_ms") if each in known)
 
 
 def _value(message: Any, name: str, like: Any) -> Any:
     value = getattr(message, name)
     if isinstance(like, dict):
-        return values_of_message(message.fields[name]() if value is None else value, like)  # Left out: all defaults.
+        return values_of_message(_left_out(message, name) if value is None else value, like)
     if isinstance(like, list) and isinstance(value, list) and like and isinstance(like[0], dict):
         return [values_of_message(item, other) for item, other in zip(value, like, strict=True)]
-    if isinstance(like, int) and (value is None or isinstance(value, set)):
-        return NOT_ASKED_FOR if value is None else _signed(sum(1 << bit for bit in value))
-    return value
+    return list(value) if isinstance(like, list) else value
 
 
-def _signed(bits: int) -> int:
-    return bits - 2**32 if bits >= 2**31 else bits
+def _left_out(message: Any, name: str) -> Any:
+    """A part that is not there says what its defaults say."""
+    [kind] = [row[1] for row in message.ROWS if row[0] == name]
+    return part_class(type(message), kind)()

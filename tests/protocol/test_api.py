@@ -8,6 +8,7 @@ from kio.index import load_request_schema
 from holdfast.protocol import api, classes, messages
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
+from holdfast.protocol.schemas import generate
 
 # What Kafka itself advertises.
 KAFKA = {
@@ -37,13 +38,17 @@ def test_ranges_are_those_of_kafka() -> None:
 @pytest.mark.parametrize("row", APIS.values(), ids=lambda row: row.name)
 def test_every_row_has_its_messages(row: api.Api) -> None:
     """K1: the table says the same as the schemas: number, range and from where on versions are flexible."""
-    for message_class in (classes.load_request(row.key), classes.load_response(row.key)):
-        assert row.key == message_class.API_KEY
-        oldest, newest = message_class.valid_versions
+    for kind, message_class in (
+        ("Request", classes.request_class(row.key)),
+        ("Response", classes.response_class(row.key)),
+    ):
+        schema = generate.load(f"{row.name}{kind}")
+        assert row.key == schema["apiKey"]
+        oldest, newest = generate.versions(schema["validVersions"]) or (0, -1)
         assert row.min_version >= oldest
         assert row.max_version == newest or (row.key == Key.INIT_PRODUCER_ID and newest == 6)  # 6 is not stable yet.
         for version in range(row.min_version, row.max_version + 1):
-            assert api.is_flexible(row.key, version) == message_class.flexible_version_q(version)
+            assert api.is_flexible(row.key, version) == (version >= message_class.FLEXIBLE_FROM)
             assert api.is_flexible(row.key, version) == load_request_schema(row.key, version).__flexible__
 
 
@@ -63,7 +68,7 @@ def test_messages_check_their_version_and_kind() -> None:
     """K7: nothing is decoded or encoded in a version that is not served, nor as something that it is not."""
     with pytest.raises(UnsupportedVersion):
         messages.decode_request(Key.METADATA, 14, memoryview(b""))
-    answer = messages.response_class(Key.LIST_GROUPS)()
+    answer = classes.response_class(Key.LIST_GROUPS)()
     with pytest.raises(UnsupportedVersion):
         messages.encode_response(Key.LIST_GROUPS, 6, answer)
     with pytest.raises(TypeError, match="not a message of Metadata"):

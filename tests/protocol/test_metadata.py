@@ -8,25 +8,29 @@ import pytest
 
 from holdfast.protocol import messages, metadata
 from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.generated.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 
 VERSIONS = range(APIS[Key.METADATA].min_version, APIS[Key.METADATA].max_version + 1)
-Answer = messages.response_class(Key.METADATA)
-Topic = Answer.MetadataResponseTopic
 
 
-def make_answer() -> messages.Message:
-    broker = Answer.MetadataResponseBroker(node_id=0, host="127.0.0.1", port=9092)
-    return Answer(throttle_time_ms=3, brokers=[broker], cluster_id="here", controller_id=0)
+def make_answer() -> MetadataResponse:
+    broker = MetadataResponseBroker(node_id=0, host="127.0.0.1", port=9092)
+    return MetadataResponse(throttle_time_ms=3, brokers=[broker], cluster_id="here", controller_id=0)
 
 
-def make_topic(number: int) -> messages.Message:
+def make_topic(number: int) -> MetadataResponseTopic:
     parts = [
-        Topic.MetadataResponsePartition(
-            partition_index=n, leader_id=0, leader_epoch=5, replica_nodes=[0], isr_nodes=[0]
-        )
+        MetadataResponsePartition(partition_index=n, leader_id=0, leader_epoch=5, replica_nodes=[0], isr_nodes=[0])
         for n in range(number % 5)
     ]
-    return Topic(name=f"topic {number}", topic_id=UUID(int=number + 1), is_internal=number % 2 == 1, partitions=parts)
+    return MetadataResponseTopic(
+        name=f"topic {number}", topic_id=UUID(int=number + 1), is_internal=number % 2 == 1, partitions=parts
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -34,8 +38,7 @@ def make_topic(number: int) -> messages.Message:
 def test_kept_topics(version: int, count: int) -> None:
     """K2: whatever the version, and however many topics."""
     topics = [make_topic(number) for number in range(count)]
-    whole = make_answer()
-    whole.topics = topics
+    whole = make_answer().replace(topics=topics)
     expected = b"".join(messages.encode_response(Key.METADATA, version, whole))
     kept = [metadata.encode_topic(version, topic) for topic in topics]
     buffers = metadata.encode_response(version, make_answer(), kept)
@@ -45,7 +48,6 @@ def test_kept_topics(version: int, count: int) -> None:
 
 def test_an_answer_with_topics_of_its_own_is_refused() -> None:
     """Otherwise they would be lost."""
-    answer = make_answer()
-    answer.topics = [make_topic(1)]
+    answer = make_answer().replace(topics=[make_topic(1)])
     with pytest.raises(ValueError, match="topics of its own"):
         metadata.encode_response(12, answer, [])

@@ -7,8 +7,10 @@ from typing import Any
 
 from holdfast.broker.net.request import Request
 from holdfast.protocol.api import Key
+from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import decode_request_header, decode_response_header, frame_request
-from holdfast.protocol.messages import decode_response, encode_request, request_class
+from holdfast.protocol.message import part_class
+from holdfast.protocol.messages import decode_response, encode_request
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
 from holdfast.types import Buffer
@@ -32,14 +34,15 @@ def answer(to: Request, buffers: Sequence[Buffer]) -> Any:
 
 
 def _message(of: Any, fields: Mapping[str, Any]) -> Any:
-    return of(**{name: _value(of.fields[name], value) for name, value in fields.items()})
+    kinds = {row[0]: row[1].removeprefix("[]") for row in of.ROWS}
+    return of(**{name: _value(of, kinds[name], value) for name, value in fields.items()})
 
 
-def _value(field: Any, value: Any) -> Any:
+def _value(of: Any, kind: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return _message(field.data_class, value)
+        return _message(part_class(of, kind), value)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return [_message(field.array_of.data_class, each) for each in value]
+        return [_message(part_class(of, kind), each) for each in value]
     return value
 
 

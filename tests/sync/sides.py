@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.protocol.api import Key
-from holdfast.protocol.messages import request_class
+from holdfast.protocol.generated.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
@@ -108,10 +108,11 @@ def assert_marked(copied: list[Held], origin: list[Held], hop: Hop) -> None:
 
 def delete_records(client: Client, topic: str, partition: int, before: int) -> None:
     """What retention does, now."""
-    request = request_class(Key.DELETE_RECORDS)
-    wanted = request.DeleteRecordsTopic(
+    wanted = DeleteRecordsTopic(
         name=topic,
-        partitions=[request.DeleteRecordsTopic.DeleteRecordsPartition(partition_index=partition, offset=before)],
+        partitions=[DeleteRecordsPartition(partition_index=partition, offset=before)],
     )
-    [answer] = client._nodes.any().ask(Key.DELETE_RECORDS, request(topics=[wanted], timeout_ms=30_000)).topics
+    [answer] = (
+        client._nodes.any().ask(Key.DELETE_RECORDS, DeleteRecordsRequest(topics=[wanted], timeout_ms=30_000)).topics
+    )
     assert [each.error_code for each in answer.partitions] == [0]

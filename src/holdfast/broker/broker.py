@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
@@ -18,7 +18,8 @@ from holdfast.broker.table import HANDLERS, MessageHandler
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.messages import Message, decode_request, encode_response
+from holdfast.protocol.message import Message, lists_of
+from holdfast.protocol.messages import decode_request, encode_response
 from holdfast.types import Buffer
 
 _LARGE_SIZE = 16 << 10  # Bytes of a request,
@@ -88,7 +89,7 @@ class Broker:
         answer = await handler(self._parts, message, request._replace(pace=pace))
         if is_large:
             await pace.let_go(message)
-        if isinstance(answer, list):
+        if not isinstance(answer, Message):
             return answer
         if _item_count(answer) <= _LARGE_COUNT:
             return encode_response(key, version, answer)
@@ -99,11 +100,8 @@ class Broker:
 
 def _item_count(message: Message) -> int:
     """About how many items a message has: those of its lists, each with as many inside as the first or last one has."""
-    return sum(
-        len(items) * (1 + max(_item_count(items[0]), _item_count(items[-1]))) for items in _lists(message) if items
-    )
+    return sum(len(items) * (1 + max(_inside(items[0]), _inside(items[-1]))) for items in lists_of(message) if items)
 
 
-def _lists(item: Message) -> Iterator[list[Message]]:
-    values = (getattr(item, name, None) for name in getattr(item, "__slots__", ()))
-    return (each for each in values if isinstance(each, list))
+def _inside(item: object) -> int:
+    return _item_count(item) if isinstance(item, Message) else 0

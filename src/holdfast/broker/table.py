@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar
 
 from holdfast.broker.api import (
     acls,
@@ -59,21 +59,19 @@ from holdfast.broker.api import (
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
-from holdfast.protocol.messages import Message
+from holdfast.protocol.message import Message, RequestMessage
+
+MessageHandler: TypeAlias = Callable[[BrokerContext, Any, Request], Coroutine[Any, Any, Message | Body]]
+"""Makes the answer to a request, which is of the key's own class: a message, or its bytes as a list of buffers."""
+
+A = TypeVar("A", bound=Message)
+Q = TypeVar("Q", bound=RequestMessage[Any])
 
 
-class MessageHandler(Protocol):
-    """Makes the answer to a request: a message, or its bytes as a list of buffers."""
-
-    def __call__(
-        self, parts: BrokerContext, message: Message, request: Request
-    ) -> Coroutine[Any, Any, Message | Body]: ...
-
-
-def _whole(handler: MessageHandler) -> MessageHandler:
+def _whole(handler: Callable[[BrokerContext, Q, Request], Coroutine[Any, Any, A]]) -> MessageHandler:
     """A change that has begun is carried through, also when the client that asked for it goes away meanwhile."""
 
-    async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+    async def handle(parts: BrokerContext, message: Q, request: Request) -> A:
         return await asyncio.shield(handler(parts, message, request))
 
     return handle

@@ -10,15 +10,20 @@ import socket
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 from holdfast.client.errors import BrokerLost, NotKafka, TooOld
 from holdfast.client.settings import ClientSettings
 from holdfast.io.address import Address
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
+from holdfast.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from holdfast.protocol.header import decode_response_header, frame_request
-from holdfast.protocol.messages import Message, decode_response, encode_request, request_class
+from holdfast.protocol.message import Message, RequestMessage
+from holdfast.protocol.messages import decode_response, encode_request
 from holdfast.types import Buffer
+
+R = TypeVar("R")
 
 _FRAME_SIZE_MAX = 1 << 30  # Bytes: no broker answers with more, so whoever does is none.
 _BUFFERS_MAX = 512  # Of one call; systems allow 1,024.
@@ -75,11 +80,11 @@ class Connection:
         oldest, newest = self._versions.get(key, (0, -1))
         return oldest <= version <= newest
 
-    def ask(self, key: Key, request: Message, extra_s: float = 0.0) -> Message:
+    def ask(self, key: Key, request: RequestMessage[R], extra_s: float = 0.0) -> R:
         """Send a request and wait for its answer; `extra_s` longer than usual where the broker itself may wait."""
         version = self.version(key)
         body = self.exchange(key, version, encode_request(key, version, request), extra_s)
-        return self._decode(key, version, body)
+        return cast("R", self._decode(key, version, body))  # Encoding has checked that the request is one of the key.
 
     def exchange(self, key: Key, version: int, body: Sequence[Buffer], extra_s: float = 0.0) -> memoryview:
         """The same with bytes that are encoded already: the answer's bytes, without its header."""
@@ -135,10 +140,10 @@ class Connection:
         return data
 
     def _learn_versions(self) -> None:
-        request = request_class(Key.API_VERSIONS)(client_software_name="holdfast", client_software_version="1")
+        request = ApiVersionsRequest(client_software_name="holdfast", client_software_version="1")
         version = APIS[Key.API_VERSIONS].max_version
         body = self.exchange(Key.API_VERSIONS, version, encode_request(Key.API_VERSIONS, version, request))
-        answer = self._decode(Key.API_VERSIONS, version, body)
+        answer = cast(ApiVersionsResponse, self._decode(Key.API_VERSIONS, version, body))
         self._versions = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
 
     def _decode(self, key: Key, version: int, body: memoryview) -> Message:

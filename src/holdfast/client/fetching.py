@@ -21,7 +21,8 @@ from holdfast.client.partition import Pair, by_topic
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.messages import encode_request, request_class
+from holdfast.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
+from holdfast.protocol.messages import encode_request
 from holdfast.protocol.wire import PLAIN, Room, plain_bytes
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.types import Buffer, TopicPartition
@@ -75,14 +76,12 @@ def fetch(
 def _request(
     version: int, offsets: Mapping[Pair, int], limits: tuple[int, int, int, int], partition_max_bytes: int
 ) -> list[Buffer]:
-    request = request_class(Key.FETCH)
-    topic = request.FetchTopic
     max_wait_ms, min_bytes, max_bytes, isolation = limits
     topics = [
-        topic(
+        FetchTopic(
             topic=name,
             partitions=[
-                topic.FetchPartition(
+                FetchPartition(
                     partition=number, fetch_offset=offsets[name, number], partition_max_bytes=partition_max_bytes
                 )
                 for number in numbers
@@ -90,7 +89,7 @@ def _request(
         )
         for name, numbers in by_topic(offsets).items()
     ]
-    wanted = request(
+    wanted = FetchRequest(
         replica_id=-1,
         max_wait_ms=max_wait_ms,
         min_bytes=min_bytes,

@@ -10,7 +10,19 @@ from holdfast.client.connection import Connection
 from holdfast.client.nodes import GROUP, Nodes
 from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
-from holdfast.protocol.messages import request_class
+from holdfast.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from holdfast.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+)
 from holdfast.types import TopicPartition
 
 _GROUPS_FROM = 8  # OffsetFetch: from this version on for several groups at once.
@@ -44,10 +56,8 @@ def topics_of(topic: Any, partition: Any, offsets: Mapping[Pair, tuple[int, str]
 
 def commit_offsets(nodes: Nodes, group: str, offsets: Mapping[Pair, tuple[int, str]]) -> None:
     """Commit offsets (each with a text) for a group without members."""
-    request = request_class(Key.OFFSET_COMMIT)
-    topic = request.OffsetCommitRequestTopic
-    topics = topics_of(topic, topic.OffsetCommitRequestPartition, offsets)
-    wanted = request(
+    topics = topics_of(OffsetCommitRequestTopic, OffsetCommitRequestPartition, offsets)
+    wanted = OffsetCommitRequest(
         group_id=group, generation_id_or_member_epoch=-1, member_id="", retention_time_ms=-1, topics=topics
     )
     for each in nodes.coordinator(GROUP, group).ask(Key.OFFSET_COMMIT, wanted).topics:
@@ -73,15 +83,21 @@ def fetch_offsets(
     return found
 
 
-def _ask_offsets(connection: Connection, group: str, topics: dict[str, list[int]] | None, *, stable: bool) -> Any:
-    request = request_class(Key.OFFSET_FETCH)
+def _ask_offsets(
+    connection: Connection, group: str, topics: dict[str, list[int]] | None, *, stable: bool
+) -> OffsetFetchResponse | OffsetFetchResponseGroup:
     if connection.version(Key.OFFSET_FETCH) < _GROUPS_FROM:
-        plain = request.OffsetFetchRequestTopic
-        named = None if topics is None else [plain(name=name, partition_indexes=each) for name, each in topics.items()]
-        return connection.ask(Key.OFFSET_FETCH, request(group_id=group, topics=named, require_stable=stable))
-    one = request.OffsetFetchRequestGroup
-    several = one.OffsetFetchRequestTopics
-    named = None if topics is None else [several(name=name, partition_indexes=each) for name, each in topics.items()]
-    wanted = one(group_id=group, member_id=None, member_epoch=-1, topics=named)
-    [answered] = connection.ask(Key.OFFSET_FETCH, request(groups=[wanted], require_stable=stable)).groups
+        named = (
+            None
+            if topics is None
+            else [OffsetFetchRequestTopic(name=name, partition_indexes=each) for name, each in topics.items()]
+        )
+        return connection.ask(Key.OFFSET_FETCH, OffsetFetchRequest(group_id=group, topics=named, require_stable=stable))
+    several = (
+        None
+        if topics is None
+        else [OffsetFetchRequestTopics(name=name, partition_indexes=each) for name, each in topics.items()]
+    )
+    wanted = OffsetFetchRequestGroup(group_id=group, member_id=None, member_epoch=-1, topics=several)
+    [answered] = connection.ask(Key.OFFSET_FETCH, OffsetFetchRequest(groups=[wanted], require_stable=stable)).groups
     return answered

@@ -16,7 +16,10 @@ from holdfast.client.errors import TooOld
 from holdfast.client.nodes import GROUP, Nodes
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, request_class
+from holdfast.protocol.generated.consumer_group_describe import ConsumerGroupDescribeRequest
+from holdfast.protocol.generated.delete_groups import DeleteGroupsRequest
+from holdfast.protocol.generated.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
+from holdfast.protocol.generated.list_groups import ListGroupsRequest
 
 _DEAD = "Dead"  # How older versions describe a group that is not there.
 _CONSUMER = "consumer"
@@ -56,12 +59,9 @@ def list_groups(nodes: Nodes) -> list[ListedGroup]:
     """The groups of all brokers."""
     found = []
     for connection in nodes.all():
-        answer = connection.ask(Key.LIST_GROUPS, request_class(Key.LIST_GROUPS)(states_filter=[], types_filter=[]))
+        answer = connection.ask(Key.LIST_GROUPS, ListGroupsRequest(states_filter=[], types_filter=[]))
         check(f"the groups of the broker at {connection.address}", answer.error_code)
-        found += [
-            ListedGroup(each.group_id, each.protocol_type, getattr(each, "group_state", "") or "")
-            for each in answer.groups
-        ]
+        found += [ListedGroup(each.group_id, each.protocol_type, each.group_state) for each in answer.groups]
     return found
 
 
@@ -71,11 +71,11 @@ def describe_groups(nodes: Nodes, names: Iterable[str]) -> list[GroupInfo]:
 
 
 def _describe(connection: Connection, name: str) -> GroupInfo:
-    request = request_class(Key.DESCRIBE_GROUPS)(groups=[name], include_authorized_operations=False)
+    request = DescribeGroupsRequest(groups=[name], include_authorized_operations=False)
     [found] = connection.ask(Key.DESCRIBE_GROUPS, request).groups
     if found.error_code == Code.GROUP_ID_NOT_FOUND or (not found.error_code and found.group_state == _DEAD):
         return _describe_consumer_group(connection, name) or _absent(found)
-    check(f"group {name}", found.error_code, getattr(found, "error_message", None))
+    check(f"group {name}", found.error_code, found.error_message)
     return GroupInfo(
         name,
         found.group_state,
@@ -85,14 +85,14 @@ def _describe(connection: Connection, name: str) -> GroupInfo:
     )
 
 
-def _absent(found: Message) -> GroupInfo:
-    message = getattr(found, "error_message", None) or "there is no such group"
+def _absent(found: DescribedGroup) -> GroupInfo:
+    message = found.error_message or "there is no such group"
     raise failure_of(f"group {found.group_id}", Code.GROUP_ID_NOT_FOUND, message)
 
 
-def _member(found: Message, protocol_type: str) -> GroupMember:
+def _member(found: DescribedGroupMember, protocol_type: str) -> GroupMember:
     given = partitions_of(found.member_assignment) if protocol_type == _CONSUMER else None
-    instance = getattr(found, "group_instance_id", None)
+    instance = found.group_instance_id
     return GroupMember(found.member_id, instance, found.client_id, found.client_host, given)
 
 
@@ -100,7 +100,7 @@ def _describe_consumer_group(connection: Connection, name: str) -> GroupInfo | N
     """A group whose coordinator assigns, if there is one. A broker that does not know the call has none."""
     key = Key.CONSUMER_GROUP_DESCRIBE
     try:
-        asked = request_class(key)(group_ids=[name], include_authorized_operations=False)
+        asked = ConsumerGroupDescribeRequest(group_ids=[name], include_authorized_operations=False)
         [found] = connection.ask(key, asked).groups
     except TooOld:
         return None
@@ -113,7 +113,7 @@ def _describe_consumer_group(connection: Connection, name: str) -> GroupInfo | N
             each.instance_id,
             each.client_id,
             each.client_host,
-            {topic.topic_name: topic.partitions for topic in each.assignment.topic_partitions},
+            {topic.topic_name: list(topic.partitions) for topic in each.assignment.topic_partitions},
         )
         for each in found.members
     ]
@@ -122,7 +122,7 @@ def _describe_consumer_group(connection: Connection, name: str) -> GroupInfo | N
 
 def delete_group(nodes: Nodes, name: str) -> None:
     """Delete a group without members, with the offsets it has committed."""
-    request = request_class(Key.DELETE_GROUPS)(groups_names=[name])
+    request = DeleteGroupsRequest(groups_names=[name])
     [gone] = nodes.coordinator(GROUP, name).ask(Key.DELETE_GROUPS, request).results
     check(f"group {name}", gone.error_code)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Connection, Connector
@@ -12,7 +13,8 @@ from holdfast.client.topics import ClusterInfo, read_metadata
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, request_class
+from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from holdfast.protocol.message import RequestMessage
 from holdfast.types import TopicPartition
 
 GROUP = 0  # Kinds of coordinator.
@@ -55,9 +57,9 @@ class Nodes:
         self,
         key: Key,
         pairs: Iterable[Pair],
-        request: Callable[[dict[str, list[int]]], Message],
+        request: Callable[[dict[str, list[int]]], RequestMessage[Any]],
         names: tuple[str, str] = ("name", "partition_index"),
-    ) -> Iterator[tuple[TopicPartition, Message]]:
+    ) -> Iterator[tuple[TopicPartition, Any]]:
         """Ask each leader about its partitions, which `request` is given by topic; the answers, one by one.
 
         `names` are those of the fields that say which partition an answer is about.
@@ -112,15 +114,12 @@ class Nodes:
 
     def _find_coordinator(self, kind: int, key: str) -> Address:
         connection = self.any()
-        request = request_class(Key.FIND_COORDINATOR)
         if connection.version(Key.FIND_COORDINATOR) >= _FIND_MANY_FROM:
-            answer = connection.ask(Key.FIND_COORDINATOR, request(key_type=kind, coordinator_keys=[key]))
+            answer = connection.ask(Key.FIND_COORDINATOR, FindCoordinatorRequest(key_type=kind, coordinator_keys=[key]))
             [found] = answer.coordinators
-        else:
-            found = connection.ask(Key.FIND_COORDINATOR, request(key_type=kind, key=key))
-        what = f"the coordinator of {'group' if kind == GROUP else 'transactional id'} {key}"
-        check(what, found.error_code, _message(found))
-        return Address(found.host, found.port)
+            return _address(kind, key, found)
+        asked = FindCoordinatorRequest(key_type=kind, key=key)
+        return _address(kind, key, connection.ask(Key.FIND_COORDINATOR, asked))
 
     def _reach(self, address: Address) -> Connection:
         try:
@@ -166,5 +165,7 @@ class NamedBroker(Nodes):
         return self.any()
 
 
-def _message(found: Message) -> str | None:
-    return getattr(found, "error_message", None) or None
+def _address(kind: int, key: str, found: Coordinator | FindCoordinatorResponse) -> Address:
+    what = f"the coordinator of {'group' if kind == GROUP else 'transactional id'} {key}"
+    check(what, found.error_code, found.error_message or None)
+    return Address(found.host, found.port)

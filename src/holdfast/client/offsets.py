@@ -9,7 +9,12 @@ from holdfast.client.codes import check
 from holdfast.client.nodes import Nodes
 from holdfast.client.partition import Pair
 from holdfast.protocol.api import Key
-from holdfast.protocol.messages import Message, request_class
+from holdfast.protocol.generated.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from holdfast.protocol.generated.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from holdfast.types import TopicPartition
 
 LATEST = -1  # With read committed: the last stable offset.
@@ -26,27 +31,24 @@ class FoundOffset(NamedTuple):
 
 def list_offsets(nodes: Nodes, wanted: Mapping[Pair, int], *, committed: bool) -> dict[TopicPartition, FoundOffset]:
     """For each partition EARLIEST, LATEST or milliseconds since 1970."""
-    request = request_class(Key.LIST_OFFSETS)
-    topic = request.ListOffsetsTopic
-    partition = topic.ListOffsetsPartition
 
-    def ask(topics: dict[str, list[int]]) -> Message:
+    def ask(topics: dict[str, list[int]]) -> ListOffsetsRequest:
         named = [
-            topic(
+            ListOffsetsTopic(
                 name=name,
                 partitions=[
-                    partition(partition_index=each, current_leader_epoch=-1, timestamp=wanted[name, each])
+                    ListOffsetsPartition(partition_index=each, current_leader_epoch=-1, timestamp=wanted[name, each])
                     for each in numbers
                 ],
             )
             for name, numbers in topics.items()
         ]
-        return request(replica_id=-1, isolation_level=int(committed), topics=named, timeout_ms=30_000)
+        return ListOffsetsRequest(replica_id=-1, isolation_level=int(committed), topics=named, timeout_ms=30_000)
 
     found: dict[TopicPartition, FoundOffset] = {}
     for pair, part in nodes.ask_leaders(Key.LIST_OFFSETS, wanted, ask):
         check(f"the offsets of {pair}", part.error_code)
-        found[pair] = FoundOffset(part.offset, part.timestamp, getattr(part, "leader_epoch", -1))
+        found[pair] = FoundOffset(part.offset, part.timestamp, part.leader_epoch)
     return found
 
 
@@ -55,22 +57,19 @@ def ends_of_epochs(nodes: Nodes, wanted: Mapping[Pair, int]) -> dict[TopicPartit
 
     So a reader learns whether what it has read is still there.
     """
-    request = request_class(Key.OFFSET_FOR_LEADER_EPOCH)
-    topic = request.OffsetForLeaderTopic
-    partition = topic.OffsetForLeaderPartition
 
-    def ask(topics: dict[str, list[int]]) -> Message:
+    def ask(topics: dict[str, list[int]]) -> OffsetForLeaderEpochRequest:
         named = [
-            topic(
+            OffsetForLeaderTopic(
                 topic=name,
                 partitions=[
-                    partition(partition=each, current_leader_epoch=-1, leader_epoch=wanted[name, each])
+                    OffsetForLeaderPartition(partition=each, current_leader_epoch=-1, leader_epoch=wanted[name, each])
                     for each in numbers
                 ],
             )
             for name, numbers in topics.items()
         ]
-        return request(replica_id=-1, topics=named)
+        return OffsetForLeaderEpochRequest(replica_id=-1, topics=named)
 
     found: dict[TopicPartition, int] = {}
     for pair, part in nodes.ask_leaders(Key.OFFSET_FOR_LEADER_EPOCH, wanted, ask, ("topic", "partition")):

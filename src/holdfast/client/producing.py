@@ -20,8 +20,9 @@ from holdfast.client.partition import Pair, by_topic
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
+from holdfast.protocol.decoder import decode
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.messages import decode_response
+from holdfast.protocol.generated.produce import ProduceResponse
 from holdfast.protocol.produce import TOPIC_IDS_FROM
 from holdfast.protocol.wire import encode_varint
 from holdfast.record.layout import HEADER
@@ -29,6 +30,7 @@ from holdfast.types import Buffer, TopicPartition
 
 Batches: TypeAlias = Buffer | Sequence[Buffer]  # Whole batches, one after the other, cut into buffers anywhere.
 
+_NO_ID = UUID(int=0)
 _TIMEOUT_MS = 30_000
 _PRODUCER_ID = 9  # Its place among the header's fields.
 _NO_PRODUCER = -1
@@ -99,17 +101,17 @@ def _produce_to(
         return None
     answer = connection.exchange(Key.PRODUCE, version, body, _TIMEOUT_MS / 1000)
     try:
-        topics = decode_response(Key.PRODUCE, version, answer).responses
+        topics = decode(ProduceResponse, version, answer).responses
     except Malformed as failure:
         connection.close()
         raise NotKafka(str(connection.address), failure) from None
     refused: HoldfastError | None = None
     for topic in topics:
         for each in topic.partition_responses:
-            name = names[topic.topic_id.bytes] if version >= TOPIC_IDS_FROM else topic.name
+            name = names[(topic.topic_id or _NO_ID).bytes] if version >= TOPIC_IDS_FROM else topic.name
             pair = TopicPartition(name, each.index)
             if each.error_code:
-                error = failure_of(f"produce to {pair}", each.error_code, getattr(each, "error_message", None))
+                error = failure_of(f"produce to {pair}", each.error_code, each.error_message)
                 refused = error if refused is None or isinstance(refused, Unavailable) else refused
             else:
                 done[pair] = each.base_offset

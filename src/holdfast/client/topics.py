@@ -12,7 +12,20 @@ from holdfast.client.errors import TopicNotFound
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, request_class
+from holdfast.protocol.generated.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from holdfast.protocol.generated.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from holdfast.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from holdfast.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+)
+from holdfast.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from holdfast.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponseTopic
 
 if TYPE_CHECKING:
     from holdfast.client.nodes import Nodes
@@ -74,38 +87,32 @@ def read_metadata(connection: Connection, topics: Iterable[str] | None, *, creat
 
     Nothing is created, unless `create` lets a broker whose auto.create.topics.enable says so: soon it is there then.
     """
-    request = request_class(Key.METADATA)
     version = connection.version(Key.METADATA)
-    named = None if topics is None else [request.MetadataRequestTopic(name=each) for each in topics]
+    named = None if topics is None else [MetadataRequestTopic(name=each) for each in topics]
     if named is None and version == 0:
         named = []  # Version 0 says "all" by an empty list.
-    answer = connection.ask(Key.METADATA, request(topics=named, allow_auto_topic_creation=create))
+    answer = connection.ask(Key.METADATA, MetadataRequest(topics=named, allow_auto_topic_creation=create))
     for each in answer.topics:
         if each.error_code == Code.UNKNOWN_TOPIC_OR_PARTITION:
-            raise TopicNotFound(each.name)
+            raise TopicNotFound(str(each.name))
         check(f"topic {each.name}", each.error_code)
     brokers = {each.node_id: Address(each.host, each.port) for each in answer.brokers}
-    cluster_id, controller = getattr(answer, "cluster_id", None), getattr(answer, "controller_id", -1)
-    return ClusterInfo(cluster_id, controller, brokers, {each.name: _topic(each) for each in answer.topics})
+    cluster_id, controller = answer.cluster_id, answer.controller_id
+    return ClusterInfo(cluster_id, controller, brokers, {str(each.name): _topic(each) for each in answer.topics})
 
 
-def _topic(found: Message) -> TopicInfo:
-    parts = sorted(
-        PartitionInfo(each.partition_index, each.leader_id, getattr(each, "leader_epoch", -1))
-        for each in found.partitions
-    )
-    return TopicInfo(found.name, getattr(found, "topic_id", None), bool(found.is_internal), tuple(parts))
+def _topic(found: MetadataResponseTopic) -> TopicInfo:
+    parts = sorted(PartitionInfo(each.partition_index, each.leader_id, each.leader_epoch) for each in found.partitions)
+    return TopicInfo(str(found.name), found.topic_id, found.is_internal, tuple(parts))
 
 
 def create_topics(
     nodes: Nodes, topics: Mapping[str, int], configs: Iterable[tuple[str, str]], replication_factor: int
 ) -> dict[str, CreatedTopic]:
     """Make topics with so many partitions (-1 for the broker's default) on the controller."""
-    request = request_class(Key.CREATE_TOPICS)
-    topic = request.CreatableTopic
-    settings = [topic.CreatableTopicConfig(name=name, value=value) for name, value in configs]
+    settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs]
     wanted = [
-        topic(
+        CreatableTopic(
             name=name,
             num_partitions=count,
             replication_factor=replication_factor,
@@ -115,24 +122,22 @@ def create_topics(
         for name, count in topics.items()
     ]
     answer = nodes.controller().ask(
-        Key.CREATE_TOPICS, request(topics=wanted, timeout_ms=_TIMEOUT_MS, validate_only=False), _TIMEOUT_MS / 1000
+        Key.CREATE_TOPICS,
+        CreateTopicsRequest(topics=wanted, timeout_ms=_TIMEOUT_MS, validate_only=False),
+        _TIMEOUT_MS / 1000,
     )
     for each in answer.topics:
         check(f"topic {each.name}", each.error_code, each.error_message)
-    return {
-        each.name: CreatedTopic(getattr(each, "topic_id", None), getattr(each, "num_partitions", -1))
-        for each in answer.topics
-    }
+    return {each.name: CreatedTopic(each.topic_id, each.num_partitions) for each in answer.topics}
 
 
 def delete_topic(nodes: Nodes, name: str) -> UUID | None:
     """Delete a topic with all its records; its id. Who tries again after a lost answer may find it gone."""
-    request = request_class(Key.DELETE_TOPICS)
-    states = [request.DeleteTopicState(name=name, topic_id=None)]
-    wanted = request(topics=states, topic_names=[name], timeout_ms=_TIMEOUT_MS)
+    states = [DeleteTopicState(name=name, topic_id=None)]
+    wanted = DeleteTopicsRequest(topics=states, topic_names=[name], timeout_ms=_TIMEOUT_MS)
     [gone] = nodes.controller().ask(Key.DELETE_TOPICS, wanted, _TIMEOUT_MS / 1000).responses
-    check(f"topic {name}", gone.error_code, getattr(gone, "error_message", None))
-    return getattr(gone, "topic_id", None)
+    check(f"topic {name}", gone.error_code, gone.error_message)
+    return gone.topic_id
 
 
 def check_known(nodes: Nodes, names: Iterable[str]) -> None:
@@ -145,9 +150,8 @@ def check_known(nodes: Nodes, names: Iterable[str]) -> None:
 
 def create_partitions(nodes: Nodes, name: str, count: int) -> None:
     """Give a topic so many partitions. It may have had them already: then a repeat has come through before."""
-    request = request_class(Key.CREATE_PARTITIONS)
-    wanted = request.CreatePartitionsTopic(name=name, count=count, assignments=None)
-    asked = request(topics=[wanted], timeout_ms=_TIMEOUT_MS, validate_only=False)
+    wanted = CreatePartitionsTopic(name=name, count=count, assignments=None)
+    asked = CreatePartitionsRequest(topics=[wanted], timeout_ms=_TIMEOUT_MS, validate_only=False)
     [done] = nodes.controller().ask(Key.CREATE_PARTITIONS, asked, _TIMEOUT_MS / 1000).results
     if done.error_code == Code.INVALID_PARTITIONS and len(nodes.metadata([name]).topics[name].partitions) == count:
         return
@@ -158,13 +162,11 @@ def configs(
     nodes: Nodes, names: Iterable[str], keys: Iterable[str] | None = None, *, meanings: bool = False
 ) -> dict[str, list[ConfigInfo]]:
     """The configs of topics: these, or all; with what they mean, where the broker tells."""
-    request = request_class(Key.DESCRIBE_CONFIGS)
     wanted = None if keys is None else list(keys)
     resources = [
-        request.DescribeConfigsResource(resource_type=_TOPIC, resource_name=name, configuration_keys=wanted)
-        for name in names
+        DescribeConfigsResource(resource_type=_TOPIC, resource_name=name, configuration_keys=wanted) for name in names
     ]
-    asked = request(resources=resources, include_synonyms=False, include_documentation=meanings)
+    asked = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=meanings)
     found = {}
     for each in nodes.any().ask(Key.DESCRIBE_CONFIGS, asked).results:
         check(f"the configs of topic {each.resource_name}", each.error_code, each.error_message)
@@ -172,21 +174,20 @@ def configs(
     return found
 
 
-def _config(found: Message) -> ConfigInfo:
-    meaning = getattr(found, "documentation", None) or ""
+def _config(found: DescribeConfigsResourceResult) -> ConfigInfo:
+    meaning = found.documentation or ""
     return ConfigInfo(found.name, found.value, found.config_source == _OF_TOPIC, meaning)
 
 
 def alter_configs(nodes: Nodes, name: str, given: Iterable[tuple[str, str]], unset: Iterable[str]) -> None:
     """Set some configs of a topic, and let others have their default again. A repeat is harmless."""
-    request = request_class(Key.INCREMENTAL_ALTER_CONFIGS)
-    resource = request.AlterConfigsResource
-    config = resource.AlterableConfig
-    changes = [config(name=key, config_operation=_SET, value=value) for key, value in given]
-    changes += [config(name=key, config_operation=_UNSET, value=None) for key in unset]
-    wanted = resource(resource_type=_TOPIC, resource_name=name, configs=changes)
+    changes = [AlterableConfig(name=key, config_operation=_SET, value=value) for key, value in given]
+    changes += [AlterableConfig(name=key, config_operation=_UNSET, value=None) for key in unset]
+    wanted = AlterConfigsResource(resource_type=_TOPIC, resource_name=name, configs=changes)
     answer = nodes.controller().ask(
-        Key.INCREMENTAL_ALTER_CONFIGS, request(resources=[wanted], validate_only=False), _TIMEOUT_MS / 1000
+        Key.INCREMENTAL_ALTER_CONFIGS,
+        IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False),
+        _TIMEOUT_MS / 1000,
     )
     [done] = answer.responses
     check(f"topic {name}", done.error_code, done.error_message)

@@ -11,7 +11,21 @@ from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, request_class
+from holdfast.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest
+from holdfast.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from holdfast.protocol.generated.describe_producers import DescribeProducersRequest, TopicRequest
+from holdfast.protocol.generated.end_txn import EndTxnRequest
+from holdfast.protocol.generated.init_producer_id import InitProducerIdRequest
+from holdfast.protocol.generated.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from holdfast.protocol.generated.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from holdfast.types import TopicPartition
 
 
@@ -25,7 +39,7 @@ class Producer(NamedTuple):
 def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int) -> Producer:
     """A producer's id. With a transactional id it ends what an earlier holder left open, and fences that one."""
     connection = nodes.any() if transactional_id is None else nodes.coordinator(TRANSACTION, transactional_id)
-    request = request_class(Key.INIT_PRODUCER_ID)(
+    request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
     )
     answer = connection.ask(Key.INIT_PRODUCER_ID, request)
@@ -35,12 +49,10 @@ def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int
 
 def add_partitions(nodes: Nodes, transactional_id: str, producer: Producer, pairs: Iterable[Pair]) -> None:
     """Partitions that the transaction is going to write to."""
-    request = request_class(Key.ADD_PARTITIONS_TO_TXN)
-    topic = request.AddPartitionsToTxnTopic
-    topics = [topic(name=name, partitions=numbers) for name, numbers in by_topic(pairs).items()]
+    topics = [AddPartitionsToTxnTopic(name=name, partitions=numbers) for name, numbers in by_topic(pairs).items()]
     answer = nodes.coordinator(TRANSACTION, transactional_id).ask(
         Key.ADD_PARTITIONS_TO_TXN,
-        request(
+        AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=transactional_id,
             v3_and_below_producer_id=producer.id,
             v3_and_below_producer_epoch=producer.epoch,
@@ -61,17 +73,15 @@ def txn_offset_commit(
     offsets: Mapping[Pair, tuple[int, str]],
 ) -> None:
     """Offsets (each with a text) of a group, committed when the transaction is."""
-    add = request_class(Key.ADD_OFFSETS_TO_TXN)(
+    add = AddOffsetsToTxnRequest(
         transactional_id=transactional_id, producer_id=producer.id, producer_epoch=producer.epoch, group_id=group
     )
     what = f"add offsets of {group} to transaction {transactional_id}"
     check(what, nodes.coordinator(TRANSACTION, transactional_id).ask(Key.ADD_OFFSETS_TO_TXN, add).error_code)
-    request = request_class(Key.TXN_OFFSET_COMMIT)
-    topic = request.TxnOffsetCommitRequestTopic
-    topics = topics_of(topic, topic.TxnOffsetCommitRequestPartition, offsets)
+    topics = topics_of(TxnOffsetCommitRequestTopic, TxnOffsetCommitRequestPartition, offsets)
     answer = nodes.coordinator(GROUP, group).ask(
         Key.TXN_OFFSET_COMMIT,
-        request(
+        TxnOffsetCommitRequest(
             transactional_id=transactional_id,
             group_id=group,
             producer_id=producer.id,
@@ -90,7 +100,7 @@ def txn_offset_commit(
 
 def end_txn(nodes: Nodes, transactional_id: str, producer: Producer, *, commit: bool) -> None:
     """Commit or abort. A repeat by the same producer is harmless."""
-    request = request_class(Key.END_TXN)(
+    request = EndTxnRequest(
         transactional_id=transactional_id, producer_id=producer.id, producer_epoch=producer.epoch, committed=commit
     )
     answer = nodes.coordinator(TRANSACTION, transactional_id).ask(Key.END_TXN, request)
@@ -100,21 +110,18 @@ def end_txn(nodes: Nodes, transactional_id: str, producer: Producer, *, commit: 
 def write_markers(nodes: Nodes, producer: Producer, pairs: Iterable[Pair]) -> None:
     """Abort whatever this producer has open in partitions, and let them know its epoch: what an older one still has
     on its way is refused there from now on. A repeat is harmless."""
-    request = request_class(Key.WRITE_TXN_MARKERS)
-    marker = request.WritableTxnMarker
     for connection, some in nodes.by_leader(pairs).items():
         topics = [
-            marker.WritableTxnMarkerTopic(name=name, partition_indexes=numbers)
-            for name, numbers in by_topic(some).items()
+            WritableTxnMarkerTopic(name=name, partition_indexes=numbers) for name, numbers in by_topic(some).items()
         ]
-        wanted = marker(
+        wanted = WritableTxnMarker(
             producer_id=producer.id,
             producer_epoch=producer.epoch,
             transaction_result=False,
             topics=topics,
             coordinator_epoch=0,
         )
-        for answered in connection.ask(Key.WRITE_TXN_MARKERS, request(markers=[wanted])).markers:
+        for answered in connection.ask(Key.WRITE_TXN_MARKERS, WriteTxnMarkersRequest(markers=[wanted])).markers:
             for each in answered.topics:
                 for part in each.partitions:
                     pair = TopicPartition(each.name, part.partition_index)
@@ -128,11 +135,10 @@ def _soon(code: int) -> int:
 
 def producers(nodes: Nodes, pairs: Iterable[Pair]) -> dict[TopicPartition, dict[int, int]]:
     """The producers that partitions remember, by id: their epochs."""
-    request = request_class(Key.DESCRIBE_PRODUCERS)
 
-    def ask(topics: dict[str, list[int]]) -> Message:
-        named = [request.TopicRequest(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
-        return request(topics=named)
+    def ask(topics: dict[str, list[int]]) -> DescribeProducersRequest:
+        named = [TopicRequest(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+        return DescribeProducersRequest(topics=named)
 
     found: dict[TopicPartition, dict[int, int]] = {}
     for pair, part in nodes.ask_leaders(Key.DESCRIBE_PRODUCERS, pairs, ask):

@@ -1,45 +1,37 @@
-"""All messages but the hot ones: which class a request has, and both directions for the broker and for clients.
+"""All messages but the hot ones, both directions for the broker and for clients.
 
 A handler writes:
 
-    Answer = response_class(Key.LIST_GROUPS)
-    Answer(error_code=0, groups=[Answer.ListedGroup(group_id="orders", protocol_type="consumer")])
+    from holdfast.protocol.generated.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+    ListGroupsResponse(error_code=0, groups=[ListedGroup(group_id="orders", protocol_type="consumer")])
 """
 
 from __future__ import annotations
 
-from holdfast.protocol import classes, decoder
+from holdfast.protocol import decoder, encoder
 from holdfast.protocol.api import APIS, Key
-from holdfast.protocol.classes import Message, load_request, load_response, request_class, response_class
+from holdfast.protocol.classes import request_class, response_class
+from holdfast.protocol.message import Message
 from holdfast.types import Buffer
-
-__all__ = [
-    "Message",
-    "decode_request",
-    "decode_response",
-    "encode_request",
-    "encode_response",
-    "request_class",
-    "response_class",
-]
 
 
 def decode_request(key: Key, version: int, body: memoryview) -> Message:
     """Read a request; raises Malformed for bytes that are none, UnsupportedVersion for a version that is not served."""
     APIS[key].check(version)
-    return decoder.decode(load_request(key), version, body)
+    return decoder.decode(request_class(key), version, body)
 
 
 def encode_response(key: Key, version: int, response: Message) -> list[Buffer]:
     """The answer in a version, without a header."""
-    _check(key, version, response, load_response(key))
-    return [classes.encode(response, version)]
+    _check(key, version, response, response_class(key))
+    return [encoder.encode(response, version)]
 
 
 def encode_request(key: Key, version: int, request: Message) -> list[Buffer]:
     """For clients: a request in a version, without a header."""
-    _check(key, version, request, load_request(key))
-    return [classes.encode(request, version)]
+    _check(key, version, request, request_class(key))
+    return [encoder.encode(request, version)]
 
 
 def decode_response(key: Key, version: int, body: memoryview) -> Message:
@@ -47,10 +39,10 @@ def decode_response(key: Key, version: int, body: memoryview) -> Message:
     APIS[key].check(version)
     if key == Key.API_VERSIONS and bytes(body[:2]) not in (b"\x00\x00", b""):
         version = 0
-    return decoder.decode(load_response(key), version, body)
+    return decoder.decode(response_class(key), version, body)
 
 
-def _check(key: Key, version: int, message: Message, expected: type) -> None:
+def _check(key: Key, version: int, message: Message, expected: type[Message]) -> None:
     APIS[key].check(version)
     if not isinstance(message, expected):
         raise TypeError(f"{type(message).__name__} is not a message of {APIS[key].name}")

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.protocol import classes
-from holdfast.protocol.api import APIS, Key
-from holdfast.protocol.classes import Message, response_class
+from holdfast.protocol.encoder import encode, encode_part
+from holdfast.protocol.generated.metadata import MetadataResponse, MetadataResponseTopic
 from holdfast.protocol.wire import encode_varint
 from holdfast.types import Buffer
 
-_Answer = response_class(Key.METADATA)
-_FLEXIBLE_FROM = APIS[Key.METADATA].flexible_from
+_FLEXIBLE_FROM = MetadataResponse.FLEXIBLE_FROM
 
 
-def encode_topic(version: int, topic: Message) -> bytes:
-    """One topic (`MetadataResponse.MetadataResponseTopic`) in a version, to be kept."""
-    return bytes(classes.encode_item(_Answer, "topics", topic, version))
+def encode_topic(version: int, topic: MetadataResponseTopic) -> bytes:
+    """One topic in a version, to be kept."""
+    return encode_part(topic, version, flexible=version >= _FLEXIBLE_FROM)
 
 
-def encode_response(version: int, answer: Message, topics: Sequence[Buffer]) -> list[Buffer]:
+def encode_response(version: int, answer: MetadataResponse, topics: Sequence[Buffer]) -> list[Buffer]:
     """An answer without topics of its own, and these in their place."""
     if answer.topics:
         raise ValueError("the answer has topics of its own")
-    outer = classes.encode(answer, version)
+    outer = encode(answer, version)
     end = len(outer) - _size_behind_topics(version)
     if version >= _FLEXIBLE_FROM:
         start, count = end - 1, encode_varint(len(topics) + 1)

@@ -12,11 +12,8 @@ from holdfast.protocol.wire import Room, check_left, tag, varint
 
 Reader: TypeAlias = Callable[[memoryview, int, Room], tuple[Any, int]]
 ArrayReader: TypeAlias = Callable[[memoryview, int, Room], tuple[int, int]]  # How many items follow.
-TagReader: TypeAlias = Callable[[Any, memoryview, int, Room], int]  # It sets attributes of the item.
 
-_bits = struct.Struct(">I").unpack_from
-_NOT_ASKED_FOR = 1 << 31
-_NULL_FROM = 0x80  # A struct that may be null has a signed byte before it; all below zero are null.
+_NULL_FROM = 0x80  # A part that may be null has a signed byte before it; all below zero are null.
 
 
 def maybe_null(read: Callable[[memoryview, int], tuple[Any, int]]) -> Reader:
@@ -66,24 +63,19 @@ def uuid(data: memoryview, position: int, room: Room) -> tuple[UUID | None, int]
     return (UUID(bytes=raw) if any(raw) else None), position + 16
 
 
-def bits(data: memoryview, position: int, room: Room) -> tuple[set[int] | None, int]:
-    """The numbers of the bits that are set; only the highest means that nobody asked."""
-    del room
-    (value,) = _bits(data, position)
-    numbers = None if value == _NOT_ASKED_FOR else {bit for bit in range(32) if value >> bit & 1}
-    return numbers, position + 4
-
-
 def numbers(array: ArrayReader, letter: str, name: str, *, nullable: bool) -> Reader:
-    size = struct.calcsize(f">{letter}")
+    one = struct.Struct(f">{letter}")
+    size, unpack_one, unpack = one.size, one.unpack_from, struct.unpack_from
 
     def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any] | None, int]:
         found, start = array(data, position, room)
+        if found == 1:  # As most are: the replicas of a partition.
+            return list(unpack_one(data, start)), start + size
         if found < 0:
             _check_null(name, position, nullable=nullable)
             return None, start
         check_left(data, start, found * size)
-        return list(struct.unpack_from(f">{found}{letter}", data, start)), start + found * size
+        return list(unpack(f">{found}{letter}", data, start)) if found else [], start + found * size
 
     return reader
 
@@ -108,7 +100,7 @@ def _check_null(name: str, position: int, *, nullable: bool) -> None:
         raise Malformed(f"{name} is null", position)
 
 
-def maybe_struct(read: Reader) -> Reader:
+def maybe_part(read: Reader) -> Reader:
     def reader(data: memoryview, position: int, room: Room) -> tuple[Any, int]:
         if data[position] >= _NULL_FROM:
             return None, position + 1
@@ -117,20 +109,21 @@ def maybe_struct(read: Reader) -> Reader:
     return reader
 
 
-def tagged(known: dict[int, tuple[str, Reader]]) -> TagReader:
-    """Sets the tagged fields that the schema knows, and passes over the others."""
+def tagged(known: dict[int | None, tuple[int, str, Reader]], defaults: list[Any]) -> Reader:
+    """The values of the tagged fields that the schema knows, each at its place; the others are passed over."""
 
-    def reader(item: Any, data: memoryview, position: int, room: Room) -> int:
+    def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any], int]:
+        values = defaults.copy()
         count, position = varint(data, position)
         for _ in range(count):
             found, size, position = tag(data, position)
             if found in known:
-                name, read = known[found]
+                place, name, read = known[found]
                 value, end = read(data, position, room)
                 if end != position + size:
                     raise Malformed(f"{name} has {end - position} bytes, {size} were announced", position)
-                setattr(item, name, value)
+                values[place] = value
             position += size
-        return position
+        return values, position
 
     return reader

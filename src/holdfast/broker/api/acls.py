@@ -6,29 +6,28 @@ from typing import Any
 
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
+from holdfast.protocol.generated.delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
+from holdfast.protocol.generated.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
-_Described = response_class(Key.DESCRIBE_ACLS)
-_Created = response_class(Key.CREATE_ACLS)
-_Deleted = response_class(Key.DELETE_ACLS)
 _REFUSED: dict[str, Any] = {"error_code": Code.SECURITY_DISABLED, "error_message": "this broker has no authorizer"}
 
 
-async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def describe(parts: BrokerContext, message: DescribeAclsRequest, request: Request) -> DescribeAclsResponse:
     del parts, message, request
-    return _Described(resources=[], **_REFUSED)
+    return DescribeAclsResponse(resources=[], **_REFUSED)
 
 
-async def create(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def create(parts: BrokerContext, message: CreateAclsRequest, request: Request) -> CreateAclsResponse:
     del parts
-    results = [_Created.AclCreationResult(**_REFUSED) async for _ in request.pace.through(message.creations)]
-    return _Created(results=results)
+    results = [AclCreationResult(**_REFUSED) async for _ in request.pace.through(message.creations)]
+    return CreateAclsResponse(results=results)
 
 
-async def delete(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def delete(parts: BrokerContext, message: DeleteAclsRequest, request: Request) -> DeleteAclsResponse:
     del parts
-    result = _Deleted.DeleteAclsFilterResult
-    results = [result(matching_acls=[], **_REFUSED) async for _ in request.pace.through(message.filters)]
-    return _Deleted(filter_results=results)
+    results = [
+        DeleteAclsFilterResult(matching_acls=[], **_REFUSED) async for _ in request.pace.through(message.filters)
+    ]
+    return DeleteAclsResponse(filter_results=results)

@@ -8,25 +8,25 @@ from holdfast.broker.net.request import Request
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.ADD_OFFSETS_TO_TXN)
 _FENCED_FROM = 2
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: AddOffsetsToTxnRequest, request: Request) -> AddOffsetsToTxnResponse:
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
     aside = parts.groups.aside(message.group_id)
     if aside is not None:  # A transaction that reached into it could not end.
-        return _Answer(error_code=transaction_code_of(aside))
+        return AddOffsetsToTxnResponse(error_code=transaction_code_of(aside))
     try:
         parts.logs.check_disk()
         await parts.logs.room()
         await parts.transactions.add(message.transactional_id, producer, [place])
     except HoldfastError as failure:
-        return _Answer(error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM))
-    return _Answer(error_code=Code.NONE)
+        return AddOffsetsToTxnResponse(
+            error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM)
+        )
+    return AddOffsetsToTxnResponse(error_code=Code.NONE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
@@ -10,19 +12,25 @@ from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+)
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.ADD_PARTITIONS_TO_TXN)
-_Transaction = _Answer.AddPartitionsToTxnResult
 _FENCED_FROM = 2
 _MANY_FROM = 4
 _ABORTABLE_FROM = 5
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: AddPartitionsToTxnRequest, request: Request
+) -> AddPartitionsToTxnResponse:
     version, pace = request.version, request.pace
     if version < _MANY_FROM:
         producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
@@ -30,16 +38,16 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         codes = await _add(
             parts, message.v3_and_below_transactional_id, producer, await _partitions(topics, pace), version, pace
         )
-        answers = await _topics(topics, codes, _Answer.AddPartitionsToTxnTopicResult, pace)
-        return _Answer(results_by_topic_v3_and_below=answers)
+        answers = await _topics(topics, codes, pace)
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=answers)
     results = []
     async for each in pace.through(message.transactions):
         producer = Producer(each.producer_id, each.producer_epoch)
         act = _verify if each.verify_only else _add
         codes = await act(parts, each.transactional_id, producer, await _partitions(each.topics, pace), version, pace)
-        topics = await _topics(each.topics, codes, _Transaction.AddPartitionsToTxnTopicResult, pace)
-        results.append(_Transaction(transactional_id=each.transactional_id, topic_results=topics))
-    return _Answer(error_code=Code.NONE, results_by_transaction=results)
+        answers = await _topics(each.topics, codes, pace)
+        results.append(AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=answers))
+    return AddPartitionsToTxnResponse(error_code=Code.NONE, results_by_transaction=results)
 
 
 async def _add(
@@ -87,7 +95,7 @@ async def _verify(
     return codes
 
 
-async def _partitions(topics: list[Message], pace: Pace) -> list[TopicPartition]:
+async def _partitions(topics: Sequence[AddPartitionsToTxnTopic], pace: Pace) -> list[TopicPartition]:
     found: list[TopicPartition] = []
     async for topic in pace.through(topics):
         found += [TopicPartition(topic.name, number) async for number in pace.through(topic.partitions)]
@@ -95,14 +103,15 @@ async def _partitions(topics: list[Message], pace: Pace) -> list[TopicPartition]
 
 
 async def _topics(
-    topics: list[Message], codes: dict[TopicPartition, Code], answer: Message, pace: Pace
-) -> list[Message]:
-    result = answer.AddPartitionsToTxnPartitionResult
+    topics: Sequence[AddPartitionsToTxnTopic], codes: dict[TopicPartition, Code], pace: Pace
+) -> list[AddPartitionsToTxnTopicResult]:
     answers = []
     async for topic in pace.through(topics):
         results = [
-            result(partition_index=number, partition_error_code=codes[TopicPartition(topic.name, number)])
+            AddPartitionsToTxnPartitionResult(
+                partition_index=number, partition_error_code=codes[TopicPartition(topic.name, number)]
+            )
             async for number in pace.through(topic.partitions)
         ]
-        answers.append(answer(name=topic.name, results_by_partition=results))
+        answers.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=results))
     return answers

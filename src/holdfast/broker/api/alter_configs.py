@@ -6,7 +6,7 @@ import enum
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
@@ -31,16 +31,28 @@ from holdfast.broker.configs.topic import (
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError, Rejected
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated import incremental_alter_configs
+from holdfast.protocol.generated.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from holdfast.protocol.generated.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 
-_Replaced = response_class(Key.ALTER_CONFIGS)
-_Changed = response_class(Key.INCREMENTAL_ALTER_CONFIGS)
+A = TypeVar("A")
 
 Configs: TypeAlias = Mapping[str, str]
 Known: TypeAlias = Mapping[str, Config]
-Change: TypeAlias = Callable[[Sequence[Message], Known, Configs, Configs], Configs]  # Wanted, known, defaults, present.
+Asked: TypeAlias = AlterConfigsRequest | IncrementalAlterConfigsRequest
+Wanted: TypeAlias = AlterConfigsResource | incremental_alter_configs.AlterConfigsResource
+Entry: TypeAlias = AlterableConfig | incremental_alter_configs.AlterableConfig
+Change: TypeAlias = Callable[[Sequence[Entry], Known, Configs, Configs], Configs]  # Wanted, known, defaults, present.
 
 
 _FOLLOWED = {name: each for name, each in TOPIC_CONFIGS.items() if each.broker_name}
@@ -55,22 +67,29 @@ class Operation(enum.IntEnum):
     SUBTRACT = 3
 
 
-async def replace(parts: BrokerContext, message: Message, request: Request) -> Message:
-    answer = _Replaced.AlterConfigsResourceResponse
-    return _Replaced(responses=await _alter_all(parts, message, request, _replace, answer))
+async def replace(parts: BrokerContext, message: AlterConfigsRequest, request: Request) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=await _alter_all(parts, message, request, _replace, AlterConfigsResourceResponse)
+    )
 
 
-async def change(parts: BrokerContext, message: Message, request: Request) -> Message:
-    answer = _Changed.AlterConfigsResourceResponse
-    return _Changed(responses=await _alter_all(parts, message, request, _change, answer))
+async def change(
+    parts: BrokerContext, message: IncrementalAlterConfigsRequest, request: Request
+) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=await _alter_all(
+            parts, message, request, _change, incremental_alter_configs.AlterConfigsResourceResponse
+        )
+    )
 
 
 async def _alter_all(
-    parts: BrokerContext, message: Message, request: Request, change: Change, answer: Any
-) -> list[Message]:
-    named = Counter((each.resource_type, each.resource_name) for each in message.resources)
+    parts: BrokerContext, message: Asked, request: Request, change: Change, answer: Callable[..., A]
+) -> list[A]:
+    resources: Sequence[Wanted] = message.resources
+    named = Counter((each.resource_type, each.resource_name) for each in resources)
     answers = []
-    async for each in request.pace.through(message.resources):
+    async for each in request.pace.through(resources):
         code, reason = Code.NONE, None
         try:
             if named[each.resource_type, each.resource_name] > 1:
@@ -89,7 +108,7 @@ async def _alter_all(
     return answers
 
 
-async def _alter(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
+async def _alter(parts: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
     name, kind = wanted.resource_name, wanted.resource_type
     if len({each.name for each in wanted.configs}) < len(wanted.configs):
         raise Rejected("the request names a config twice")
@@ -110,7 +129,7 @@ async def _alter(parts: BrokerContext, wanted: Message, change: Change, *, valid
             await parts.topics.change_configs(name, make)
 
 
-async def _alter_broker(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
+async def _alter_broker(parts: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
     """The defaults of topics can be changed while the broker runs, for it or for all; every other setting is fixed."""
     name = wanted.resource_name
     if name != ALL_BROKERS:
@@ -130,11 +149,11 @@ async def _alter_broker(parts: BrokerContext, wanted: Message, change: Change, *
     )
 
 
-def _is_taken_back(wanted: Message) -> bool:
-    return getattr(wanted, "config_operation", None) == Operation.DELETE
+def _is_taken_back(wanted: Entry) -> bool:
+    return _operation(wanted) == Operation.DELETE
 
 
-async def _alter_group(parts: BrokerContext, wanted: Message, change: Change, *, validate_only: bool) -> None:
+async def _alter_group(parts: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
     known = group_configs(parts.settings)
     for each in wanted.configs:
         find_group_config(each.name, known)
@@ -157,7 +176,7 @@ async def _alter_dynamic(
         await parts.topics.change_dynamic(kind, name, make)
 
 
-def _checked(change: Change, wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
+def _checked(change: Change, wanted: Sequence[Entry], known: Known, defaults: Configs, present: Configs) -> Configs:
     """What was set before other settings were given may stay as it is."""
     configs = change(wanted, known, defaults, present)
     for name, value in configs.items():
@@ -166,19 +185,19 @@ def _checked(change: Change, wanted: Sequence[Message], known: Known, defaults: 
     return configs
 
 
-def _replace(wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
+def _replace(wanted: Sequence[Entry], known: Known, defaults: Configs, present: Configs) -> Configs:
     del present, known, defaults
     return {each.name: _value(each) for each in wanted}
 
 
-def _change(wanted: Sequence[Message], known: Known, defaults: Configs, present: Configs) -> Configs:
+def _change(wanted: Sequence[Entry], known: Known, defaults: Configs, present: Configs) -> Configs:
     configs = dict(present)
     for each in wanted:
         if each.name not in known:
             raise ConfigInvalid(each.name, "there is no such topic config")
-        if each.config_operation == Operation.DELETE:
+        if _operation(each) == Operation.DELETE:
             configs.pop(each.name, None)
-        elif each.config_operation == Operation.SET:
+        elif _operation(each) == Operation.SET:
             configs[each.name] = _value(each)
         else:
             value = configs.get(each.name) or defaults.get(each.name) or known[each.name].default
@@ -186,16 +205,21 @@ def _change(wanted: Sequence[Message], known: Known, defaults: Configs, present:
     return configs
 
 
-def _edit_list(wanted: Message, config: Config, value: str) -> str:
-    if wanted.config_operation not in (Operation.APPEND, Operation.SUBTRACT):
-        raise Rejected(f"config {wanted.name}: there is no operation {wanted.config_operation}")
+def _edit_list(wanted: Entry, config: Config, value: str) -> str:
+    if _operation(wanted) not in (Operation.APPEND, Operation.SUBTRACT):
+        raise Rejected(f"config {wanted.name}: there is no operation {_operation(wanted)}")
     if config.kind is not Kind.LIST:
         raise ConfigInvalid(wanted.name, "it is no list: nothing can be added to it or taken from it")
-    edit = append_items if wanted.config_operation == Operation.APPEND else subtract_items
+    edit = append_items if _operation(wanted) == Operation.APPEND else subtract_items
     return edit(value, _value(wanted))
 
 
-def _value(wanted: Message) -> str:
+def _operation(wanted: Entry) -> int:
+    """AlterConfigs knows one only."""
+    return wanted.config_operation if isinstance(wanted, incremental_alter_configs.AlterableConfig) else Operation.SET
+
+
+def _value(wanted: Entry) -> str:
     if wanted.value is None:
         raise Rejected(f"config {wanted.name} has no value")
-    return str(wanted.value)
+    return wanted.value

@@ -7,33 +7,39 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, encode_response, response_class
+from holdfast.protocol.generated.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from holdfast.protocol.messages import encode_response
 
-_Answer = response_class(Key.API_VERSIONS)
 _ZERO_FROM = 4  # Clients that ask in an older version cannot read a feature whose lowest level is 0.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: ApiVersionsRequest, request: Request) -> ApiVersionsResponse:
     del message
     return answer(request.version, parts.topics.metadata.version)
 
 
-def answer(version: int, features_epoch: int) -> Message:
+def answer(version: int, features_epoch: int) -> ApiVersionsResponse:
     from holdfast.broker.table import advertised  # The table lists this very function.
 
     features = {name: each for name, each in FEATURES.items() if each.lowest > 0 or version >= _ZERO_FROM}
-    return _Answer(
+    return ApiVersionsResponse(
         api_keys=[
-            _Answer.ApiVersion(api_key=row.key, min_version=row.advertised_from, max_version=row.max_version)
+            ApiVersion(api_key=row.key, min_version=row.advertised_from, max_version=row.max_version)
             for row in advertised()
         ],
         supported_features=[
-            _Answer.SupportedFeatureKey(name=name, min_version=each.lowest, max_version=each.highest)
+            SupportedFeatureKey(name=name, min_version=each.lowest, max_version=each.highest)
             for name, each in features.items()
         ],
         finalized_features_epoch=max(features_epoch, 0),
         finalized_features=[
-            _Answer.FinalizedFeatureKey(name=name, max_version_level=each.level, min_version_level=each.level)
+            FinalizedFeatureKey(name=name, max_version_level=each.level, min_version_level=each.level)
             for name, each in features.items()
             if each.level > 0
         ],
@@ -45,5 +51,5 @@ def own_versions_only() -> Body:
     from holdfast.broker.table import advertised
 
     own = [row for row in advertised() if row.key == Key.API_VERSIONS]
-    keys = [_Answer.ApiVersion(api_key=each.key, min_version=0, max_version=each.max_version) for each in own]
-    return encode_response(Key.API_VERSIONS, 0, _Answer(error_code=Code.UNSUPPORTED_VERSION, api_keys=keys))
+    keys = [ApiVersion(api_key=each.key, min_version=0, max_version=each.max_version) for each in own]
+    return encode_response(Key.API_VERSIONS, 0, ApiVersionsResponse(error_code=Code.UNSUPPORTED_VERSION, api_keys=keys))

@@ -21,38 +21,47 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    RequestEntryData,
+    ResponseEntityData,
+    ResponseEntryData,
+)
+from holdfast.protocol.generated.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+    EntityData,
+    EntryData,
+    ValueData,
+)
 
-_Described = response_class(Key.DESCRIBE_CLIENT_QUOTAS)
-_Entry = _Described.EntryData
-_Altered = response_class(Key.ALTER_CLIENT_QUOTAS)
-_AlteredEntry = _Altered.EntryData
 
-
-async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def describe(
+    parts: BrokerContext, message: DescribeClientQuotasRequest, request: Request
+) -> DescribeClientQuotasResponse:
     pace = request.pace
     try:
         wanted = [Filter.of(each.entity_type, each.match_type, each.match) for each in message.components]
         Filter.check_all(wanted)
     except QuotaRefused as failure:
         code = Code.UNSUPPORTED_VERSION if failure.kind_unknown else Code.INVALID_REQUEST
-        return _Described(error_code=code, error_message=str(failure), entries=None)
+        return DescribeClientQuotasResponse(error_code=code, error_message=str(failure), entries=None)
     entries = []
     async for text, values in pace.through(parts.topics.metadata.quotas.items()):
         entity = parse_entity(text)
         if Filter.all_match(wanted, entity, strict=message.strict):
             entries.append(
-                _Entry(
-                    entity=[_Entry.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
-                    values=[_Entry.ValueData(key=key, value=value) for key, value in values.items()],
+                EntryData(
+                    entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+                    values=[ValueData(key=key, value=value) for key, value in values.items()],
                 )
             )
-    return _Described(error_code=Code.NONE, error_message=None, entries=entries)
+    return DescribeClientQuotasResponse(error_code=Code.NONE, error_message=None, entries=entries)
 
 
-async def alter(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def alter(parts: BrokerContext, message: AlterClientQuotasRequest, request: Request) -> AlterClientQuotasResponse:
     entries = []
     async for each in request.pace.through(message.entries):
         code, reason = Code.NONE, None
@@ -60,14 +69,12 @@ async def alter(parts: BrokerContext, message: Message, request: Request) -> Mes
             await _alter(parts, each, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
-        named = [
-            _AlteredEntry.EntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in each.entity
-        ]
-        entries.append(_AlteredEntry(error_code=code, error_message=reason, entity=named))
-    return _Altered(entries=entries)
+        named = [ResponseEntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in each.entity]
+        entries.append(ResponseEntryData(error_code=code, error_message=reason, entity=named))
+    return AlterClientQuotasResponse(entries=entries)
 
 
-async def _alter(parts: BrokerContext, wanted: Message, *, validate_only: bool) -> None:
+async def _alter(parts: BrokerContext, wanted: RequestEntryData, *, validate_only: bool) -> None:
     entity: Entity = {each.entity_type: each.entity_name for each in wanted.entity}
     if len(entity) < len(wanted.entity):
         raise QuotaRefused("an entity names a type twice")

@@ -8,11 +8,12 @@ from holdfast.broker.configs.dynamic import GROUP
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import Rejected
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
-
-_Answer = response_class(Key.LIST_CONFIG_RESOURCES)
+from holdfast.protocol.generated.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
 
 
 class Resource(enum.IntEnum):
@@ -40,10 +41,12 @@ def check_broker(parts: BrokerContext, name: str) -> None:
         raise ResourceRefused(Resource.BROKER, name, f"this is broker {parts.settings.node_id}")
 
 
-async def list_resources(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def list_resources(
+    parts: BrokerContext, message: ListConfigResourcesRequest, request: Request
+) -> ListConfigResourcesResponse:
     wanted = set(message.resource_types or Resource) if request.version > 0 else {Resource.CLIENT_METRICS}
     if not wanted <= set(Resource):
-        return _Answer(error_code=Code.UNSUPPORTED_VERSION, config_resources=[])
+        return ListConfigResourcesResponse(error_code=Code.UNSUPPORTED_VERSION, config_resources=[])
     found: list[tuple[Resource, str]] = []
     if Resource.TOPIC in wanted:
         found += [(Resource.TOPIC, each.topic.name) for each in parts.topics.all()]
@@ -51,5 +54,5 @@ async def list_resources(parts: BrokerContext, message: Message, request: Reques
         found.append((Resource.BROKER, str(parts.settings.node_id)))
     if Resource.GROUP in wanted:
         found += [(Resource.GROUP, each) for each in parts.topics.dynamic.resources(GROUP)]
-    resources = [_Answer.ConfigResource(resource_name=name, resource_type=kind) for kind, name in found]
-    return _Answer(error_code=Code.NONE, config_resources=resources)
+    resources = [ConfigResource(resource_name=name, resource_type=kind) for kind, name in found]
+    return ListConfigResourcesResponse(error_code=Code.NONE, config_resources=resources)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
@@ -11,23 +9,28 @@ from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import ConsumerGroupDescription, ConsumerMemberDescription
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
 
-_Answer = response_class(Key.CONSUMER_GROUP_DESCRIBE)
-_Group = _Answer.DescribedGroup
-_Member = _Group.Member
 _CLASSIC, _CONSUMER = 0, 1
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: ConsumerGroupDescribeRequest, request: Request
+) -> ConsumerGroupDescribeResponse:
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
             group = _described(parts, await parts.groups.describe_consumer(group_id))
         except HoldfastError as failure:
-            group = _Group(
+            group = DescribedGroup(
                 error_code=group_code_of(failure),
                 error_message=str(failure),
                 group_id=group_id,
@@ -37,13 +40,13 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
                 assignor_name="",
                 members=[],
             )
-        group.authorized_operations = if_asked(ON_GROUP, asked=bool(message.include_authorized_operations))
-        groups.append(group)
-    return _Answer(groups=groups)
+        operations = if_asked(ON_GROUP, asked=message.include_authorized_operations)
+        groups.append(group.replace(authorized_operations=operations))
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
-def _described(parts: BrokerContext, found: ConsumerGroupDescription) -> Message:
-    return _Group(
+def _described(parts: BrokerContext, found: ConsumerGroupDescription) -> DescribedGroup:
+    return DescribedGroup(
         error_code=Code.NONE,
         group_id=found.group_id,
         group_state=found.state.value,
@@ -54,9 +57,9 @@ def _described(parts: BrokerContext, found: ConsumerGroupDescription) -> Message
     )
 
 
-def _member(parts: BrokerContext, found: ConsumerMemberDescription) -> Message:
+def _member(parts: BrokerContext, found: ConsumerMemberDescription) -> Member:
     member = found.member
-    return _Member(
+    return Member(
         member_id=member.id,
         instance_id=member.instance_id,
         rack_id=member.rack_id,
@@ -65,22 +68,22 @@ def _member(parts: BrokerContext, found: ConsumerMemberDescription) -> Message:
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topics),
         subscribed_topic_regex=member.regex or None,
-        assignment=_assignment(parts, _Member.Assignment, member.assigned),
-        target_assignment=_assignment(parts, _Member.Assignment, found.target),
+        assignment=_assignment(parts, member.assigned),
+        target_assignment=_assignment(parts, found.target),
         member_type=_CONSUMER if member.classic is None else _CLASSIC,
     )
 
 
-def _assignment(parts: BrokerContext, answer: Any, partitions: Partitions) -> Message:
+def _assignment(parts: BrokerContext, partitions: Partitions) -> Assignment:
     """By topic; one that was deleted meanwhile has no name, and is left out."""
     numbers: dict[str, list[int]] = {}
     for topic_id, number in sorted(partitions):
         opened = parts.topics.find_id(topic_id)
         if opened is not None:
             numbers.setdefault(opened.topic.name, []).append(number)
-    return answer(
+    return Assignment(
         topic_partitions=[
-            answer.TopicPartitions(topic_id=parts.topics.get(name).topic.topic_id, topic_name=name, partitions=found)
+            TopicPartitions(topic_id=parts.topics.get(name).topic.topic_id, topic_name=name, partitions=found)
             for name, found in numbers.items()
         ]
     )

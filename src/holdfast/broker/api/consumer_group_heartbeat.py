@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from holdfast.broker.codes import group_code_of
@@ -10,30 +11,36 @@ from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    RequestTopicPartitions,
+    ResponseTopicPartitions,
+)
 from holdfast.segment.names import PartitionId
 
-_Answer = response_class(Key.CONSUMER_GROUP_HEARTBEAT)
 _OWN_ID_FROM = 1  # From this version on clients make their ids themselves.
 _NO_ID = UUID(int=0)
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: ConsumerGroupHeartbeatRequest, request: Request
+) -> ConsumerGroupHeartbeatResponse:
     member_id = message.member_id
     if not member_id and message.member_epoch == 0 and request.version < _OWN_ID_FROM:
         member_id = str(UUID(int=parts.chance.bits(128), version=4))
     try:
         beaten = await parts.groups.beat(message.group_id, _wanted(message, member_id, request))
     except HoldfastError as failure:
-        return _Answer(
+        return ConsumerGroupHeartbeatResponse(
             error_code=group_code_of(failure), error_message=str(failure), member_id=member_id or None, member_epoch=0
         )
     assignment = None
     if beaten.assignment is not None:
-        assignment = _Answer.Assignment(topic_partitions=_by_topic(beaten.assignment))
-    return _Answer(
+        assignment = Assignment(topic_partitions=_by_topic(beaten.assignment))
+    return ConsumerGroupHeartbeatResponse(
         error_code=Code.NONE,
         member_id=beaten.member_id,
         member_epoch=beaten.epoch,
@@ -42,7 +49,7 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
     )
 
 
-def _wanted(message: Message, member_id: str, request: Request) -> HeartbeatRequest:
+def _wanted(message: ConsumerGroupHeartbeatRequest, member_id: str, request: Request) -> HeartbeatRequest:
     names, owned = message.subscribed_topic_names, message.topic_partitions
     return HeartbeatRequest(
         member_id=member_id,
@@ -59,13 +66,12 @@ def _wanted(message: Message, member_id: str, request: Request) -> HeartbeatRequ
     )
 
 
-def _partitions(topics: list[Message]) -> Partitions:
+def _partitions(topics: Sequence[RequestTopicPartitions]) -> Partitions:
     return frozenset(PartitionId(topic.topic_id or _NO_ID, number) for topic in topics for number in topic.partitions)
 
 
-def _by_topic(partitions: Partitions) -> list[Message]:
+def _by_topic(partitions: Partitions) -> list[ResponseTopicPartitions]:
     numbers: dict[UUID, list[int]] = {}
     for topic_id, number in sorted(partitions):
         numbers.setdefault(topic_id, []).append(number)
-    row = _Answer.Assignment.TopicPartitions
-    return [row(topic_id=topic_id, partitions=found) for topic_id, found in numbers.items()]
+    return [ResponseTopicPartitions(topic_id=topic_id, partitions=found) for topic_id, found in numbers.items()]

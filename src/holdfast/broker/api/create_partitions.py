@@ -9,14 +9,16 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
 
-_Answer = response_class(Key.CREATE_PARTITIONS)
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: CreatePartitionsRequest, request: Request) -> CreatePartitionsResponse:
     names = Counter(each.name for each in message.topics)
     results = []
     async for each in request.pace.through(message.topics):
@@ -24,13 +26,11 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
             code, reason = Code.INVALID_REQUEST, "the request names this topic twice"
         else:
             code, reason = await _add(parts, each, validate_only=message.validate_only)
-        results.append(
-            _Answer.CreatePartitionsTopicResult(name=each.name, error_code=code, error_message=reason or None)
-        )
-    return _Answer(results=results)
+        results.append(CreatePartitionsTopicResult(name=each.name, error_code=code, error_message=reason or None))
+    return CreatePartitionsResponse(results=results)
 
 
-async def _add(parts: BrokerContext, wanted: Message, *, validate_only: bool) -> tuple[Code, str]:
+async def _add(parts: BrokerContext, wanted: CreatePartitionsTopic, *, validate_only: bool) -> tuple[Code, str]:
     if wanted.name in INTERNAL:
         return Code.INVALID_REQUEST, "an internal topic keeps the partitions it was made with"
     try:
@@ -46,7 +46,7 @@ async def _add(parts: BrokerContext, wanted: Message, *, validate_only: bool) ->
     return Code.NONE, ""
 
 
-def _check_assignments(opened: OpenTopic, wanted: Message, node_id: int) -> str:
+def _check_assignments(opened: OpenTopic, wanted: CreatePartitionsTopic, node_id: int) -> str:
     if wanted.assignments is None:
         return ""
     more = wanted.count - opened.topic.partitions

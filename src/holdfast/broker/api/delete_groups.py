@@ -6,14 +6,11 @@ from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
-
-_Answer = response_class(Key.DELETE_GROUPS)
+from holdfast.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: DeleteGroupsRequest, request: Request) -> DeleteGroupsResponse:
     results = []
     async for group_id in request.pace.through(message.groups_names):
         code = Code.NONE
@@ -21,5 +18,5 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
             await (parts.shares if parts.shares.has(group_id) else parts.groups).delete_group(group_id)
         except HoldfastError as failure:
             code = group_code_of(failure)
-        results.append(_Answer.DeletableGroupResult(group_id=group_id, error_code=code))
-    return _Answer(results=results)
+        results.append(DeletableGroupResult(group_id=group_id, error_code=code))
+    return DeleteGroupsResponse(results=results)

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
 
-_Answer = response_class(Key.DELETE_RECORDS)
-_Topic = _Answer.DeleteRecordsTopicResult
 _NO_OFFSET = -1
 _OWN_S = 10.0  # A client's time-out is for other replicas: what we do ourselves is waited for, also with one of 0.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: DeleteRecordsRequest, request: Request) -> DeleteRecordsResponse:
     timeout = max(message.timeout_ms / 1000, _OWN_S)
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         wanted = pace.through(_last_of_each(topic.partitions))
         tasks = [asyncio.ensure_future(_delete(parts, topic.name, each, timeout)) async for each in wanted]
         answers = await asyncio.gather(*tasks)
-        topics.append(_Topic(name=topic.name, partitions=answers))
-    return _Answer(topics=topics)
+        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
+    return DeleteRecordsResponse(topics=topics)
 
 
-def _last_of_each(partitions: list[Message]) -> list[Message]:
+def _last_of_each(partitions: Sequence[DeleteRecordsPartition]) -> list[DeleteRecordsPartition]:
     """A partition that is named more than once counts as it is named last."""
     return list({each.partition_index: each for each in partitions}.values())
 
 
-async def _delete(parts: BrokerContext, name: str, wanted: Message, timeout: float) -> Message:
+async def _delete(
+    parts: BrokerContext, name: str, wanted: DeleteRecordsPartition, timeout: float
+) -> DeleteRecordsPartitionResult:
     log_start: int = _NO_OFFSET
     code = Code.NONE
     try:
@@ -52,7 +58,7 @@ async def _delete(parts: BrokerContext, name: str, wanted: Message, timeout: flo
     return _result(wanted, log_start, code)
 
 
-def _result(wanted: Message, log_start: int, code: Code) -> Message:
-    return _Topic.DeleteRecordsPartitionResult(
+def _result(wanted: DeleteRecordsPartition, log_start: int, code: Code) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(
         partition_index=wanted.partition_index, low_watermark=log_start, error_code=code
     )

@@ -5,27 +5,29 @@ from __future__ import annotations
 from holdfast.broker.api.operations import ON_CLUSTER, if_asked
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 
-_Answer = response_class(Key.DESCRIBE_CLUSTER)
 _BROKERS, _CONTROLLERS = 1, 2
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: DescribeClusterRequest, request: Request) -> DescribeClusterResponse:
     del request
     wanted = message.endpoint_type
     if wanted != _BROKERS:
         code = Code.MISMATCHED_ENDPOINT_TYPE if wanted == _CONTROLLERS else Code.UNSUPPORTED_ENDPOINT_TYPE
         reason = "this is a broker; there are no controllers beside it"
-        return _Answer(error_code=code, error_message=reason, cluster_id="", brokers=[])
+        return DescribeClusterResponse(error_code=code, error_message=reason, cluster_id="", brokers=[])
     node = parts.settings.node_id
-    return _Answer(
+    return DescribeClusterResponse(
         error_code=Code.NONE,
         endpoint_type=_BROKERS,
         cluster_id=parts.cluster_id,
         controller_id=node,
-        brokers=[_Answer.DescribeClusterBroker(broker_id=node, host=parts.host, port=parts.port)],
-        authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
+        brokers=[DescribeClusterBroker(broker_id=node, host=parts.host, port=parts.port)],
+        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )

@@ -14,24 +14,27 @@ from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, Kind, Source
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError, Rejected
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
 
-_Answer = response_class(Key.DESCRIBE_CONFIGS)
-_Result = _Answer.DescribeConfigsResult
-_Config = _Result.DescribeConfigsResourceResult
-_Synonym = _Config.DescribeConfigsSynonym
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: DescribeConfigsRequest, request: Request) -> DescribeConfigsResponse:
     seen: set[tuple[int, str]] = set()
-    return _Answer(
+    return DescribeConfigsResponse(
         results=[_describe(parts, each, message, seen) async for each in request.pace.through(message.resources)]
     )
 
 
-def _describe(parts: BrokerContext, wanted: Message, message: Message, seen: set[tuple[int, str]]) -> Message:
+def _describe(
+    parts: BrokerContext, wanted: DescribeConfigsResource, message: DescribeConfigsRequest, seen: set[tuple[int, str]]
+) -> DescribeConfigsResult:
     """One resource. A broker has hundreds of configs: whoever names it thousands of times is answered once."""
     named: dict[str, Any] = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
     try:
@@ -40,16 +43,15 @@ def _describe(parts: BrokerContext, wanted: Message, message: Message, seen: set
         seen.add((wanted.resource_type, wanted.resource_name))
         found = _configs(parts, wanted)
     except HoldfastError as failure:
-        return _Result(error_code=code_of(failure), error_message=str(failure), configs=[], **named)
+        return DescribeConfigsResult(error_code=code_of(failure), error_message=str(failure), configs=[], **named)
     keys = None if wanted.configuration_keys is None else set(wanted.configuration_keys)
-    configs = [each for each in found if keys is None or each.name in keys]
-    for each in configs:
-        each.synonyms = each.synonyms if message.include_synonyms else []
-        each.documentation = each.documentation if message.include_documentation else None
-    return _Result(error_code=Code.NONE, error_message=None, configs=configs, **named)
+    hidden: dict[str, object] = {} if message.include_synonyms else {"synonyms": []}
+    hidden |= {} if message.include_documentation else {"documentation": None}
+    configs = [each.replace(**hidden) for each in found if keys is None or each.name in keys]
+    return DescribeConfigsResult(error_code=Code.NONE, error_message=None, configs=configs, **named)
 
 
-def _configs(parts: BrokerContext, wanted: Message) -> list[Message]:
+def _configs(parts: BrokerContext, wanted: DescribeConfigsResource) -> list[DescribeConfigsResourceResult]:
     if wanted.resource_type == Resource.TOPIC:
         return _of_topic(parts, parts.topics.get(wanted.resource_name).topic.configs)
     if wanted.resource_type == Resource.BROKER:
@@ -86,7 +88,7 @@ def _dynamic(parts: BrokerContext, name: str) -> list[Place]:
     return [(name, value, source) for value, source in rows if value is not None]
 
 
-def _of_topic(parts: BrokerContext, configs: Mapping[str, str]) -> list[Message]:
+def _of_topic(parts: BrokerContext, configs: Mapping[str, str]) -> list[DescribeConfigsResourceResult]:
     return [
         _shown(
             config.name, places(parts, config, configs), config.kind, config.effect or "Accepted; changes nothing here."
@@ -95,7 +97,7 @@ def _of_topic(parts: BrokerContext, configs: Mapping[str, str]) -> list[Message]
     ]
 
 
-def _of_broker(parts: BrokerContext) -> list[Message]:
+def _of_broker(parts: BrokerContext) -> list[DescribeConfigsResourceResult]:
     shown = broker_configs(parts.settings, f"{parts.host}:{parts.port}")
     return [
         _shown(each.name, _of_setting(parts, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS)
@@ -110,7 +112,7 @@ def _of_setting(parts: BrokerContext, config: BrokerConfig) -> list[Place]:
     return [*found, (config.name, config.default, Source.DEFAULT)]
 
 
-def _of_all_brokers(parts: BrokerContext) -> list[Message]:
+def _of_all_brokers(parts: BrokerContext) -> list[DescribeConfigsResourceResult]:
     """What was set for all of them while they ran."""
     configs = parts.topics.dynamic.of(BROKER, ALL_BROKERS)
     return [
@@ -119,7 +121,7 @@ def _of_all_brokers(parts: BrokerContext) -> list[Message]:
     ]
 
 
-def _of_group(parts: BrokerContext, group_id: str) -> list[Message]:
+def _of_group(parts: BrokerContext, group_id: str) -> list[DescribeConfigsResourceResult]:
     shown = []
     settings = {each.name: each for each in broker_configs(parts.settings, "")}
     for config in group_configs(parts.settings).values():
@@ -133,15 +135,17 @@ def _of_group(parts: BrokerContext, group_id: str) -> list[Message]:
     return shown
 
 
-def _shown(name: str, found: list[Place], kind: Kind, meaning: str, *, read_only: bool = False) -> Message:
+def _shown(
+    name: str, found: list[Place], kind: Kind, meaning: str, *, read_only: bool = False
+) -> DescribeConfigsResourceResult:
     _, value, source = found[0]
-    return _Config(
+    return DescribeConfigsResourceResult(
         name=name,
         value=value,
         read_only=read_only,
         config_source=source,
         is_sensitive=kind is Kind.PASSWORD,
-        synonyms=[_Synonym(name=each, value=said, source=whose) for each, said, whose in found],
+        synonyms=[DescribeConfigsSynonym(name=each, value=said, source=whose) for each, said, whose in found],
         config_type=kind,
         documentation=meaning,
     )

@@ -9,16 +9,18 @@ from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.answers import GroupDescription, GroupState, MemberDescription
 from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
 
-_Answer = response_class(Key.DESCRIBE_GROUPS)
-_Group = _Answer.DescribedGroup
 _NOT_FOUND_FROM = 6  # Before this version a group that is not there is described as a dead one.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: DescribeGroupsRequest, request: Request) -> DescribeGroupsResponse:
     asked = bool(message.include_authorized_operations)
     groups = []
     async for group_id in request.pace.through(message.groups):
@@ -29,13 +31,13 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
             group = _absent(group_id, GroupState.DEAD.value, code, str(failure))
         except HoldfastError as failure:
             group = _absent(group_id, "", group_code_of(failure), str(failure))
-        group.authorized_operations = if_asked(ON_GROUP, asked=asked)
-        groups.append(group)
-    return _Answer(groups=groups)
+        operations = if_asked(ON_GROUP, asked=asked)
+        groups.append(group.replace(authorized_operations=operations))
+    return DescribeGroupsResponse(groups=groups)
 
 
-def _described(found: GroupDescription) -> Message:
-    return _Group(
+def _described(found: GroupDescription) -> DescribedGroup:
+    return DescribedGroup(
         error_code=Code.NONE,
         group_id=found.group_id,
         group_state=found.state.value,
@@ -45,8 +47,8 @@ def _described(found: GroupDescription) -> Message:
     )
 
 
-def _member(found: MemberDescription) -> Message:
-    return _Group.DescribedGroupMember(
+def _member(found: MemberDescription) -> DescribedGroupMember:
+    return DescribedGroupMember(
         member_id=found.member_id,
         group_instance_id=found.instance_id,
         client_id=found.client_id,
@@ -56,8 +58,8 @@ def _member(found: MemberDescription) -> Message:
     )
 
 
-def _absent(group_id: str, state: str, code: Code, reason: str) -> Message:
-    return _Group(
+def _absent(group_id: str, state: str, code: Code, reason: str) -> DescribedGroup:
+    return DescribedGroup(
         error_code=code,
         error_message=reason,
         group_id=group_id,

@@ -6,37 +6,40 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated import describe_producers
+from holdfast.protocol.generated.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    TopicResponse,
+)
 from holdfast.segment.producers import ProducerState
 
-_Answer = response_class(Key.DESCRIBE_PRODUCERS)
-_Topic = _Answer.TopicResponse
-_Partition = _Topic.PartitionResponse
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: DescribeProducersRequest, request: Request
+) -> DescribeProducersResponse:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         answers = [_answer(parts, topic.name, each) async for each in pace.through(topic.partition_indexes)]
-        topics.append(_Topic(name=topic.name, partitions=answers))
-    return _Answer(topics=topics)
+        topics.append(TopicResponse(name=topic.name, partitions=answers))
+    return DescribeProducersResponse(topics=topics)
 
 
-def _answer(parts: BrokerContext, topic: str, number: int) -> Message:
+def _answer(parts: BrokerContext, topic: str, number: int) -> PartitionResponse:
     try:
         states = parts.topics.get(topic).partition(number).producers.snapshot()
     except HoldfastError as failure:
-        return _Partition(
+        return PartitionResponse(
             partition_index=number, error_code=code_of(failure), error_message=str(failure), active_producers=[]
         )
     active = [_producer(each) for each in states.values()]
-    return _Partition(partition_index=number, error_code=Code.NONE, active_producers=active)
+    return PartitionResponse(partition_index=number, error_code=Code.NONE, active_producers=active)
 
 
-def _producer(state: ProducerState) -> Message:
-    return _Partition.ProducerState(
+def _producer(state: ProducerState) -> describe_producers.ProducerState:
+    return describe_producers.ProducerState(
         producer_id=state.producer_id,
         producer_epoch=state.epoch,
         last_sequence=state.batches[-1].last_sequence if state.batches else -1,

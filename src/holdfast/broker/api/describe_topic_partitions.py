@@ -7,24 +7,29 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import Corrupt
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+    ResponseCursor,
+)
 
-_Answer = response_class(Key.DESCRIBE_TOPIC_PARTITIONS)
-_Topic = _Answer.DescribeTopicPartitionsResponseTopic
 _PARTITIONS_MAX = 2000  # Of one answer.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: DescribeTopicPartitionsRequest, request: Request
+) -> DescribeTopicPartitionsResponse:
     names = {each.name for each in message.topics} or {each.topic.name for each in parts.topics.all()}
     first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
     left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
-    topics: list[Message] = []
+    topics: list[DescribeTopicPartitionsResponseTopic] = []
     async for name in request.pace.through(sorted(each for each in names if each >= first)):
         begin = max(start, 0) if name == first else 0
         if left == 0:
-            return _Answer(topics=topics, next_cursor=_cursor(name, begin))
+            return DescribeTopicPartitionsResponse(topics=topics, next_cursor=_cursor(name, begin))
         found = parts.topics.find(name)
         if found is None:
             topics.append(_unknown(name))
@@ -32,33 +37,33 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         end = min(begin + left, len(found.logs))
         topics.append(_describe(parts, found, begin, end))
         if end < len(found.logs):
-            return _Answer(topics=topics, next_cursor=_cursor(name, end))
+            return DescribeTopicPartitionsResponse(topics=topics, next_cursor=_cursor(name, end))
         left -= max(end - begin, 0)
-    return _Answer(topics=topics, next_cursor=None)
+    return DescribeTopicPartitionsResponse(topics=topics, next_cursor=None)
 
 
-def _cursor(name: str, number: int) -> Message:
-    return _Answer.Cursor(topic_name=name, partition_index=number)
+def _cursor(name: str, number: int) -> ResponseCursor:
+    return ResponseCursor(topic_name=name, partition_index=number)
 
 
-def _unknown(name: str) -> Message:
-    return _Topic(error_code=Code.UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
+def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=Code.UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
 
 
-def _describe(parts: BrokerContext, opened: OpenTopic, begin: int, end: int) -> Message:
-    return _Topic(
+def _describe(parts: BrokerContext, opened: OpenTopic, begin: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
         error_code=Code.NONE,
         name=opened.topic.name,
         topic_id=opened.topic.topic_id,
         is_internal=opened.topic.name in INTERNAL,
         partitions=[_partition(parts, opened, number) for number in range(begin, end)],
-        topic_authorized_operations=sum(1 << each for each in ON_TOPIC),
+        topic_authorized_operations=ON_TOPIC,
     )
 
 
-def _partition(parts: BrokerContext, opened: OpenTopic, number: int) -> Message:
+def _partition(parts: BrokerContext, opened: OpenTopic, number: int) -> DescribeTopicPartitionsResponsePartition:
     node, log = parts.settings.node_id, opened.logs[number]
-    return _Topic.DescribeTopicPartitionsResponsePartition(
+    return DescribeTopicPartitionsResponsePartition(
         error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Corrupt) else Code.NONE,
         partition_index=number,
         leader_id=node,

@@ -8,16 +8,14 @@ from holdfast.broker.net.request import Request
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, IMPLICIT
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
 
-_Answer = response_class(Key.END_TXN)
 _FENCED_FROM = 2
 _IMPLICIT_FROM = 5
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: EndTxnRequest, request: Request) -> EndTxnResponse:
     client_version = IMPLICIT if request.version >= _IMPLICIT_FROM else EXPLICIT
     producer = Producer(message.producer_id, message.producer_epoch)
     try:
@@ -25,5 +23,5 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
             message.transactional_id, producer, commit=message.committed, client_version=client_version
         )
     except HoldfastError as failure:
-        return _Answer(error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM))
-    return _Answer(error_code=Code.NONE, producer_id=after.producer_id, producer_epoch=after.epoch)
+        return EndTxnResponse(error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM))
+    return EndTxnResponse(error_code=Code.NONE, producer_id=after.producer_id, producer_epoch=after.epoch)

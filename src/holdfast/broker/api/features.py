@@ -7,11 +7,14 @@ from typing import NamedTuple
 
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
 
-_Answer = response_class(Key.UPDATE_FEATURES)
 _EACH_UNTIL = 1  # Up to this version every feature has a result of its own.
 
 
@@ -30,7 +33,7 @@ FEATURES: Mapping[str, Feature] = {
 }
 
 
-async def update(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def update(parts: BrokerContext, message: UpdateFeaturesRequest, request: Request) -> UpdateFeaturesResponse:
     """Levels come with the release: asking for the one there is succeeds, every other is refused."""
     del parts
     wanted = request.pace.through(message.feature_updates)
@@ -38,19 +41,19 @@ async def update(parts: BrokerContext, message: Message, request: Request) -> Me
     failed = [reason for reason in refusals.values() if reason]
     if request.version > _EACH_UNTIL:
         code = Code.INVALID_UPDATE_VERSION if failed else Code.NONE
-        return _Answer(error_code=code, error_message="; ".join(failed) or None)
+        return UpdateFeaturesResponse(error_code=code, error_message="; ".join(failed) or None)
     results = [
-        _Answer.UpdatableFeatureResult(
+        UpdatableFeatureResult(
             feature=name,
             error_code=Code.INVALID_UPDATE_VERSION if reason else Code.NONE,
             error_message=reason or None,
         )
         for name, reason in refusals.items()
     ]
-    return _Answer(error_code=Code.NONE, error_message=None, results=results)
+    return UpdateFeaturesResponse(error_code=Code.NONE, error_message=None, results=results)
 
 
-def _refusal(wanted: Message) -> str:
+def _refusal(wanted: FeatureUpdateKey) -> str:
     feature = FEATURES.get(wanted.feature)
     if feature is None:
         return f"there is no feature {wanted.feature}"

@@ -7,22 +7,20 @@ from typing import Any
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
-_Answer = response_class(Key.FIND_COORDINATOR)
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: FindCoordinatorRequest, request: Request) -> FindCoordinatorResponse:
     key_type = message.key_type if request.version >= 1 else _GROUP
     if request.version < 4:
-        return _Answer(**_found(parts, key_type, message.key))
+        return FindCoordinatorResponse(**_found(parts, key_type, message.key))
     wanted = request.pace.through(message.coordinator_keys)
-    keys = [_Answer.Coordinator(key=key, **_found(parts, key_type, key)) async for key in wanted]
-    return _Answer(coordinators=keys)
+    keys = [Coordinator(key=key, **_found(parts, key_type, key)) async for key in wanted]
+    return FindCoordinatorResponse(coordinators=keys)
 
 
 def _found(parts: BrokerContext, key_type: int, key: str) -> dict[str, Any]:

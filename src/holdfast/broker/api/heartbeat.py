@@ -7,18 +7,15 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.requests import Caller
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
-
-_Answer = response_class(Key.HEARTBEAT)
+from holdfast.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: HeartbeatRequest, request: Request) -> HeartbeatResponse:
     del request
     caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     try:
         await parts.groups.heartbeat(message.group_id, caller)
     except HoldfastError as failure:
-        return _Answer(error_code=group_code_of(failure))
-    return _Answer(error_code=Code.NONE)
+        return HeartbeatResponse(error_code=group_code_of(failure))
+    return HeartbeatResponse(error_code=Code.NONE)

@@ -7,30 +7,28 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.transaction.transaction import EPOCH_LAST, Producer
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-_Answer = response_class(Key.INIT_PRODUCER_ID)
 _EXPECTED_FROM = 3  # From this version on a producer may say who it is.
 _FENCED_FROM = 4
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: InitProducerIdRequest, request: Request) -> InitProducerIdResponse:
     expected = Producer(message.producer_id, message.producer_epoch) if request.version >= _EXPECTED_FROM else None
     if expected is not None and (expected.producer_id < 0) != (expected.epoch < 0):
-        return _Answer(error_code=Code.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
+        return InitProducerIdResponse(error_code=Code.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
     if expected is not None and expected.producer_id < 0:
         expected = None
     try:
         producer = await _next(parts, message, expected)
     except HoldfastError as failure:
         code = transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM)
-        return _Answer(error_code=code, producer_id=-1, producer_epoch=-1)
-    return _Answer(error_code=Code.NONE, producer_id=producer.producer_id, producer_epoch=producer.epoch)
+        return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
+    return InitProducerIdResponse(error_code=Code.NONE, producer_id=producer.producer_id, producer_epoch=producer.epoch)
 
 
-async def _next(parts: BrokerContext, message: Message, expected: Producer | None) -> Producer:
+async def _next(parts: BrokerContext, message: InitProducerIdRequest, expected: Producer | None) -> Producer:
     if message.transactional_id is not None:
         parts.logs.check_disk()
         await parts.logs.room()

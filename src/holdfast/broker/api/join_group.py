@@ -8,17 +8,15 @@ from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.errors import MemberIdRequired
 from holdfast.coordinator.group.requests import JoinRequest, Protocol
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
-_Answer = response_class(Key.JOIN_GROUP)
 _ID_FIRST = 4  # From this version on a new member gets an id, and joins again with it.
 _NULL_NAME_FROM = 7  # From this version on a protocol may have no name.
 _SKIPS_FROM = 9  # From this version on a leader can be told not to assign.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: JoinGroupRequest, request: Request) -> JoinGroupResponse:
     wanted = JoinRequest(
         protocol_type=message.protocol_type,
         protocols=tuple(Protocol(each.name, each.metadata) for each in message.protocols),
@@ -37,8 +35,7 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         return _refused(group_code_of(failure), failure.member_id, request.version)
     except HoldfastError as failure:
         return _refused(group_code_of(failure), message.member_id, request.version)
-    member = _Answer.JoinGroupResponseMember
-    return _Answer(
+    return JoinGroupResponse(
         error_code=Code.NONE,
         generation_id=joined.generation,
         protocol_type=joined.protocol_type,
@@ -47,12 +44,16 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         skip_assignment=joined.skip_assignment,
         member_id=joined.member_id,
         members=[
-            member(member_id=each.member_id, group_instance_id=each.instance_id, metadata=each.metadata)
+            JoinGroupResponseMember(
+                member_id=each.member_id, group_instance_id=each.instance_id, metadata=each.metadata
+            )
             for each in joined.members
         ],
     )
 
 
-def _refused(code: Code, member_id: str, version: int) -> Message:
+def _refused(code: Code, member_id: str, version: int) -> JoinGroupResponse:
     name = None if version >= _NULL_NAME_FROM else ""
-    return _Answer(error_code=code, generation_id=-1, protocol_name=name, leader="", member_id=member_id, members=[])
+    return JoinGroupResponse(
+        error_code=code, generation_id=-1, protocol_name=name, leader="", member_id=member_id, members=[]
+    )

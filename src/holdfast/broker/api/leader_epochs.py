@@ -7,12 +7,15 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
 
-_Answer = response_class(Key.OFFSET_FOR_LEADER_EPOCH)
-_Topic = _Answer.OffsetForLeaderTopicResult
 _UNKNOWN = (-1, -1)
 
 
@@ -23,15 +26,17 @@ def check_epoch(partition: PartitionLog, epoch: int) -> Code:
     return Code.UNKNOWN_LEADER_EPOCH if epoch > partition.epochs.current else Code.NONE
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: OffsetForLeaderEpochRequest, request: Request
+) -> OffsetForLeaderEpochResponse:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         answers = [_answer(parts, topic.topic, each) async for each in pace.through(topic.partitions)]
-        topics.append(_Topic(topic=topic.topic, partitions=answers))
-    return _Answer(topics=topics)
+        topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+    return OffsetForLeaderEpochResponse(topics=topics)
 
 
-def _answer(parts: BrokerContext, topic: str, wanted: Message) -> Message:
+def _answer(parts: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
     epoch, end = _UNKNOWN
     try:
         partition = parts.topics.get(topic).partition(wanted.partition)
@@ -40,7 +45,7 @@ def _answer(parts: BrokerContext, topic: str, wanted: Message) -> Message:
             epoch, end = _end_of(partition, wanted.leader_epoch)
     except HoldfastError as failure:
         code = code_of(failure)
-    return _Topic.EpochEndOffset(error_code=code, partition=wanted.partition, leader_epoch=epoch, end_offset=end)
+    return EpochEndOffset(error_code=code, partition=wanted.partition, leader_epoch=epoch, end_offset=end)
 
 
 def _end_of(partition: PartitionLog, epoch: int) -> tuple[int, int]:

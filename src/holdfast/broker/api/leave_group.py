@@ -8,15 +8,13 @@ from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
 from holdfast.coordinator.group.requests import Leaving
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
-_Answer = response_class(Key.LEAVE_GROUP)
 _MANY_FROM = 3
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
     if request.version < _MANY_FROM:
         leaving = [Leaving(message.member_id)]
     else:
@@ -27,16 +25,15 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         try:
             results = await parts.groups.leave(message.group_id, some)
         except HoldfastError as failure:
-            return _Answer(error_code=group_code_of(failure), members=[])
+            return LeaveGroupResponse(error_code=group_code_of(failure), members=[])
         codes += [Code.NONE if each is None else group_code_of(each) for each in results]
         await request.pace.rest()
     if request.version < _MANY_FROM:
-        return _Answer(error_code=codes[0])
-    member = _Answer.MemberResponse
-    return _Answer(
+        return LeaveGroupResponse(error_code=codes[0])
+    return LeaveGroupResponse(
         error_code=Code.NONE,
         members=[
-            member(member_id=each.member_id, group_instance_id=each.instance_id, error_code=code)
+            MemberResponse(member_id=each.member_id, group_instance_id=each.instance_id, error_code=code)
             async for each, code in request.pace.through(zip(leaving, codes, strict=True))
         ],
     )

@@ -11,27 +11,25 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
-_Answer = response_class(Key.LIST_GROUPS)
 Word = TypeVar("Word", bound=Enum)
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: ListGroupsRequest, request: Request) -> ListGroupsResponse:
     states = _known(GroupState, message.states_filter)
     types = _known(GroupType, message.types_filter)
     if (message.states_filter and not states) or (message.types_filter and not types):
-        return _Answer(error_code=Code.NONE, groups=[])  # Nothing is in a state that nobody knows.
+        return ListGroupsResponse(error_code=Code.NONE, groups=[])  # Nothing is in a state that nobody knows.
     try:
         found = parts.groups.list_groups(states, types)
         shares = (each.rules.listing() for each in parts.shares)
         found += [line for line in shares if (not states or line.state in states) and (not types or line.type in types)]
     except HoldfastError as failure:
-        return _Answer(error_code=group_code_of(failure), groups=[])
+        return ListGroupsResponse(error_code=group_code_of(failure), groups=[])
     groups = [
-        _Answer.ListedGroup(
+        ListedGroup(
             group_id=each.group_id,
             protocol_type=each.protocol_type,
             group_state=each.state.value,
@@ -40,7 +38,7 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         async for each in request.pace.through(found)
     ]
     aside = parts.groups.aside() or parts.shares.aside()  # Those that are known, and that they are not all.
-    return _Answer(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)
+    return ListGroupsResponse(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)
 
 
 def _known(words: type[Word], wanted: Iterable[str] | None) -> list[Word]:

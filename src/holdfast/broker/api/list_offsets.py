@@ -8,13 +8,14 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
-
-_Answer = response_class(Key.LIST_OFFSETS)
-_Topic = _Answer.ListOffsetsTopicResponse
-_Partition = _Topic.ListOffsetsPartitionResponse
+from holdfast.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 
 _LATEST, _EARLIEST, _MAX_TIMESTAMP, _EARLIEST_LOCAL, _LATEST_TIERED, _EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 # From which version on a client may ask for what stands in place of a time. Nothing here is tiered in Kafka's sense:
@@ -24,7 +25,7 @@ _NEVER = 1 << 15
 _READ_COMMITTED = 1
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: ListOffsetsRequest, request: Request) -> ListOffsetsResponse:
     committed = request.version >= 2 and message.isolation_level == _READ_COMMITTED
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
@@ -32,24 +33,26 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         answers = [
             await _answer(parts, topic.name, each, request.version, committed=committed) async for each in wanted
         ]
-        topics.append(_Topic(name=topic.name, partitions=answers))
-    return _Answer(topics=topics)
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return ListOffsetsResponse(topics=topics)
 
 
-async def _answer(parts: BrokerContext, topic: str, wanted: Message, version: int, *, committed: bool) -> Message:
+async def _answer(
+    parts: BrokerContext, topic: str, wanted: ListOffsetsPartition, version: int, *, committed: bool
+) -> ListOffsetsPartitionResponse:
     number = wanted.partition_index
     if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, _NEVER):
-        return _Partition(partition_index=number, error_code=Code.UNSUPPORTED_VERSION)
+        return ListOffsetsPartitionResponse(partition_index=number, error_code=Code.UNSUPPORTED_VERSION)
     try:
         partition = parts.topics.get(topic).partition(number)
         refused = check_epoch(partition, wanted.current_leader_epoch)
         if refused:
-            return _Partition(partition_index=number, error_code=refused)
+            return ListOffsetsPartitionResponse(partition_index=number, error_code=refused)
         offset, timestamp = await _find(partition, wanted.timestamp, committed=committed)
     except HoldfastError as failure:
-        return _Partition(partition_index=number, error_code=code_of(failure))
+        return ListOffsetsPartitionResponse(partition_index=number, error_code=code_of(failure))
     epoch = partition.epochs.at(offset) if offset >= 0 else -1
-    return _Partition(
+    return ListOffsetsPartitionResponse(
         partition_index=number, error_code=Code.NONE, timestamp=timestamp, offset=offset, leader_epoch=epoch
     )
 

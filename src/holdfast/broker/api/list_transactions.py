@@ -8,15 +8,17 @@ from holdfast.broker.net.request import Request
 from holdfast.coordinator.transaction.filter import TransactionFilter
 from holdfast.coordinator.transaction.transaction import TransactionState
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated import list_transactions
+from holdfast.protocol.generated.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
 
-_Answer = response_class(Key.LIST_TRANSACTIONS)
 _STATES = {state.title: state for state in TransactionState}
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: ListTransactionsRequest, request: Request) -> ListTransactionsResponse:
     unknown = [name for name in message.state_filters if name not in _STATES]
     try:
         wanted = TransactionFilter.make(
@@ -27,11 +29,13 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         )
         found = wanted.select(parts.transactions.all(), parts.clock.now_ms())
     except HoldfastError as failure:
-        return _Answer(error_code=transaction_code_of(failure), unknown_state_filters=unknown, transaction_states=[])
+        return ListTransactionsResponse(
+            error_code=transaction_code_of(failure), unknown_state_filters=unknown, transaction_states=[]
+        )
     if message.state_filters and len(unknown) == len(message.state_filters):
         found = []  # Only states that nobody can be in.
     lines = [
-        _Answer.TransactionState(
+        list_transactions.TransactionState(
             transactional_id=each.transactional_id,
             producer_id=each.producer_id,
             transaction_state=each.state.title,
@@ -40,4 +44,4 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
     ]
     aside = parts.transactions.aside()  # Those that are known, and that they are not all.
     code = Code.NONE if aside is None else transaction_code_of(aside)
-    return _Answer(error_code=code, unknown_state_filters=unknown, transaction_states=lines)
+    return ListTransactionsResponse(error_code=code, unknown_state_filters=unknown, transaction_states=lines)

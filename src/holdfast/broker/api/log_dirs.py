@@ -10,18 +10,24 @@ from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace
 from holdfast.broker.topics import OpenTopic
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
+    AlterReplicaLogDirTopicResult,
+)
+from holdfast.protocol.generated.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
 
-_Described = response_class(Key.DESCRIBE_LOG_DIRS)
-_Dir = _Described.DescribeLogDirsResult
-_Topic = _Dir.DescribeLogDirsTopic
-_Moved = response_class(Key.ALTER_REPLICA_LOG_DIRS)
-_MovedTopic = _Moved.AlterReplicaLogDirTopicResult
 
-
-async def describe(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def describe(parts: BrokerContext, message: DescribeLogDirsRequest, request: Request) -> DescribeLogDirsResponse:
     pace = request.pace
     if message.topics is None:
         topics = [await _describe(each, range(len(each.logs)), pace) async for each in pace.through(parts.topics.all())]
@@ -32,42 +38,43 @@ async def describe(parts: BrokerContext, message: Message, request: Request) -> 
         found = [(parts.topics.find(name), numbers) for name, numbers in asked.items()]
         topics = [await _describe(opened, numbers, pace) for opened, numbers in found if opened is not None]
     shown = [each for each in topics if each.partitions]
-    dirs = [_Dir(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(_stores(parts))]
-    return _Described(error_code=Code.NONE, results=dirs)
+    dirs = [DescribeLogDirsResult(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(_stores(parts))]
+    return DescribeLogDirsResponse(error_code=Code.NONE, results=dirs)
 
 
-async def _describe(opened: OpenTopic, wanted: Container[int], pace: Pace) -> Message:
+async def _describe(opened: OpenTopic, wanted: Container[int], pace: Pace) -> DescribeLogDirsTopic:
     partitions = [
-        _Topic.DescribeLogDirsPartition(
-            partition_index=number, partition_size=_size(log), offset_lag=0, is_future_key=False
-        )
+        DescribeLogDirsPartition(partition_index=number, partition_size=_size(log), offset_lag=0, is_future_key=False)
         async for number, log in pace.through(enumerate(opened.logs))
         if number in wanted and isinstance(log, PartitionLog)
     ]
-    return _Topic(name=opened.topic.name, partitions=partitions)
+    return DescribeLogDirsTopic(name=opened.topic.name, partitions=partitions)
 
 
 def _size(log: PartitionLog) -> int:
     return sum(each.size for each in log.manifest.segments) + log.tail.size
 
 
-async def move(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def move(
+    parts: BrokerContext, message: AlterReplicaLogDirsRequest, request: Request
+) -> AlterReplicaLogDirsResponse:
     """Where a partition is already it may be moved to; there is nowhere else."""
     topics, here = [], _stores(parts)
     async for each in request.pace.through(message.dirs):
         is_there = each.path in here
         named = request.pace.through(each.topics)
         topics += [await _move(parts, topic, request.pace, is_there=is_there) async for topic in named]
-    return _Moved(results=topics)
+    return AlterReplicaLogDirsResponse(results=topics)
 
 
-async def _move(parts: BrokerContext, topic: Message, pace: Pace, *, is_there: bool) -> Message:
-    result = _MovedTopic.AlterReplicaLogDirPartitionResult
+async def _move(
+    parts: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Pace, *, is_there: bool
+) -> AlterReplicaLogDirTopicResult:
     answers = []
     async for number in pace.through(topic.partitions):
         code = check_partition(parts, topic.name, number) if is_there else Code.LOG_DIR_NOT_FOUND
-        answers.append(result(partition_index=number, error_code=code))
-    return _MovedTopic(topic_name=topic.name, partitions=answers)
+        answers.append(AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code))
+    return AlterReplicaLogDirTopicResult(topic_name=topic.name, partitions=answers)
 
 
 def _stores(parts: BrokerContext) -> set[str]:

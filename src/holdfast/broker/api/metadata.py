@@ -16,19 +16,23 @@ from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from holdfast.protocol.metadata import encode_response, encode_topic
 from holdfast.types import Buffer
 
-_Answer = response_class(Key.METADATA)
-_Topic = _Answer.MetadataResponseTopic
 _MAY_CREATE_FROM = 4  # Before this version clients cannot say that they do not want a topic to be made.
 _NULL_NAME_FROM = 12
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Body:
+async def handle(parts: BrokerContext, message: MetadataRequest, request: Request) -> Body:
     version = request.version
     asked = bool(message.include_topic_authorized_operations)
     topics: list[Buffer]
@@ -47,19 +51,19 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Bo
     return encode_response(version, _around(parts, message), topics)
 
 
-def _around(parts: BrokerContext, message: Message) -> Message:
+def _around(parts: BrokerContext, message: MetadataRequest) -> MetadataResponse:
     """All but the topics."""
     node = parts.settings.node_id
-    return _Answer(
-        brokers=[_Answer.MetadataResponseBroker(node_id=node, host=parts.host, port=parts.port, rack=None)],
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(node_id=node, host=parts.host, port=parts.port, rack=None)],
         cluster_id=parts.cluster_id,
         controller_id=node,
         topics=[],
-        authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
+        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )
 
 
-async def _find(parts: BrokerContext, wanted: Message, *, may_create: bool) -> OpenTopic | Code:
+async def _find(parts: BrokerContext, wanted: MetadataRequestTopic, *, may_create: bool) -> OpenTopic | Code:
     if wanted.topic_id is not None and not wanted.name:
         return parts.topics.find_id(wanted.topic_id) or Code.UNKNOWN_TOPIC_ID
     if wanted.name is None:
@@ -80,35 +84,35 @@ async def _create(parts: BrokerContext, name: str) -> None:
         await parts.topics.create(name, parts.settings.num_partitions, {})
 
 
-def _failed(wanted: Message, code: Code, version: int) -> Message:
+def _failed(wanted: MetadataRequestTopic, code: Code, version: int) -> MetadataResponseTopic:
     name = wanted.name if version >= _NULL_NAME_FROM else wanted.name or ""
-    return _Topic(error_code=code, name=name, topic_id=wanted.topic_id, partitions=[])
+    return MetadataResponseTopic(error_code=code, name=name, topic_id=wanted.topic_id, partitions=[])
 
 
 def _kept(parts: BrokerContext, opened: OpenTopic, version: int, *, asked: bool) -> bytes:
     """A topic's bytes; a topic that changes is another `OpenTopic`."""
     kept = opened.kept.get((version, asked))
     if kept is None:
-        topic = _describe(parts, opened)
-        topic.authorized_operations = if_asked(ON_TOPIC, asked=asked)
+        topic = _describe(parts, opened, if_asked(ON_TOPIC, asked=asked))
         kept = opened.kept[version, asked] = encode_topic(version, topic)
     return kept
 
 
-def _describe(parts: BrokerContext, opened: OpenTopic) -> Message:
+def _describe(parts: BrokerContext, opened: OpenTopic, operations: int) -> MetadataResponseTopic:
     name = opened.topic.name
-    return _Topic(
+    return MetadataResponseTopic(
         error_code=Code.NONE,
         name=name,
         topic_id=opened.topic.topic_id,
         is_internal=name in INTERNAL,
         partitions=[_partition(parts, number, log) for number, log in enumerate(opened.logs)],
+        topic_authorized_operations=operations,
     )
 
 
-def _partition(parts: BrokerContext, number: int, log: PartitionLog | Exception) -> Message:
+def _partition(parts: BrokerContext, number: int, log: PartitionLog | Exception) -> MetadataResponsePartition:
     node = parts.settings.node_id
-    return _Topic.MetadataResponsePartition(
+    return MetadataResponsePartition(
         error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Exception) else Code.NONE,
         partition_index=number,
         leader_id=node,

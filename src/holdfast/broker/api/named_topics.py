@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+from uuid import UUID
+
 from holdfast.broker.context import BrokerContext
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message
 
 
-def name_of(parts: BrokerContext, topic: Message, *, by_id: bool) -> str | None:
+class Named(Protocol):
+    """A topic of a request: in one of the versions by its name, in the others by its id."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def topic_id(self) -> UUID | None: ...
+
+
+def name_of(parts: BrokerContext, topic: Named, *, by_id: bool) -> str | None:
     """The topic's name; None if it is named by an id that nobody has."""
     if not by_id:
-        return str(topic.name)
+        return topic.name
     found = parts.topics.find_id(topic.topic_id) if topic.topic_id is not None else None
     return found.topic.name if found is not None else None
 

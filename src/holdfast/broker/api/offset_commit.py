@@ -9,14 +9,15 @@ from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.OFFSET_COMMIT)
-_Topic = _Answer.OffsetCommitResponseTopic
-_Partition = _Topic.OffsetCommitResponsePartition
 _BY_ID_FROM = 10
 _EPOCHS_FROM = 9
 _BEFORE_EPOCHS = {
@@ -26,7 +27,7 @@ _BEFORE_EPOCHS = {
 _RETENTION_UNTIL = 4  # Up to this version clients may say how long an offset is kept.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: OffsetCommitRequest, request: Request) -> OffsetCommitResponse:
     expires_at_ms = -1
     if request.version <= _RETENTION_UNTIL and message.retention_time_ms >= 0:
         expires_at_ms = parts.clock.now_ms() + message.retention_time_ms
@@ -51,11 +52,13 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
     topics = []
     async for topic, row in pace.through(zip(message.topics, rows, strict=True)):
         partitions = [
-            _Partition(partition_index=number, error_code=codes[of] if isinstance(of, TopicPartition) else of)
+            OffsetCommitResponsePartition(
+                partition_index=number, error_code=codes[of] if isinstance(of, TopicPartition) else of
+            )
             async for number, of in pace.through(row)
         ]
-        topics.append(_Topic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
-    return _Answer(topics=topics)
+        topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
+    return OffsetCommitResponse(topics=topics)
 
 
 async def _commit(

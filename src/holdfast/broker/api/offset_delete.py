@@ -7,17 +7,17 @@ from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.OFFSET_DELETE)
-_Topic = _Answer.OffsetDeleteResponseTopic
-_Partition = _Topic.OffsetDeleteResponsePartition
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: OffsetDeleteRequest, request: Request) -> OffsetDeleteResponse:
     pace = request.pace
     codes: dict[TopicPartition, Code] = {}
     async for topic in pace.through(message.topics):
@@ -29,14 +29,14 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         known = [each for each, code in codes.items() if not code]
         results = await parts.groups.offsets.delete(message.group_id, known)
     except HoldfastError as failure:
-        return _Answer(error_code=group_code_of(failure), topics=[])
+        return OffsetDeleteResponse(error_code=group_code_of(failure), topics=[])
     codes |= {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}
     topics = []
     async for topic in pace.through(message.topics):
         numbers = pace.through(each.partition_index for each in topic.partitions)
         partitions = [
-            _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
+            OffsetDeleteResponsePartition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
             async for number in numbers
         ]
-        topics.append(_Topic(name=topic.name, partitions=partitions))
-    return _Answer(error_code=Code.NONE, topics=topics)
+        topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
+    return OffsetDeleteResponse(error_code=Code.NONE, topics=topics)

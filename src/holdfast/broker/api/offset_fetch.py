@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+from uuid import UUID
 
 from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
@@ -14,61 +15,81 @@ from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.errors import OffsetUndecided
 from holdfast.coordinator.group.requests import Caller
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.OFFSET_FETCH)
-_Topic = _Answer.OffsetFetchResponseTopic
-_Group = _Answer.OffsetFetchResponseGroup
-_GroupTopic = _Group.OffsetFetchResponseTopics
 _GROUP_CODE_FROM = 2  # Before this version a failure can be told only partition by partition.
 _MANY_FROM = 8
 _BY_ID_FROM = 10
 
 Found: TypeAlias = CommittedOffset | OffsetUndecided | None
-Make: TypeAlias = Callable[[int, Found, Code], Message]
+Wanted: TypeAlias = OffsetFetchRequestTopic | OffsetFetchRequestTopics
+P = TypeVar("P")  # A partition of an answer,
+T = TypeVar("T")  # and a topic: there is a class of each for one group, and one for many.
+Make: TypeAlias = Callable[[int, Found, Code], P]
+Name: TypeAlias = Callable[[str, UUID | None, list[P]], T]
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: OffsetFetchRequest, request: Request) -> OffsetFetchResponse:
     stable = bool(message.require_stable)
     if request.version >= _MANY_FROM:
         by_id = request.version >= _BY_ID_FROM
         pace, wanted = request.pace, request.pace.through(message.groups)
         groups = [await _answer_group(parts, each, pace, stable=stable, by_id=by_id) async for each in wanted]
-        return _Answer(groups=groups)
+        return OffsetFetchResponse(groups=groups)
     try:
         topics = await _find(
-            parts, request.pace, message.group_id, message.topics, _Topic, _old_partition, stable=stable
+            parts,
+            request.pace,
+            message.group_id,
+            message.topics,
+            _old_topic,
+            _old_partition,
+            stable=stable,
         )
     except HoldfastError as failure:
         code = group_code_of(failure)
         if request.version >= _GROUP_CODE_FROM:
-            return _Answer(error_code=code, topics=[])
-        return _Answer(topics=[_refused(topic, code) async for topic in request.pace.through(message.topics)])
-    return _Answer(error_code=Code.NONE, topics=topics)
+            return OffsetFetchResponse(error_code=code, topics=[])
+        return OffsetFetchResponse(
+            topics=[_refused(topic, code) async for topic in request.pace.through(message.topics or ())]
+        )
+    return OffsetFetchResponse(error_code=Code.NONE, topics=topics)
 
 
-async def _answer_group(parts: BrokerContext, wanted: Message, pace: Pace, *, stable: bool, by_id: bool) -> Message:
+async def _answer_group(
+    parts: BrokerContext, wanted: OffsetFetchRequestGroup, pace: Pace, *, stable: bool, by_id: bool
+) -> OffsetFetchResponseGroup:
     try:
         topics = await _find(
             parts,
             pace,
             wanted.group_id,
             wanted.topics,
-            _GroupTopic,
+            _new_topic,
             _new_partition,
             _caller(wanted),
             stable=stable,
             by_id=by_id,
         )
     except HoldfastError as failure:
-        return _Group(group_id=wanted.group_id, topics=[], error_code=group_code_of(failure))
-    return _Group(group_id=wanted.group_id, topics=topics, error_code=Code.NONE)
+        return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=[], error_code=group_code_of(failure))
+    return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=topics, error_code=Code.NONE)
 
 
-def _caller(wanted: Message) -> Caller:
+def _caller(wanted: OffsetFetchRequestGroup) -> Caller:
     """Who says to be a member. Before version 9 nobody does, and the fields have these values."""
     return Caller(wanted.member_id or "", wanted.member_epoch)
 
@@ -77,18 +98,18 @@ async def _find(
     parts: BrokerContext,
     pace: Pace,
     group_id: str,
-    wanted: Sequence[Message] | None,
-    answer: Any,
-    make: Make,
+    wanted: Sequence[Wanted] | None,
+    make_topic: Name[P, T],
+    make: Make[P],
     caller: Caller = Caller(),  # noqa: B008 (it cannot change)
     *,
     stable: bool,
     by_id: bool = False,
-) -> list[Message]:
+) -> list[T]:
     if wanted is None:
         everything = await parts.groups.offsets.fetch(group_id, None, require_stable=stable, caller=caller)
-        return await _all_topics(parts, pace, everything, answer, make, by_id=by_id)
-    names = [name_of(parts, topic, by_id=by_id) async for topic in pace.through(wanted)]
+        return await _all_topics(parts, pace, everything, make_topic, make, by_id=by_id)
+    names = [_name_of(parts, topic, by_id=by_id) async for topic in pace.through(wanted)]
     topics = []
     async for name, topic in pace.through(zip(names, wanted, strict=True)):
         found: dict[TopicPartition, Found] = {}
@@ -102,41 +123,64 @@ async def _find(
             make(number, found.get(TopicPartition(name or "", number)), unknown)
             async for number in pace.through(topic.partition_indexes)
         ]
-        topics.append(_named(answer, topic.name, topic.topic_id if by_id else None, partitions))
+        topics.append(make_topic(topic.name, _id_of(topic) if by_id else None, partitions))
     return topics
 
 
 async def _all_topics(
-    parts: BrokerContext, pace: Pace, everything: dict[TopicPartition, Found], answer: Any, make: Make, *, by_id: bool
-) -> list[Message]:
+    parts: BrokerContext,
+    pace: Pace,
+    everything: dict[TopicPartition, Found],
+    make_topic: Name[P, T],
+    make: Make[P],
+    *,
+    by_id: bool,
+) -> list[T]:
     """All that a group has committed; a deleted topic has no id to be named by, and is left out."""
-    by_name: dict[str, list[Message]] = {}
+    by_name: dict[str, list[P]] = {}
     async for (name, number), found in pace.through(everything.items()):
         by_name.setdefault(name, []).append(make(number, found, Code.NONE))
     topics = []
     for name, partitions in by_name.items():
         opened = parts.topics.find(name)
         if opened is not None or not by_id:
-            topics.append(_named(answer, name, opened.topic.topic_id if opened and by_id else None, partitions))
+            topics.append(make_topic(name, opened.topic.topic_id if opened and by_id else None, partitions))
     return topics
 
 
-def _named(answer: Any, name: str, topic_id: object, partitions: list[Message]) -> Message:
-    if answer is _Topic:
-        return _Topic(name=name, partitions=partitions)
-    return _GroupTopic(name=name, topic_id=topic_id, partitions=partitions)
+def _name_of(parts: BrokerContext, topic: Wanted, *, by_id: bool) -> str | None:
+    return name_of(parts, topic, by_id=by_id) if isinstance(topic, OffsetFetchRequestTopics) else topic.name
 
 
-def _refused(topic: Message, code: Code) -> Message:
-    return _Topic(name=topic.name, partitions=[_old_partition(each, None, code) for each in topic.partition_indexes])
+def _id_of(topic: Wanted) -> UUID | None:
+    return topic.topic_id if isinstance(topic, OffsetFetchRequestTopics) else None
 
 
-def _old_partition(number: int, found: Found, code: Code) -> Message:
-    return _Topic.OffsetFetchResponsePartition(**_fields(number, found, code))
+def _old_topic(
+    name: str, topic_id: UUID | None, partitions: list[OffsetFetchResponsePartition]
+) -> OffsetFetchResponseTopic:
+    del topic_id
+    return OffsetFetchResponseTopic(name=name, partitions=partitions)
 
 
-def _new_partition(number: int, found: Found, code: Code) -> Message:
-    return _GroupTopic.OffsetFetchResponsePartitions(**_fields(number, found, code))
+def _new_topic(
+    name: str, topic_id: UUID | None, partitions: list[OffsetFetchResponsePartitions]
+) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions)
+
+
+def _refused(topic: OffsetFetchRequestTopic, code: Code) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        name=topic.name, partitions=[_old_partition(each, None, code) for each in topic.partition_indexes]
+    )
+
+
+def _old_partition(number: int, found: Found, code: Code) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(**_fields(number, found, code))
+
+
+def _new_partition(number: int, found: Found, code: Code) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(**_fields(number, found, code))
 
 
 def _fields(number: int, found: Found, code: Code) -> dict[str, Any]:

@@ -6,34 +6,53 @@ from collections import Counter
 
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+from holdfast.protocol.generated.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from holdfast.protocol.generated.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from holdfast.protocol.generated.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+from holdfast.protocol.generated.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from holdfast.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest, RenewDelegationTokenResponse
+from holdfast.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from holdfast.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
-_Shaken = response_class(Key.SASL_HANDSHAKE)
-_Authenticated = response_class(Key.SASL_AUTHENTICATE)
-_Described = response_class(Key.DESCRIBE_USER_SCRAM_CREDENTIALS)
-_Altered = response_class(Key.ALTER_USER_SCRAM_CREDENTIALS)
-_NewToken = response_class(Key.CREATE_DELEGATION_TOKEN)
-_RenewedToken = response_class(Key.RENEW_DELEGATION_TOKEN)
-_ExpiredToken = response_class(Key.EXPIRE_DELEGATION_TOKEN)
-_Tokens = response_class(Key.DESCRIBE_DELEGATION_TOKEN)
 _ANYBODY = ("User", "ANONYMOUS")
 _NO_SCRAM = "this broker authenticates nobody, and keeps no credentials"
 
 
-async def handshake(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handshake(parts: BrokerContext, message: SaslHandshakeRequest, request: Request) -> SaslHandshakeResponse:
     del parts, message, request
-    return _Shaken(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
+    return SaslHandshakeResponse(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
 
 
-async def authenticate(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def authenticate(
+    parts: BrokerContext, message: SaslAuthenticateRequest, request: Request
+) -> SaslAuthenticateResponse:
     del parts, message, request
     reason = "this listener has no SASL: clients need no authentication"
-    return _Authenticated(error_code=Code.ILLEGAL_SASL_STATE, error_message=reason, auth_bytes=b"")
+    return SaslAuthenticateResponse(error_code=Code.ILLEGAL_SASL_STATE, error_message=reason, auth_bytes=b"")
 
 
-async def describe_scram(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def describe_scram(
+    parts: BrokerContext, message: DescribeUserScramCredentialsRequest, request: Request
+) -> DescribeUserScramCredentialsResponse:
     """Nobody has any; a user that is named is told so."""
     del parts
     named = Counter(each.name for each in message.users or [])
@@ -43,26 +62,28 @@ async def describe_scram(parts: BrokerContext, message: Message, request: Reques
         if count > 1:
             code, reason = Code.DUPLICATE_RESOURCE, f"the request names {name} twice"
         results.append(
-            _Described.DescribeUserScramCredentialsResult(
-                user=name, error_code=code, error_message=reason, credential_infos=[]
-            )
+            DescribeUserScramCredentialsResult(user=name, error_code=code, error_message=reason, credential_infos=[])
         )
-    return _Described(error_code=Code.NONE, error_message=None, results=results)
+    return DescribeUserScramCredentialsResponse(error_code=Code.NONE, error_message=None, results=results)
 
 
-async def alter_scram(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def alter_scram(
+    parts: BrokerContext, message: AlterUserScramCredentialsRequest, request: Request
+) -> AlterUserScramCredentialsResponse:
     del parts
     gone, wanted = {each.name for each in message.deletions}, {each.name for each in message.upsertions}
     results = []
     async for name in request.pace.through(gone | wanted):
         code = Code.SECURITY_DISABLED if name in wanted else Code.RESOURCE_NOT_FOUND
-        results.append(_Altered.AlterUserScramCredentialsResult(user=name, error_code=code, error_message=_NO_SCRAM))
-    return _Altered(results=results)
+        results.append(AlterUserScramCredentialsResult(user=name, error_code=code, error_message=_NO_SCRAM))
+    return AlterUserScramCredentialsResponse(results=results)
 
 
-async def create_token(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def create_token(
+    parts: BrokerContext, message: CreateDelegationTokenRequest, request: Request
+) -> CreateDelegationTokenResponse:
     del parts, message, request
-    return _NewToken(
+    return CreateDelegationTokenResponse(
         error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
         principal_type=_ANYBODY[0],
         principal_name=_ANYBODY[1],
@@ -73,16 +94,22 @@ async def create_token(parts: BrokerContext, message: Message, request: Request)
     )
 
 
-async def renew_token(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def renew_token(
+    parts: BrokerContext, message: RenewDelegationTokenRequest, request: Request
+) -> RenewDelegationTokenResponse:
     del parts, message, request
-    return _RenewedToken(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    return RenewDelegationTokenResponse(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
-async def expire_token(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def expire_token(
+    parts: BrokerContext, message: ExpireDelegationTokenRequest, request: Request
+) -> ExpireDelegationTokenResponse:
     del parts, message, request
-    return _ExpiredToken(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    return ExpireDelegationTokenResponse(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
-async def describe_tokens(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def describe_tokens(
+    parts: BrokerContext, message: DescribeDelegationTokenRequest, request: Request
+) -> DescribeDelegationTokenResponse:
     del parts, message, request
-    return _Tokens(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, tokens=[])
+    return DescribeDelegationTokenResponse(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, tokens=[])

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.share.acks import acknowledge, judged, named
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionEpochWrong
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.share_acknowledge import (
+    LeaderIdAndEpoch,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
 from holdfast.segment.names import PartitionId
 
-_Answer = response_class(Key.SHARE_ACKNOWLEDGE)
-_Topic = _Answer.ShareAcknowledgeTopicResponse
-_Partition = _Topic.PartitionData
 _RENEWS_FROM = 2
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: ShareAcknowledgeRequest, request: Request) -> ShareAcknowledgeResponse:
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _RENEWS_FROM and bool(message.is_renew_ack)
     try:
@@ -29,25 +33,29 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         judgements = await judged(message.topics, request.pace, renews=renews)
         parts.share_sessions.take(group_id, member_id, epoch, (), ())
     except HoldfastError as failure:
-        return _Answer(error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[])
+        return ShareAcknowledgeResponse(
+            error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
+        )
     results = await acknowledge(group, member_id, judgements, request.pace)
     if epoch == FINAL_EPOCH:
         parts.shares.release(group_id, member_id)
-    rows: dict[object, list[Message]] = {}
+    rows: dict[UUID, list[PartitionData]] = {}
     async for home in request.pace.through(dict.fromkeys(home for home, _ in named(message.topics))):
         rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home)))
-    return _Answer(
+    return ShareAcknowledgeResponse(
         error_code=Code.NONE,
         acquisition_lock_timeout_ms=group.limits.lock_ms,
-        responses=[_Topic(topic_id=topic_id, partitions=found) for topic_id, found in rows.items()],
+        responses=[
+            ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=found) for topic_id, found in rows.items()
+        ],
         node_endpoints=[],
     )
 
 
-def _partition(parts: BrokerContext, home: PartitionId, failure: HoldfastError | None) -> Message:
-    return _Partition(
+def _partition(parts: BrokerContext, home: PartitionId, failure: HoldfastError | None) -> PartitionData:
+    return PartitionData(
         partition_index=home.partition,
         error_code=Code.NONE if failure is None else code_of(failure),
         error_message=None if failure is None else str(failure),
-        current_leader=_Partition.LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
+        current_leader=LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from uuid import UUID
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
@@ -17,19 +18,22 @@ from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.share_fetch import (
+    AcquiredRecords,
+    LeaderIdAndEpoch,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
 from holdfast.segment.names import PartitionId
 
-_Answer = response_class(Key.SHARE_FETCH)
-_Topic = _Answer.ShareFetchableTopicResponse
-_Partition = _Topic.PartitionData
 _MODES_FROM = 2  # From this version on there are renewals, and a member may want no more records than it says.
 _BY_BATCH = 0
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: ShareFetchRequest, request: Request) -> ShareFetchResponse:
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _MODES_FROM and bool(message.is_renew_ack)
     try:
@@ -47,7 +51,9 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         wanted = [home async for home, _ in request.pace.through(named(message.topics))]
         session = parts.share_sessions.take(group_id, member_id, epoch, wanted, forgotten)
     except HoldfastError as failure:
-        return _Answer(error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[])
+        return ShareFetchResponse(
+            error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
+        )
     results = await acknowledge(group, member_id, judgements, request.pace)
     found: dict[PartitionId, Given | HoldfastError] = {}
     if epoch == FINAL_EPOCH:
@@ -56,13 +62,16 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
         fetching = _Fetching(parts, group, session, member_id, message, request.pace, whole=whole)
         found = await fetching.read_or_wait(wait=not results)
-    rows: dict[object, list[Message]] = {}
+    rows: dict[UUID, list[PartitionData]] = {}
     async for home in request.pace.through(dict.fromkeys([*results, *found])):
         rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home), found.get(home)))
-    return _Answer(
+    return ShareFetchResponse(
         error_code=Code.NONE,
         acquisition_lock_timeout_ms=group.limits.lock_ms,
-        responses=[_Topic(topic_id=topic_id, partitions=partitions) for topic_id, partitions in rows.items()],
+        responses=[
+            ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
+            for topic_id, partitions in rows.items()
+        ],
         node_endpoints=[],
     )
 
@@ -76,7 +85,7 @@ class _Fetching:
         group: HostedShareGroup,
         session: ShareSession,
         member_id: str,
-        message: Message,
+        message: ShareFetchRequest,
         pace: Pace,
         *,
         whole: bool,
@@ -180,24 +189,25 @@ class _Fetching:
 
 def _partition(
     parts: BrokerContext, home: PartitionId, refused: HoldfastError | None, found: Given | HoldfastError | None
-) -> Message:
+) -> PartitionData:
     failure = found if isinstance(found, HoldfastError) else None
     given = found if isinstance(found, Given) else None
-    return _Partition(
+    return PartitionData(
         partition_index=home.partition,
         error_code=Code.NONE if failure is None else _code_of(parts, home, failure),
         error_message=None if failure is None else str(failure),
         acknowledge_error_code=Code.NONE if refused is None else code_of(refused),
         acknowledge_error_message=None if refused is None else str(refused),
-        current_leader=_Partition.LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
+        current_leader=LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
         records=b"" if given is None else b"".join(given.batches),
         acquired_records=_acquired(() if given is None else given.acquired),
     )
 
 
-def _acquired(acquired: Sequence[tuple[int, int, int]]) -> list[Message]:
-    row = _Partition.AcquiredRecords
-    return [row(first_offset=first, last_offset=end - 1, delivery_count=count) for first, end, count in acquired]
+def _acquired(acquired: Sequence[tuple[int, int, int]]) -> list[AcquiredRecords]:
+    return [
+        AcquiredRecords(first_offset=first, last_offset=end - 1, delivery_count=count) for first, end, count in acquired
+    ]
 
 
 def _code_of(parts: BrokerContext, home: PartitionId, failure: HoldfastError) -> Code:

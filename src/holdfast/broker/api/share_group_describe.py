@@ -8,22 +8,26 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.share.group import ASSIGNOR, ShareGroup, ShareMember, by_topic
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.share_group_describe import (
+    Assignment,
+    DescribedGroup,
+    Member,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+    TopicPartitions,
+)
 
-_Answer = response_class(Key.SHARE_GROUP_DESCRIBE)
-_Group = _Answer.DescribedGroup
-_Member = _Group.Member
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: ShareGroupDescribeRequest, request: Request
+) -> ShareGroupDescribeResponse:
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
             group = _described(parts, parts.shares.find(group_id).rules)
         except HoldfastError as failure:
-            group = _Group(
+            group = DescribedGroup(
                 error_code=group_code_of(failure),
                 error_message=str(failure),
                 group_id=group_id,
@@ -33,13 +37,13 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
                 assignor_name="",
                 members=[],
             )
-        group.authorized_operations = if_asked(ON_GROUP, asked=bool(message.include_authorized_operations))
-        groups.append(group)
-    return _Answer(groups=groups)
+        operations = if_asked(ON_GROUP, asked=bool(message.include_authorized_operations))
+        groups.append(group.replace(authorized_operations=operations))
+    return ShareGroupDescribeResponse(groups=groups)
 
 
-def _described(parts: BrokerContext, found: ShareGroup) -> Message:
-    return _Group(
+def _described(parts: BrokerContext, found: ShareGroup) -> DescribedGroup:
+    return DescribedGroup(
         error_code=Code.NONE,
         group_id=found.id,
         group_state=found.state.value,
@@ -50,21 +54,20 @@ def _described(parts: BrokerContext, found: ShareGroup) -> Message:
     )
 
 
-def _member(parts: BrokerContext, member: ShareMember) -> Message:
+def _member(parts: BrokerContext, member: ShareMember) -> Member:
     """What it reads is by topic; one that was deleted meanwhile has no name, and is left out."""
-    row = _Member.Assignment.TopicPartitions
     found = ((parts.topics.find_id(topic_id), numbers) for topic_id, numbers in by_topic(member.assigned).items())
     rows = [
-        row(topic_id=opened.topic.topic_id, topic_name=opened.topic.name, partitions=numbers)
+        TopicPartitions(topic_id=opened.topic.topic_id, topic_name=opened.topic.name, partitions=numbers)
         for opened, numbers in found
         if opened is not None
     ]
-    return _Member(
+    return Member(
         member_id=member.id,
         rack_id=member.rack_id,
         member_epoch=member.epoch,
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topics),
-        assignment=_Member.Assignment(topic_partitions=rows),
+        assignment=Assignment(topic_partitions=rows),
     )

@@ -7,14 +7,18 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.share.group import ShareBeat, by_topic
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.share_group_heartbeat import (
+    Assignment,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    TopicPartitions,
+)
 
-_Answer = response_class(Key.SHARE_GROUP_HEARTBEAT)
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(
+    parts: BrokerContext, message: ShareGroupHeartbeatRequest, request: Request
+) -> ShareGroupHeartbeatResponse:
     names = message.subscribed_topic_names
     wanted = ShareBeat(
         member_id=message.member_id,
@@ -28,13 +32,17 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
         beaten = await parts.shares.beat(message.group_id, wanted)
     except HoldfastError as failure:
         code = group_code_of(failure)
-        return _Answer(error_code=code, error_message=str(failure), member_id=message.member_id, member_epoch=0)
+        return ShareGroupHeartbeatResponse(
+            error_code=code, error_message=str(failure), member_id=message.member_id, member_epoch=0
+        )
     assignment = None
     if beaten.assignment is not None:
-        row = _Answer.Assignment.TopicPartitions
-        rows = [row(topic_id=topic_id, partitions=found) for topic_id, found in by_topic(beaten.assignment).items()]
-        assignment = _Answer.Assignment(topic_partitions=rows)
-    return _Answer(
+        rows = [
+            TopicPartitions(topic_id=topic_id, partitions=found)
+            for topic_id, found in by_topic(beaten.assignment).items()
+        ]
+        assignment = Assignment(topic_partitions=rows)
+    return ShareGroupHeartbeatResponse(
         error_code=Code.NONE,
         member_id=beaten.member_id,
         member_epoch=beaten.epoch,

@@ -8,20 +8,27 @@ from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError, Rejected
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+)
+from holdfast.protocol.generated.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsResponseTopic,
+)
 from holdfast.segment.names import PartitionId
 
-_Altered = response_class(Key.ALTER_SHARE_GROUP_OFFSETS)
-_AlteredTopic = _Altered.AlterShareGroupOffsetsResponseTopic
-_AlteredPartition = _AlteredTopic.AlterShareGroupOffsetsResponsePartition
-_Deleted = response_class(Key.DELETE_SHARE_GROUP_OFFSETS)
-_DeletedTopic = _Deleted.DeleteShareGroupOffsetsResponseTopic
 _NO_ID = UUID(int=0)
 
 
-async def alter(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def alter(
+    parts: BrokerContext, message: AlterShareGroupOffsetsRequest, request: Request
+) -> AlterShareGroupOffsetsResponse:
     starts: dict[PartitionId, int] = {}
     topics = []
     async for topic in request.pace.through(message.topics):
@@ -36,18 +43,24 @@ async def alter(parts: BrokerContext, message: Message, request: Request) -> Mes
             except HoldfastError as refused:
                 failure = refused
             rows.append(
-                _AlteredPartition(partition_index=number, error_code=_code(failure), error_message=_say(failure))
+                AlterShareGroupOffsetsResponsePartition(
+                    partition_index=number, error_code=_code(failure), error_message=_say(failure)
+                )
             )
         topic_id = _NO_ID if opened is None else opened.topic.topic_id
-        topics.append(_AlteredTopic(topic_name=topic.topic_name, topic_id=topic_id, partitions=rows))
+        topics.append(
+            AlterShareGroupOffsetsResponseTopic(topic_name=topic.topic_name, topic_id=topic_id, partitions=rows)
+        )
     try:
         await parts.shares.alter_offsets(message.group_id, starts)
     except HoldfastError as failure:
-        return _Altered(error_code=group_code_of(failure), error_message=str(failure), responses=[])
-    return _Altered(error_code=Code.NONE, responses=topics)
+        return AlterShareGroupOffsetsResponse(
+            error_code=group_code_of(failure), error_message=str(failure), responses=[]
+        )
+    return AlterShareGroupOffsetsResponse(error_code=Code.NONE, responses=topics)
 
 
-def _wanted(parts: BrokerContext, name: str, wanted: Message) -> tuple[PartitionId, int]:
+def _wanted(parts: BrokerContext, name: str, wanted: AlterShareGroupOffsetsRequestPartition) -> tuple[PartitionId, int]:
     opened = parts.topics.get(name)
     opened.partition(wanted.partition_index)
     if wanted.start_offset < 0:
@@ -55,7 +68,9 @@ def _wanted(parts: BrokerContext, name: str, wanted: Message) -> tuple[Partition
     return PartitionId(opened.topic.topic_id, wanted.partition_index), wanted.start_offset
 
 
-async def delete(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def delete(
+    parts: BrokerContext, message: DeleteShareGroupOffsetsRequest, request: Request
+) -> DeleteShareGroupOffsetsResponse:
     try:
         group = parts.shares.find(message.group_id)
         known = {home.topic_id for home in group.partitions}
@@ -71,12 +86,16 @@ async def delete(parts: BrokerContext, message: Message, request: Request) -> Me
                 code, said = Code.NONE, None
                 homes += [PartitionId(opened.topic.topic_id, number) for number in range(opened.topic.partitions)]
             topic_id = _NO_ID if opened is None else opened.topic.topic_id
-            row = _DeletedTopic(topic_name=topic.topic_name, topic_id=topic_id, error_code=code, error_message=said)
+            row = DeleteShareGroupOffsetsResponseTopic(
+                topic_name=topic.topic_name, topic_id=topic_id, error_code=code, error_message=said
+            )
             topics.append(row)
         await parts.shares.delete_offsets(message.group_id, homes)
     except HoldfastError as failure:
-        return _Deleted(error_code=group_code_of(failure), error_message=str(failure), responses=[])
-    return _Deleted(error_code=Code.NONE, responses=topics)
+        return DeleteShareGroupOffsetsResponse(
+            error_code=group_code_of(failure), error_message=str(failure), responses=[]
+        )
+    return DeleteShareGroupOffsetsResponse(error_code=Code.NONE, responses=topics)
 
 
 def _code(failure: HoldfastError | None) -> Code:

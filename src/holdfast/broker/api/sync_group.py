@@ -7,17 +7,15 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.coordinator.group.requests import Caller, SyncRequest
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 
-_Answer = response_class(Key.SYNC_GROUP)
 _NAMES_PROTOCOL_FROM = 5
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: SyncGroupRequest, request: Request) -> SyncGroupResponse:
     if request.version >= _NAMES_PROTOCOL_FROM and None in (message.protocol_type, message.protocol_name):
-        return _Answer(error_code=Code.INCONSISTENT_GROUP_PROTOCOL, assignment=b"")
+        return SyncGroupResponse(error_code=Code.INCONSISTENT_GROUP_PROTOCOL, assignment=b"")
     wanted = SyncRequest(
         caller=Caller(message.member_id, message.generation_id, message.group_instance_id),
         protocol_type=message.protocol_type,
@@ -27,8 +25,8 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
     try:
         synced = await parts.groups.sync(message.group_id, wanted)
     except HoldfastError as failure:
-        return _Answer(error_code=group_code_of(failure), assignment=b"")
-    return _Answer(
+        return SyncGroupResponse(error_code=group_code_of(failure), assignment=b"")
+    return SyncGroupResponse(
         error_code=Code.NONE,
         protocol_type=synced.protocol_type,
         protocol_name=synced.protocol_name,

@@ -6,21 +6,24 @@ from uuid import UUID
 
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from holdfast.protocol.generated.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
-_Subscribed = response_class(Key.GET_TELEMETRY_SUBSCRIPTIONS)
-_Pushed = response_class(Key.PUSH_TELEMETRY)
 _ASK_AGAIN_MS = 300_000
 _SIZE_MAX = 1 << 20
 _CODECS = [4, 3, 1, 2]  # As Kafka lists them.
 
 
-async def subscriptions(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def subscriptions(
+    parts: BrokerContext, message: GetTelemetrySubscriptionsRequest, request: Request
+) -> GetTelemetrySubscriptionsResponse:
     """A client without an id gets one; and no metrics are asked of it."""
     del request
-    return _Subscribed(
+    return GetTelemetrySubscriptionsResponse(
         error_code=Code.NONE,
         client_instance_id=message.client_instance_id or UUID(int=parts.chance.bits(128), version=4),
         subscription_id=0,
@@ -32,8 +35,8 @@ async def subscriptions(parts: BrokerContext, message: Message, request: Request
     )
 
 
-async def push(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def push(parts: BrokerContext, message: PushTelemetryRequest, request: Request) -> PushTelemetryResponse:
     """Nobody has asked for it: the client asks for its subscription again, and hears so."""
     del parts, request
     known = message.client_instance_id is not None
-    return _Pushed(error_code=Code.UNKNOWN_SUBSCRIPTION_ID if known else Code.INVALID_REQUEST)
+    return PushTelemetryResponse(error_code=Code.UNKNOWN_SUBSCRIPTION_ID if known else Code.INVALID_REQUEST)

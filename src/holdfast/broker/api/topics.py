@@ -15,16 +15,20 @@ from holdfast.broker.net.slices import pieces_of
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from holdfast.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 
-_Created = response_class(Key.CREATE_TOPICS)
-_Deleted = response_class(Key.DELETE_TOPICS)
 _NO_ID = UUID(int=0)
 
 
-async def create(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def create(parts: BrokerContext, message: CreateTopicsRequest, request: Request) -> CreateTopicsResponse:
     names = Counter(each.name for each in message.topics)
     answers = []
     async for each in request.pace.through(message.topics):
@@ -32,12 +36,12 @@ async def create(parts: BrokerContext, message: Message, request: Request) -> Me
             answers.append(_create_failed(each.name, Code.INVALID_REQUEST, "the request names this topic twice"))
         else:
             answers.append(await _create_one(parts, each, validate_only=message.validate_only))
-    return _Created(topics=answers)
+    return CreateTopicsResponse(topics=answers)
 
 
-async def _create_one(parts: BrokerContext, wanted: Message, *, validate_only: bool) -> Message:
-    configs = {each.name: each.value for each in wanted.configs}
-    if None in configs.values():
+async def _create_one(parts: BrokerContext, wanted: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+    configs = {each.name: each.value for each in wanted.configs if each.value is not None}
+    if any(each.value is None for each in wanted.configs):
         return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
     code, reason = _check_placement(wanted, parts.settings)
     if code:
@@ -55,7 +59,7 @@ async def _create_one(parts: BrokerContext, wanted: Message, *, validate_only: b
     return _create_done(parts, wanted.name, partitions, configs, opened.topic.topic_id)
 
 
-def _check_placement(wanted: Message, settings: BrokerSettings) -> tuple[Code, str]:
+def _check_placement(wanted: CreatableTopic, settings: BrokerSettings) -> tuple[Code, str]:
     """Whether a topic can have its partitions where the request wants them."""
     if not wanted.assignments:
         return _check_factor(wanted.replication_factor, any_is_fine=settings.holdfast_accept_any_replication_factor)
@@ -78,15 +82,17 @@ def _check_factor(factor: int, *, any_is_fine: bool) -> tuple[Code, str]:
     return Code.INVALID_REPLICATION_FACTOR, reason
 
 
-def _create_failed(name: str, code: Code, reason: str) -> Message:
-    return _Created.CreatableTopicResult(
+def _create_failed(name: str, code: Code, reason: str) -> CreatableTopicResult:
+    return CreatableTopicResult(
         name=name, error_code=code, error_message=reason, num_partitions=-1, replication_factor=-1, configs=[]
     )
 
 
-def _create_done(parts: BrokerContext, name: str, partitions: int, configs: dict[str, str], topic_id: UUID) -> Message:
+def _create_done(
+    parts: BrokerContext, name: str, partitions: int, configs: dict[str, str], topic_id: UUID
+) -> CreatableTopicResult:
     shown = [
-        _Created.CreatableTopicResult.CreatableTopicConfigs(
+        CreatableTopicConfigs(
             name=each.name,
             value=value,
             read_only=False,
@@ -96,7 +102,7 @@ def _create_done(parts: BrokerContext, name: str, partitions: int, configs: dict
         for each in TOPIC_CONFIGS.values()
         for _, value, source in places(parts, each, configs)[:1]
     ]
-    return _Created.CreatableTopicResult(
+    return CreatableTopicResult(
         name=name,
         topic_id=topic_id,
         error_code=Code.NONE,
@@ -107,18 +113,19 @@ def _create_done(parts: BrokerContext, name: str, partitions: int, configs: dict
     )
 
 
-async def delete(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def delete(parts: BrokerContext, message: DeleteTopicsRequest, request: Request) -> DeleteTopicsResponse:
+    wanted: list[tuple[str | None, UUID | None]]
     if request.version < 6:
         wanted = [(name, None) for name in message.topic_names]
     else:
         wanted = [(each.name, each.topic_id) for each in message.topics]
-    responses: list[Message] = []
+    responses: list[DeletableTopicResult] = []
     for some in pieces_of(wanted):  # Together: a store that is away holds all of them up once, and not one by one.
         responses += await asyncio.gather(*(_delete_one(parts, name, topic_id) for name, topic_id in some))
-    return _Deleted(responses=responses)
+    return DeleteTopicsResponse(responses=responses)
 
 
-async def _delete_one(parts: BrokerContext, name: str | None, topic_id: UUID | None) -> Message:
+async def _delete_one(parts: BrokerContext, name: str | None, topic_id: UUID | None) -> DeletableTopicResult:
     found: OpenTopic | None
     if name is not None:
         found, unknown = parts.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
@@ -137,7 +144,7 @@ async def _delete_one(parts: BrokerContext, name: str | None, topic_id: UUID | N
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
     named = found.topic if found else None
-    return _Deleted.DeletableTopicResult(
+    return DeletableTopicResult(
         name=named.name if named else name,
         topic_id=named.topic_id if named else (topic_id or _NO_ID),
         error_code=code,

@@ -11,19 +11,20 @@ from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.TXN_OFFSET_COMMIT)
-_Topic = _Answer.TxnOffsetCommitResponseTopic
-_Partition = _Topic.TxnOffsetCommitResponsePartition
 _ABORTABLE_FROM = 4
 _IMPLICIT_FROM = 5  # From this version on the offsets are part of the transaction by being committed.
 
 
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: TxnOffsetCommitRequest, request: Request) -> TxnOffsetCommitResponse:
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     pace = request.pace
@@ -40,18 +41,18 @@ async def handle(parts: BrokerContext, message: Message, request: Request) -> Me
     topics = []
     async for topic in pace.through(message.topics):
         partitions = [
-            _Partition(
+            TxnOffsetCommitResponsePartition(
                 partition_index=each.partition_index,
                 error_code=codes[TopicPartition(topic.name, each.partition_index)],
             )
             async for each in pace.through(topic.partitions)
         ]
-        topics.append(_Topic(name=topic.name, partitions=partitions))
-    return _Answer(topics=topics)
+        topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+    return TxnOffsetCommitResponse(topics=topics)
 
 
 async def _commit(
-    parts: BrokerContext, message: Message, offsets: dict[TopicPartition, OffsetToCommit], version: int
+    parts: BrokerContext, message: TxnOffsetCommitRequest, offsets: dict[TopicPartition, OffsetToCommit], version: int
 ) -> dict[TopicPartition, Code]:
     caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     producer = Producer(message.producer_id, message.producer_epoch)

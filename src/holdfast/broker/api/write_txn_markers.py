@@ -9,24 +9,27 @@ from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Pace, in_pieces
 from holdfast.errors import HoldfastError
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 from holdfast.record.marker import Marker, MarkerKind
 from holdfast.types import TopicPartition
 
-_Answer = response_class(Key.WRITE_TXN_MARKERS)
-_Marker = _Answer.WritableTxnMarkerResult
-_Topic = _Marker.WritableTxnMarkerTopicResult
-_Partition = _Topic.WritableTxnMarkerPartitionResult
 
-
-async def handle(parts: BrokerContext, message: Message, request: Request) -> Message:
+async def handle(parts: BrokerContext, message: WriteTxnMarkersRequest, request: Request) -> WriteTxnMarkersResponse:
     pace = request.pace
-    return _Answer(markers=[await _write(parts, each, pace) async for each in pace.through(message.markers)])
+    return WriteTxnMarkersResponse(
+        markers=[await _write(parts, each, pace) async for each in pace.through(message.markers)]
+    )
 
 
-async def _write(parts: BrokerContext, wanted: Message, pace: Pace) -> Message:
+async def _write(parts: BrokerContext, wanted: WritableTxnMarker, pace: Pace) -> WritableTxnMarkerResult:
     kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
     now_ms = parts.clock.now_ms()
     marker = Marker(kind, wanted.producer_id, wanted.producer_epoch, wanted.coordinator_epoch, now_ms)
@@ -40,11 +43,13 @@ async def _write(parts: BrokerContext, wanted: Message, pace: Pace) -> Message:
     topics = []
     async for topic in pace.through(wanted.topics):
         partitions = [
-            _Partition(partition_index=number, error_code=codes[TopicPartition(topic.name, number)])
+            WritableTxnMarkerPartitionResult(
+                partition_index=number, error_code=codes[TopicPartition(topic.name, number)]
+            )
             async for number in pace.through(topic.partition_indexes)
         ]
-        topics.append(_Topic(name=topic.name, partitions=partitions))
-    return _Marker(producer_id=wanted.producer_id, topics=topics)
+        topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions))
+    return WritableTxnMarkerResult(producer_id=wanted.producer_id, topics=topics)
 
 
 async def _end(parts: BrokerContext, place: TopicPartition, marker: Marker) -> Code:

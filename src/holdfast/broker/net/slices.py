@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TypeVar
 
 from holdfast.io.clock import Clock
+from holdfast.protocol.message import Message, lists_of
 
 SLICE_S = 0.002
 
@@ -38,11 +39,10 @@ class Pace:
                 await self.rest()
             yield item
 
-    async def let_go(self, message: object) -> None:
+    async def let_go(self, message: Message) -> None:
         """Take a large message apart: all of its parts at once would hold the loop."""
-        for name in getattr(message, "__slots__", ()):
-            items = getattr(message, name, None)
-            if not isinstance(items, list) or not items or not hasattr(items[0], "__slots__"):
+        for items in lists_of(message):
+            if not items or not isinstance(items[0], Message):
                 continue
             while items:
                 for item in items[-PIECE_COUNT:]:
@@ -57,9 +57,8 @@ class Pace:
         self._began = self._now()
 
 
-def _is_large(item: object) -> bool:
-    lists = (getattr(item, name, None) for name in getattr(item, "__slots__", ()))
-    return any(isinstance(each, list) and len(each) > PIECE_COUNT for each in lists)
+def _is_large(item: Message) -> bool:
+    return any(len(each) > PIECE_COUNT for each in lists_of(item))
 
 
 def in_pieces(items: Mapping[K, T]) -> Iterator[dict[K, T]]:

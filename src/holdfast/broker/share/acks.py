@@ -13,21 +13,26 @@ from holdfast.coordinator.share.errors import InvalidRecordState
 from holdfast.coordinator.share.partition import Judged, Verdict
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.protocol.messages import Message
+from holdfast.protocol.generated.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
+from holdfast.protocol.generated.share_fetch import FetchPartition, FetchTopic
 from holdfast.segment.names import PartitionId
 
 NO_ID = UUID(int=0)
 _BATCHES_MAX = 2_000  # Of one partition in one request.
 
 
-def named(topics: Sequence[Message]) -> Iterator[tuple[PartitionId, Message]]:
+def named(
+    topics: Sequence[FetchTopic | AcknowledgeTopic],
+) -> Iterator[tuple[PartitionId, FetchPartition | AcknowledgePartition]]:
     """The partitions that a request names."""
     for topic in topics:
         for partition in topic.partitions:
             yield PartitionId(topic.topic_id or NO_ID, partition.partition_index), partition
 
 
-async def judged(topics: Sequence[Message], pace: Pace, *, renews: bool) -> dict[PartitionId, list[Judged]]:
+async def judged(
+    topics: Sequence[FetchTopic | AcknowledgeTopic], pace: Pace, *, renews: bool
+) -> dict[PartitionId, list[Judged]]:
     """What a request says of records, by partition; raises if it contradicts itself."""
     found: dict[PartitionId, list[Judged]] = {}
     async for home, partition in pace.through(named(topics)):

@@ -20,11 +20,16 @@ from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import HoldfastError
 from holdfast.io.calls import Calls
 from holdfast.log.recovery.tails import Known, Tails, batches_of, is_own_history
-from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.fetch import FetchPartition, FetchRequest, FetchTopic
 from holdfast.protocol.fetch_response import AbortedTransaction, Fetched, FetchedTopic
-from holdfast.protocol.messages import Message, response_class
+from holdfast.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
 
@@ -32,9 +37,6 @@ log = logging.getLogger(__name__)
 
 NOT_NOW = Code.KAFKA_STORAGE_ERROR  # Clients try again, and keep their offsets.
 
-_Offsets = response_class(Key.LIST_OFFSETS)
-_OffsetsTopic = _Offsets.ListOffsetsTopicResponse
-_OffsetsPartition = _OffsetsTopic.ListOffsetsPartitionResponse
 _LATEST, _EARLIEST, _EARLIEST_LOCAL = -1, -2, -4
 _READ_COMMITTED = 1
 _ISOLATION_FROM = 2
@@ -128,11 +130,11 @@ class WaitingReads:
 
     # ListOffsets
 
-    def offsets(self, message: Message, version: int) -> Message:
+    def offsets(self, message: ListOffsetsRequest, version: int) -> ListOffsetsResponse:
         committed = version >= _ISOLATION_FROM and message.isolation_level == _READ_COMMITTED
-        return _Offsets(
+        return ListOffsetsResponse(
             topics=[
-                _OffsetsTopic(
+                ListOffsetsTopicResponse(
                     name=topic.name,
                     partitions=[self._offset(topic.name, each, committed=committed) for each in topic.partitions],
                 )
@@ -140,7 +142,7 @@ class WaitingReads:
             ]
         )
 
-    def _offset(self, name: str, wanted: Message, *, committed: bool) -> Message:
+    def _offset(self, name: str, wanted: ListOffsetsPartition, *, committed: bool) -> ListOffsetsPartitionResponse:
         number, at = wanted.partition_index, wanted.timestamp
         # Where the log begins does not depend on transactions; where it ends does.
         known, code = self._known(
@@ -152,8 +154,8 @@ class WaitingReads:
         elif known is not None and at in (_EARLIEST, _EARLIEST_LOCAL):
             offset = known.log_start
         if offset < 0:
-            return _OffsetsPartition(partition_index=number, error_code=code)
-        return _OffsetsPartition(
+            return ListOffsetsPartitionResponse(partition_index=number, error_code=code)
+        return ListOffsetsPartitionResponse(
             partition_index=number, error_code=Code.NONE, timestamp=-1, offset=offset, leader_epoch=-1
         )
 

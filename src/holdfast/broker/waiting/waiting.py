@@ -9,7 +9,8 @@ known, so that no consumer may be told that its own is out of range.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from holdfast.broker.api import api_versions
 from holdfast.broker.net.request import Body, Done, Request
@@ -20,21 +21,35 @@ from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import Unavailable
 from holdfast.protocol import fetch, produce
 from holdfast.protocol.api import Key, find
-from holdfast.protocol.classes import load_response
+from holdfast.protocol.classes import response_class
 from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import UnsupportedVersion
 from holdfast.protocol.fetch_response import encode_response as encode_fetched
+from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from holdfast.protocol.generated.list_offsets import ListOffsetsRequest
+from holdfast.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from holdfast.protocol.generated.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.messages import Message, decode_request, encode_response, response_class
+from holdfast.protocol.message import Message, fields_of
+from holdfast.protocol.messages import decode_request, encode_response
 from holdfast.protocol.produce_response import Produced, ProducedTopic
 from holdfast.protocol.produce_response import encode_response as encode_produced
 from holdfast.types import Buffer
 
-_Metadata = response_class(Key.METADATA)
-_Topic = _Metadata.MetadataResponseTopic
-_EpochEnds = response_class(Key.OFFSET_FOR_LEADER_EPOCH)
-_Coordinators = response_class(Key.FIND_COORDINATOR)
 _NOBODY = Code.COORDINATOR_NOT_AVAILABLE
+_NO_ID = UUID(int=0)
 _NULL_NAME_FROM = 12
 
 
@@ -94,46 +109,48 @@ class Waiting:
                 return encode_fetched(version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
             return encode_fetched(version, await self._reads.fetched(wanted))
         message = decode_request(key, version, request.body)
+        answer: Message
         if key == Key.API_VERSIONS:
             answer = api_versions.answer(version, self._copy.version)
-        elif key == Key.METADATA:
+        elif isinstance(message, MetadataRequest):
             answer = self._metadata(message, version)
-        elif key == Key.LIST_OFFSETS:
+        elif isinstance(message, ListOffsetsRequest):
             answer = self._reads.offsets(message, version)
-        elif key == Key.OFFSET_FOR_LEADER_EPOCH:
+        elif isinstance(message, OffsetForLeaderEpochRequest):
             answer = _epoch_ends(message)
-        elif key == Key.FIND_COORDINATOR:
+        elif isinstance(message, FindCoordinatorRequest):
             answer = _coordinators(message, version)
         else:
             answer = _refused(key, version)
         return encode_response(key, version, answer)
 
-    def _metadata(self, message: Message, version: int) -> Message:
+    def _metadata(self, message: MetadataRequest, version: int) -> MetadataResponse:
         if message.topics is None or (version == 0 and not message.topics):
             topics = [self._described(each) for each in self._copy.topics.values()]
         else:
             topics = [self._wanted(each, version) for each in message.topics]
         node, host, port = self._told
-        return _Metadata(
-            brokers=[_Metadata.MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
             cluster_id=self._copy.cluster_id,
             controller_id=node,
             topics=topics,
-            authorized_operations=None,
         )
 
-    def _wanted(self, wanted: Message, version: int) -> Message:
-        found = self._copy.topics.get(wanted.name) if wanted.name else self._by_id.get(wanted.topic_id)
+    def _wanted(self, wanted: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+        found = self._copy.topics.get(wanted.name) if wanted.name else self._by_id.get(wanted.topic_id or _NO_ID)
         if found is not None:
             return self._described(found)
         # It may be there, and the copy old: that is for the store to say.
         name = wanted.name if version >= _NULL_NAME_FROM else wanted.name or ""
-        return _Topic(error_code=Code.LEADER_NOT_AVAILABLE, name=name, topic_id=wanted.topic_id, partitions=[])
+        return MetadataResponseTopic(
+            error_code=Code.LEADER_NOT_AVAILABLE, name=name, topic_id=wanted.topic_id, partitions=[]
+        )
 
-    def _described(self, topic: Topic) -> Message:
+    def _described(self, topic: Topic) -> MetadataResponseTopic:
         node = self._told.node_id
         partitions = [
-            _Topic.MetadataResponsePartition(
+            MetadataResponsePartition(
                 error_code=Code.NONE,
                 partition_index=number,
                 leader_id=node,
@@ -144,13 +161,12 @@ class Waiting:
             )
             for number in range(topic.partitions)
         ]
-        return _Topic(
+        return MetadataResponseTopic(
             error_code=Code.NONE,
             name=topic.name,
             topic_id=topic.topic_id,
             is_internal=topic.name in INTERNAL,
             partitions=partitions,
-            authorized_operations=None,
         )
 
 
@@ -177,36 +193,30 @@ def _produced(message: produce.ProduceRequest) -> list[ProducedTopic]:
     ]
 
 
-def _epoch_ends(message: Message) -> Message:
+def _epoch_ends(message: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """A connection that is closed would take the fetches behind it along."""
-    topic_class = _EpochEnds.OffsetForLeaderTopicResult
-    return _EpochEnds(
+    return OffsetForLeaderEpochResponse(
         topics=[
-            topic_class(
+            OffsetForLeaderTopicResult(
                 topic=topic.topic,
-                partitions=[
-                    topic_class.EpochEndOffset(partition=each.partition, error_code=NOT_NOW)
-                    for each in topic.partitions
-                ],
+                partitions=[EpochEndOffset(partition=each.partition, error_code=NOT_NOW) for each in topic.partitions],
             )
             for topic in message.topics
         ]
     )
 
 
-def _coordinators(message: Message, version: int) -> Message:
-    nobody = {"error_code": _NOBODY, "error_message": None, "node_id": -1, "host": "", "port": -1}
+def _coordinators(message: FindCoordinatorRequest, version: int) -> FindCoordinatorResponse:
+    nobody: dict[str, Any] = {"error_code": _NOBODY, "error_message": None, "node_id": -1, "host": "", "port": -1}
     if version < 4:
-        return _Coordinators(**nobody)
-    return _Coordinators(
-        coordinators=[_Coordinators.Coordinator(key=key, **nobody) for key in message.coordinator_keys]
-    )
+        return FindCoordinatorResponse(**nobody)
+    return FindCoordinatorResponse(coordinators=[Coordinator(key=key, **nobody) for key in message.coordinator_keys])
 
 
 def _refused(key: Key, version: int) -> Message:
     """An answer that is an error as a whole, where this API has one."""
-    made = load_response(key)
-    field = made._struct.fields.get("error_code")
-    if field is None or not field.for_version_q(version):
+    made: Any = response_class(key)
+    if not any(each.name == "error_code" and each.is_in(version) for each in fields_of(made)):
         raise NotYet(key.name)
-    return made(error_code=_NOBODY)
+    refused: Message = made(error_code=_NOBODY)
+    return refused

@@ -20,7 +20,6 @@ ROOTS = (  # What executors import; those that write to topics ask a broker.
     "crc32c",
     "cramjam",
     "fastavro",
-    "kafka-python",
     "numba",
     "numpy",
     "obstore",
