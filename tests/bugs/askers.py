@@ -30,7 +30,7 @@ BUGS = [
     ),
     Bug(
         "a backup says nothing of what is lost",
-        (Edit("cli/backup/store.py", "        self._note_lost()\n", ""),),
+        (Edit("operate/backup/store.py", "        self._note_lost()\n", ""),),
         (f"{ASKERS}[backup-lost segment]",),
     ),
 ]

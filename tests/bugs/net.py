@@ -12,7 +12,7 @@ BUGS = [
         "a backup writes into any folder",
         (
             Edit(
-                "cli/backup/marker.py",
+                "operate/backup/marker.py",
                 '        if stranger is not None:\n            raise Rejected(f"{target}',
                 '        if False:\n            raise Rejected(f"{target}',
             ),
@@ -23,7 +23,7 @@ BUGS = [
         "a backup writes into any store",
         (
             Edit(
-                "cli/backup/marker.py",
+                "operate/backup/marker.py",
                 "        if stranger is not None:\n            told",
                 "        if False:\n            told",
             ),
@@ -32,24 +32,24 @@ BUGS = [
     ),
     Bug(
         "a backup takes the store of another",
-        (Edit("cli/backup/marker.py", "    if found != mine:", "    if False:"),),
+        (Edit("operate/backup/marker.py", "    if found != mine:", "    if False:"),),
         (f"{PLACES}::test_the_store_of_another_backup_is_not_taken",),
     ),
     Bug(
         "a backup goes on where a broker has run",
-        (Edit("cli/backup/marker.py", "    if strangers:", "    if False:"),),
+        (Edit("operate/backup/marker.py", "    if strangers:", "    if False:"),),
         (f"{PLACES}::test_a_backup_that_a_broker_runs_on_is_left_alone",),
     ),
     Bug(
         "a backup does not hold its target",
-        (Edit("cli/backup/run.py", '    with held(place, "backup"):', "    if True:"),),
+        (Edit("operate/backup/run.py", '    with held(place, "backup"):', "    if True:"),),
         (f"{PLACES}::test_a_backup_that_a_broker_runs_on_is_left_alone",),
     ),
     Bug(
         "a backup compares places by name only",
         (
             Edit(
-                "cli/backup/apart.py",
+                "operate/backup/apart.py",
                 "    if _identity(left) in _identities(right) or _identity(right) in _identities(left):\n"
                 "        return True\n"
                 "    return _nested(_on_file_system(left), _on_file_system(right))\n",
@@ -60,29 +60,29 @@ BUGS = [
     ),
     Bug(
         "a backup prunes what it did not write",
-        (Edit("cli/backup/store.py", "(there & self.written) - needed", "there - needed"),),
+        (Edit("operate/backup/store.py", "(there & self.written) - needed", "there - needed"),),
         (f"{PLACES}::test_nothing_goes_that_a_backup_did_not_write",),
     ),
     Bug(
         "a backup lists names when they are written",
-        (Edit("cli/backup/store.py", "            self._note(self.written)\n", ""),),
+        (Edit("operate/backup/store.py", "            self._note(self.written)\n", ""),),
         (f"{PLACES}::test_what_a_backup_that_was_broken_off_has_written_is_known",),
     ),
     Bug(
         "a backup that was broken off passes for whole",
-        (Edit("cli/backup/run.py", "    if not marker.whole:", "    if False:"),),
+        (Edit("operate/backup/run.py", "    if not marker.whole:", "    if False:"),),
         (f"{PLACES}::test_what_a_backup_that_was_broken_off_has_written_is_known",),
     ),
     Bug(
         "a restore writes among somebody's files",
-        (Edit("cli/backup/store.py", "    if strange is not None:", "    if False:"),),
+        (Edit("operate/backup/store.py", "    if strange is not None:", "    if False:"),),
         (f"{PLACES}::test_a_restore_takes_nothing_out_of_a_store",),
     ),
     Bug(
         "a backup does not look at the bytes it copies",
         (
             Edit(
-                "cli/backup/store.py",
+                "operate/backup/store.py",
                 "            if damage is None:\n                return data",
                 "            if True:\n                return data",
             ),

@@ -62,7 +62,7 @@ BUGS = [
     ),
     Bug(
         "a repair drops what lies behind the damage",
-        (Edit("cli/repair/wal.py", "            at = following\n", "            return\n"),),
+        (Edit("operate/repair/wal.py", "            at = following\n", "            return\n"),),
         (f"{REPAIR}::test_a_damaged_frame_in_a_closed_chunk", f"{REPAIR}::test_a_missing_chunk"),
     ),
     Bug(
@@ -74,7 +74,7 @@ BUGS = [
         "a backup copies the open chunk as it is",
         (
             Edit(
-                "cli/backup/wal.py",
+                "operate/backup/wal.py",
                 "read_tail(source, link).end if newest else",
                 "read_tail(source, link).end // 2 if newest else",
             ),
@@ -103,7 +103,7 @@ BUGS = [
     ),
     Bug(
         "a restore takes the place of any log that is sound",
-        (Edit("cli/backup/wal.py", "found.sound and found.state == State()", "found.sound"),),
+        (Edit("operate/backup/wal.py", "found.sound and found.state == State()", "found.sound"),),
         (f"{ALONE}::test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore",),
     ),
 ]

@@ -12,8 +12,6 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from holdfast.cli.doctor import machine, storage
-from holdfast.cli.doctor.finding import Finding, State
 from holdfast.cli.main import app
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import ManualClock, SystemClock
@@ -21,6 +19,8 @@ from holdfast.io.objects.faulty import FailBefore, FaultyObjects
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.objects.open import open_objects
+from holdfast.operate.doctor import machine, storage
+from holdfast.operate.doctor.finding import Finding, State
 from holdfast.types import Buffer
 
 

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
 from holdfast.broker.settings import BrokerSettings
-from holdfast.cli.log.place import topic_names
 from holdfast.cli.main import app
 from holdfast.io.disk import RealDirectory
 from holdfast.io.envelope import seal, unseal
@@ -24,6 +23,7 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.objects.open import open_objects
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
+from holdfast.operate.place import topic_names
 from holdfast.wal import WalSettings
 
 CHUNK = 64 << 10

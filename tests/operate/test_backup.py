@@ -25,13 +25,13 @@ from tests.operate.directory import (
 )
 
 from holdfast.broker.running import Opened
-from holdfast.cli.backup.run import back_up
-from holdfast.cli.backup.wal import copy_log
-from holdfast.cli.log.place import topic_names
 from holdfast.cluster.identity import CLUSTER
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Delay, FaultyObjects
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.operate.backup.run import back_up
+from holdfast.operate.backup.wal import copy_log
+from holdfast.operate.place import topic_names
 from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
 from holdfast.wal import LogId, Wal, WalSettings

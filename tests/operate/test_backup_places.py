@@ -15,13 +15,13 @@ from confluent_kafka import Producer
 from tests.operate.directory import SIZE, content, expected, in_broker, read_orders, run, topic_folder
 from tests.operate.test_backup import read_all
 
-from holdfast.cli.backup.apart import check_apart
-from holdfast.cli.backup.run import back_up
-from holdfast.cli.data_lock import held
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Call, FailBefore, FaultyObjects, WrongByte, once
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.operate.backup.apart import check_apart
+from holdfast.operate.backup.run import back_up
+from holdfast.operate.data_lock import held
 from holdfast.testing.process import RunningBroker
 
 
@@ -200,7 +200,9 @@ def test_a_folder_that_is_mounted_in_a_second_place_is_seen(tmp_path: Path) -> N
     """O4: `mount --bind` of a folder deep in the source, and of one above it; in a name space of its own."""
     (tmp_path / "a" / "b" / "c").mkdir(parents=True)
     (tmp_path / "m").mkdir()
-    words = "import sys; from holdfast.cli.backup.apart import check_apart; check_apart([sys.argv[1]], [sys.argv[2]])"
+    words = (
+        "import sys; from holdfast.operate.backup.apart import check_apart; check_apart([sys.argv[1]], [sys.argv[2]])"
+    )
     script = 'mount --bind "$1" "$2" || exit 77; exec "$3" -c "$4" "$5" "$6"'
     inside = [("a/b", "a", "m/new"), ("a", "a/b", "m"), ("a/b/c", "a", "m"), ("a/b", "a/b/c", "m/c/d")]
     for bound, source, target in [*inside, ("a/b", "a/x", "m/new")]:

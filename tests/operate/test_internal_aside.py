@@ -13,9 +13,9 @@ from tests.broker.wire import Wire, create_topic
 from tests.operate.directory import flip, repair
 
 from holdfast.broker.settings import BrokerSettings
-from holdfast.cli.log.place import topic_names
 from holdfast.coordinator.runtime.placement import partition_of
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.operate.place import topic_names
 from holdfast.protocol.api import Key
 
 COUNT = 2  # Internal partitions of each kind.

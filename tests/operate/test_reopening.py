@@ -9,8 +9,8 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.metrics.test_metrics import scrape
 
-from holdfast.cli.log.place import topic_names
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.operate.place import topic_names
 from holdfast.testing import running_broker
 from holdfast.testing.process import RunningBroker
 

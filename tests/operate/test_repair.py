@@ -29,8 +29,8 @@ from tests.operate.directory import (
 )
 
 from holdfast.broker.running import Opened
-from holdfast.cli.log.place import topic_names
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.operate.place import topic_names
 from holdfast.protocol.api import Key
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.names import PartitionId

@@ -12,9 +12,9 @@ import pytest
 from typer.main import get_command
 
 from holdfast import config
-from holdfast.cli.doctor.machine import WARM
 from holdfast.cli.main import app
 from holdfast.cli.subscribe.port import PORT_ABOVE
+from holdfast.operate.doctor.machine import WARM
 from holdfast.subscribe.settings import SubscribeSettings
 
 ROOT = Path(__file__).parents[2]

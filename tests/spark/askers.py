@@ -20,10 +20,10 @@ from holdfast.catalog.plan import plan
 from holdfast.catalog.read import read
 from holdfast.catalog.store import find_store
 from holdfast.cli.audit.evidence import evidence_of
-from holdfast.cli.log.place import find_partitions
 from holdfast.errors import HoldfastError
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.operate.place import find_partitions
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record

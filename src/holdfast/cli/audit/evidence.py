@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from holdfast.catalog.store import Store
-from holdfast.cli.log.problem import said
-from holdfast.cli.log.tail import read_tails
 from holdfast.cli.terminal.broker import asking
-from holdfast.cli.wal.command import log_directory
 from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.errors import Corrupt
+from holdfast.operate.findings import said
+from holdfast.operate.place import log_directory
+from holdfast.operate.wal_tails import read_tails
 from holdfast.record.batch import is_crc_right, split
 from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.audit import Evidence

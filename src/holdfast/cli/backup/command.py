@@ -13,7 +13,7 @@ import typer
 from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.backup.run import Made
+    from holdfast.operate.backup.run import Made
 
 DataArgument = Annotated[str, typer.Argument(metavar="DIR", help="The broker's data directory, such as ./data.")]
 BackupArgument = Annotated[str, typer.Argument(metavar="BACKUP", help="The directory of the backup.")]
@@ -46,13 +46,13 @@ def backup(
       holdfast backup ./data /backup/holdfast --store s3://bucket/prefix
       holdfast backup ./data ./backup --store s3://bucket/a --backup-store s3://other/b
     """
-    from holdfast.cli.backup.apart import check_apart
-    from holdfast.cli.backup.marker import NAME, expect_target
-    from holdfast.cli.backup.run import back_up
-    from holdfast.cli.log.place import open_place
     from holdfast.cluster.identity import read_cluster
     from holdfast.errors import Rejected
     from holdfast.io.objects.open import open_objects
+    from holdfast.operate.backup.apart import check_apart
+    from holdfast.operate.backup.marker import NAME, expect_target
+    from holdfast.operate.backup.run import back_up
+    from holdfast.operate.place import open_place
 
     if "://" not in data and (Path(data) / NAME).exists():
         told = (
@@ -84,9 +84,9 @@ def restore(
       holdfast restore /backup/holdfast ./data
       holdfast restore /backup/holdfast ./data --store s3://bucket/prefix
     """
-    from holdfast.cli.backup import run
-    from holdfast.cli.backup.apart import check_apart
     from holdfast.io.objects.open import open_objects
+    from holdfast.operate.backup import run
+    from holdfast.operate.backup.apart import check_apart
 
     source_store, target_store = backup_store or str(Path(source) / "objects"), store or str(Path(data) / "objects")
     run.check_whole(Path(source))

@@ -18,7 +18,7 @@ from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast import config
-    from holdfast.cli.doctor.finding import Finding
+    from holdfast.operate.doctor.finding import Finding
 
 DataOption = Annotated[str | None, typer.Option("--data", metavar="DIR", help="The data directory to look at.")]
 ListenOption = Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="The address to listen on.")]
@@ -47,7 +47,7 @@ def doctor(
       holdfast doctor --config holdfast.toml --json
     """
     from holdfast import config
-    from holdfast.cli.doctor.finding import State
+    from holdfast.operate.doctor.finding import State
 
     short = {"data_path": data, "listen": listen, "store": store}
     given = [f"serve.{name}={value}" for name, value in short.items() if value is not None]
@@ -65,10 +65,10 @@ def doctor(
 
 def look(settings: config.Settings) -> Iterator[Finding]:
     """Everything, the most basic first."""
-    from holdfast.cli.doctor import machine, running, storage
-    from holdfast.cli.doctor.finding import State
     from holdfast.io.chance import SystemChance
     from holdfast.io.clock import SystemClock
+    from holdfast.operate.doctor import machine, running, storage
+    from holdfast.operate.doctor.finding import State
 
     serve = settings.serve
     data = Path(serve.data_path)
@@ -97,11 +97,11 @@ def look(settings: config.Settings) -> Iterator[Finding]:
 
 def look_at_store(url: str, *, is_known: bool = False) -> Finding:
     """What is known to have been there is not made anew: a mount point may be bare."""
-    from holdfast.cli.doctor import storage
-    from holdfast.cli.doctor.finding import missing
     from holdfast.errors import HoldfastError
     from holdfast.io.chance import SystemChance
     from holdfast.io.objects.open import open_objects
+    from holdfast.operate.doctor import storage
+    from holdfast.operate.doctor.finding import missing
 
     try:
         return storage.store(open_objects(url, is_known=is_known), SystemChance())

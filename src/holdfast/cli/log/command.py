@@ -18,8 +18,8 @@ from holdfast.cli.log.lines import DUMP_HEADING, STAT_COLUMNS, dump_line, partit
 from holdfast.cli.terminal.talk import data_console, give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.log.check import Checker, Totals
-    from holdfast.cli.log.look import Look
+    from holdfast.operate.inspect.look import Look
+    from holdfast.operate.verify import Checker, Totals
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -59,7 +59,7 @@ def stat_command(
     """
     from rich.table import Table
 
-    from holdfast.cli.log.look import Look
+    from holdfast.operate.inspect.look import Look
 
     look = Look.at(place, store, topic, partition)
     with ThreadPoolExecutor(_LOADS_AT_A_TIME) as loads:  # A bucket answers slowly, but many at a time.
@@ -96,7 +96,7 @@ def dump_command(
       holdfast log dump ./data --partition 0 --batches
       holdfast log dump s3://bucket/prefix --batches --json | head -n 1
     """
-    from holdfast.cli.log.look import Look
+    from holdfast.operate.inspect.look import Look
 
     look = Look.at(place, store, topic, partition)
     counts = {"segment": 0, "tail": 0, "batch": 0, "problem": 0}
@@ -140,8 +140,8 @@ def verify_command(
       holdfast log verify ./data --store s3://bucket/prefix
       holdfast log verify s3://bucket/prefix --json
     """
-    from holdfast.cli.log.look import Look
-    from holdfast.cli.log.problem import problem_facts, said
+    from holdfast.operate.findings import problem_facts, said
+    from holdfast.operate.inspect.look import Look
 
     look = Look.at(place, store, topic, partition, tolerant=True)
     with _progress(look) as checker:
@@ -165,7 +165,7 @@ def _progress(look: Look) -> Iterator[Checker]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    from holdfast.cli.log.check import Checker
+    from holdfast.operate.verify import Checker
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())

@@ -14,7 +14,7 @@ import typer
 from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.cli.repair.plan import Plan
+    from holdfast.operate.repair.plan import Plan
 
 DataArgument = Annotated[str, typer.Argument(metavar="DIR", help="The data directory, such as ./data; no broker runs.")]
 StoreOption = Annotated[
@@ -41,9 +41,9 @@ def repair(
       holdfast repair ./data --store s3://bucket/prefix --json
       holdfast repair ./data --accept-loss 0123456789ab
     """
-    from holdfast.cli.data_lock import held
-    from holdfast.cli.repair.apply import apply
-    from holdfast.cli.repair.plan import look, open_data
+    from holdfast.operate.data_lock import held
+    from holdfast.operate.repair.apply import apply
+    from holdfast.operate.repair.plan import look, open_data
 
     with held(Path(data), "repair", create=False):
         path, objects, wal = open_data(data, store)

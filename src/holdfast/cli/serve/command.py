@@ -152,12 +152,12 @@ async def _give_up(life: asyncio.Future[None]) -> None:
 async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings
-    from holdfast.cli.data_lock import held
-    from holdfast.cli.repair.finish import finish_interrupted
     from holdfast.cli.serve.garbage import freeze_survivors
     from holdfast.cli.serve.start import Place, started
     from holdfast.cli.subscribe.port import subscriptions
     from holdfast.io.address import Address, bind, parse_address
+    from holdfast.operate.data_lock import held
+    from holdfast.operate.repair.finish import finish_interrupted
 
     data = Path(settings.serve.data_path)
     bound = bind(parse_address(settings.serve.listen), "choose another with --listen HOST:PORT (serve.listen)")

@@ -14,8 +14,9 @@ import typer
 
 from holdfast.cli.terminal.talk import data_console, give_json, tell
 from holdfast.cli.wal.lines import DUMP_HEADING, damage_facts, dump_line, record_facts, state_facts
-from holdfast.errors import Corrupt, Rejected
+from holdfast.errors import Corrupt
 from holdfast.io.disk import RealDirectory
+from holdfast.operate.place import log_directory
 
 if TYPE_CHECKING:
     from holdfast.wal.inspect import Verdict
@@ -107,16 +108,6 @@ def verify_command(path: DirArgument, as_json: JsonOption = False) -> None:
     sys.stdout.flush()
     if not verdict.sound:
         raise typer.Exit(1)
-
-
-def log_directory(path: Path) -> RealDirectory:
-    """The directory, when it holds a log: a wrong path must not pass for a sound, empty log."""
-    from holdfast.wal.chunk import parse_chunk_name
-
-    directory = RealDirectory(path, create=False)
-    if not any(parse_chunk_name(name) for name in directory.names()):
-        raise Rejected(f"{path} holds no write-ahead log")
-    return directory
 
 
 def on_disk_size(directory: RealDirectory) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
-from holdfast.cli.wal.command import log_directory
 from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Rejected
@@ -96,3 +95,13 @@ def _homes(objects: Objects, prefix: str) -> Iterator[PartitionId]:
         found = _MANIFEST.match(each.name)
         if found:
             yield PartitionId(UUID(hex=found[1]), int(found[2]))
+
+
+def log_directory(path: Path) -> RealDirectory:
+    """The directory, when it holds a log: a wrong path must not pass for a sound, empty log."""
+    from holdfast.wal.chunk import parse_chunk_name
+
+    directory = RealDirectory(path, create=False)
+    if not any(parse_chunk_name(name) for name in directory.names()):
+        raise Rejected(f"{path} holds no write-ahead log")
+    return directory

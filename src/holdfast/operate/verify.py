@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from holdfast.cli.log.problem import WAL
-from holdfast.cli.log.tail import TailRows, Tails
 from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.partition.epochs import Epochs
+from holdfast.operate.findings import WAL
+from holdfast.operate.wal_tails import TailRows, Tails
 from holdfast.segment.errors import NewerFormat, NoManifest, SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest

@@ -13,11 +13,11 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from holdfast.cli.log.place import find_partitions
 from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
+from holdfast.operate.place import find_partitions
 from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest

@@ -14,16 +14,16 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.cli.backup.marker import NAME, Marker, expect_target, mark_store, read
-from holdfast.cli.backup.quarantine import copy_asides, names_of_asides, prune_asides
-from holdfast.cli.backup.store import StoreCopy, check_free
-from holdfast.cli.backup.wal import copy_log, is_used
-from holdfast.cli.data_lock import held
-from holdfast.cli.log.place import topic_names
 from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
+from holdfast.operate.backup.marker import NAME, Marker, expect_target, mark_store, read
+from holdfast.operate.backup.quarantine import copy_asides, names_of_asides, prune_asides
+from holdfast.operate.backup.store import StoreCopy, check_free
+from holdfast.operate.backup.wal import copy_log, is_used
+from holdfast.operate.data_lock import held
+from holdfast.operate.place import topic_names
 
 _TRIES = 3
 

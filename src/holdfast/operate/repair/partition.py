@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from holdfast.cli.repair.item import Item
-from holdfast.cli.repair.segment import Survivors, examine, is_right, ranges
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.log.partition.epochs import Epochs
+from holdfast.operate.repair.item import Item
+from holdfast.operate.repair.segment import Survivors, examine, is_right, ranges
 from holdfast.record.batch import BatchHeader
 from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo

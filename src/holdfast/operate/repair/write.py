@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.cli.repair.partition import Batch, PartitionPlan
-from holdfast.cli.repair.segment import Survivors
 from holdfast.io.chance import Chance
 from holdfast.io.objects import Objects
 from holdfast.io.versions import FULL_EVERY, Stamp, Versions, full_before
 from holdfast.log.kept import Identity
 from holdfast.log.partition.producers import ProducerTable, Transactions
+from holdfast.operate.repair.partition import Batch, PartitionPlan
+from holdfast.operate.repair.segment import Survivors
 from holdfast.segment.manifest.codec import encode
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.manifest import EpochStart, Manifest

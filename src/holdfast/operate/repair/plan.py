@@ -7,12 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
-from holdfast.cli.log.place import open_place
-from holdfast.cli.repair.finish import finish_interrupted
-from holdfast.cli.repair.item import Item, token_of
-from holdfast.cli.repair.metadata import FoundMetadata, find_metadata
-from holdfast.cli.repair.partition import Batch, PartitionPlan, survey
-from holdfast.cli.repair.wal import Salvaged, read_entries, salvage
 from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import Directory, RealDirectory
@@ -20,6 +14,12 @@ from holdfast.io.objects import Objects
 from holdfast.log import entry
 from holdfast.log.kept import Aside
 from holdfast.log.recovery.quarantine import read_tail_file
+from holdfast.operate.place import open_place
+from holdfast.operate.repair.finish import finish_interrupted
+from holdfast.operate.repair.item import Item, token_of
+from holdfast.operate.repair.metadata import FoundMetadata, find_metadata
+from holdfast.operate.repair.partition import Batch, PartitionPlan, survey
+from holdfast.operate.repair.wal import Salvaged, read_entries, salvage
 from holdfast.record.batch import split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.names import PartitionId

@@ -12,9 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from holdfast.cli.doctor.finding import Finding, advice, missing, ok
 from holdfast.errors import Rejected
 from holdfast.io.address import bind, parse_address
+from holdfast.operate.doctor.finding import Finding, advice, missing, ok
 
 PYTHON_MIN = (3, 11)
 WARM = tuple(f"holdfast.{each}.warm" for each in ("record", "segment", "subscribe", "sync"))  # They compile all loops.

@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from holdfast.cli.log.facts import Facts, batch_facts, home_facts, partition_facts, segment_facts, sum_up, tail_facts
-from holdfast.cli.log.place import find_partitions, open_place, topic_id_of, topic_names
-from holdfast.cli.log.problem import WAL, problem_facts, said
-from holdfast.cli.log.tail import Tails, read_tails
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
+from holdfast.operate.findings import WAL, problem_facts, said
+from holdfast.operate.inspect.facts import (
+    Facts,
+    batch_facts,
+    home_facts,
+    partition_facts,
+    segment_facts,
+    sum_up,
+    tail_facts,
+)
+from holdfast.operate.place import find_partitions, open_place, topic_id_of, topic_names
+from holdfast.operate.wal_tails import Tails, read_tails
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest

@@ -10,12 +10,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from holdfast.cli.doctor.finding import Finding, advice, missing, ok
 from holdfast.errors import HoldfastError
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Exists, Objects
+from holdfast.operate.doctor.finding import Finding, advice, missing, ok
 
 SYNC_COUNT = 30
 SYNC_SIZE = 4096

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from holdfast.cli.repair.item import Item
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory, File
 from holdfast.log.kept import Kept, decode
+from holdfast.operate.repair.item import Item
 from holdfast.wal import record, scan
 from holdfast.wal.chain import read_head
 from holdfast.wal.chunk import ChunkName, parse_chunk_name

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from holdfast.cli.log.place import find_partitions
-from holdfast.cli.repair.item import Item
 from holdfast.cluster.metadata import Metadata, Topic, apply
 from holdfast.cluster.metadata_log import FORMAT, KIND, PREFIX, encode
 from holdfast.errors import HoldfastError, Rejected
@@ -17,6 +15,8 @@ from holdfast.io.envelope import unseal
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import NewerFormat
 from holdfast.io.versions import FULL_EVERY, Stamp, Versions, full_before
+from holdfast.operate.place import find_partitions
+from holdfast.operate.repair.item import Item
 from holdfast.segment.names import PartitionId
 
 _PRODUCER_IDS_SKIPPED = 1_000_000  # More than lost versions can have handed out: none may be handed out twice.

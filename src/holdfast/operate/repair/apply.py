@@ -10,15 +10,15 @@ import os
 import shutil
 from pathlib import Path
 
-from holdfast.cli.repair.finish import BUILT
-from holdfast.cli.repair.metadata import write_metadata
-from holdfast.cli.repair.plan import Plan
-from holdfast.cli.repair.write import Repairer
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.log import entry
 from holdfast.log.kept import Identity, Kept, save_kept
 from holdfast.log.ownership.owner import lives_of_owner
+from holdfast.operate.repair.finish import BUILT
+from holdfast.operate.repair.metadata import write_metadata
+from holdfast.operate.repair.plan import Plan
+from holdfast.operate.repair.write import Repairer
 from holdfast.segment.names import PartitionId
 from holdfast.wal import LogId, Wal
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from holdfast.cli.log.problem import WAL
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory
 from holdfast.log import entry
 from holdfast.log.kept import Kept, decode
+from holdfast.operate.findings import WAL
 from holdfast.record.batch import BatchHeader, is_crc_right, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.names import PartitionId

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.cli.doctor.finding import Finding, advice
-from holdfast.cli.status import ask
 from holdfast.errors import HoldfastError
+from holdfast.operate.doctor.finding import Finding, advice
+from holdfast.operate.status import ask
 
 
 def store_waited_for(metrics: str) -> Iterator[Finding]:

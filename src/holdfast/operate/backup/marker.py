@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.cli.backup.wal import BESIDE
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
+from holdfast.operate.backup.wal import BESIDE
 
 NAME = "backup.json"
 FORMAT = 2

@@ -1,0 +1,1 @@
+"""Whether a broker can run here, and what to do where it cannot."""

@@ -1,0 +1,1 @@
+"""What is stored, as it is found: partitions, segments, tails, batches."""

@@ -1,0 +1,1 @@
+"""A damaged data directory goes again, after saying exactly what is lost."""

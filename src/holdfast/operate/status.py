@@ -1,0 +1,94 @@
+"""Whether a running broker is well, as its metrics say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from holdfast.errors import Rejected, Unavailable
+from holdfast.io.address import Address, parse_address
+
+_TIMEOUT_S = 10.0
+_COUNTS = (
+    "holdfast_producers_held_back",
+    "holdfast_damage_met_total",
+    "holdfast_batches_mended_total",
+    "holdfast_store_waiting",
+    "holdfast_store_waiting_seconds",
+    "holdfast_store_waiting_partitions",
+)
+
+
+def ask(address: str) -> dict[str, Any]:
+    """What a running broker says of itself, in short."""
+    return examine(_samples(_scrape(parse_address(address))))
+
+
+def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, Any]:
+    """What is not well, of the samples of one scrape."""
+    partitions: dict[tuple[str, int], dict[str, Any]] = {}
+    counts = dict.fromkeys(_COUNTS, 0)
+    asked = False
+    owner: dict[str, Any] = {}
+    for name, labels, value in samples:
+        if name == "holdfast_owner":
+            owner["is_owner"] = value > 0
+        elif name == "holdfast_owner_claim":
+            owner["claim"] = int(value)
+        elif name == "holdfast_writer_info":
+            owner |= labels
+        elif name in counts:
+            counts[name] += int(value)
+        elif name in ("holdfast_partition_failed", "holdfast_partition_damaged"):
+            where = labels["topic"], int(labels["partition"])
+            row = {"topic": where[0], "partition": where[1], "state": "served", "damaged": 0}
+            row = partitions.setdefault(where, row)
+            if name == "holdfast_partition_damaged":
+                row["damaged"] = int(value)
+            elif value:
+                row["state"] = "failed"
+        asked = asked or name == "holdfast_info"
+    if not asked:
+        raise Rejected("what answers there is no broker of Holdfast, or has no metrics of one")
+    unwell = [row for _, row in sorted(partitions.items()) if row["state"] == "failed" or row["damaged"]]
+    held_back = counts["holdfast_producers_held_back"] > 0
+    waits = counts["holdfast_store_waiting"] > 0
+    return {
+        "well": not unwell and not held_back and not waits and owner.get("is_owner", True),
+        "owner": owner or None,  # Nobody knows before the store has answered.
+        "waits_for_store": waits,
+        "waited_seconds": counts["holdfast_store_waiting_seconds"],
+        "served_from_log": sorted(f"{topic}-{number}" for topic, number in partitions) if waits else [],
+        "partitions": len(partitions),
+        "unwell": unwell,
+        "producers_held_back": held_back,
+        "damage_met": counts["holdfast_damage_met_total"],
+        "batches_mended": counts["holdfast_batches_mended_total"],
+    }
+
+
+def _scrape(address: Address) -> str:
+    import http.client  # Here: no other command needs it.
+
+    connection = http.client.HTTPConnection(address.host, address.port, timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        text = answer.read().decode()
+    except (OSError, http.client.HTTPException, UnicodeDecodeError) as failure:
+        raise Unavailable(f"no metrics at {address}: {failure}; was the broker started with --metrics?") from failure
+    finally:
+        connection.close()
+    if answer.status != http.client.OK:
+        raise Unavailable(f"no metrics at {address}: {answer.status} {answer.reason}")
+    return text
+
+
+def _samples(text: str) -> list[tuple[str, dict[str, str], float]]:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    try:
+        families = list(text_string_to_metric_families(text))
+    except ValueError as failure:
+        raise Rejected(f"what answers there are no metrics: {failure}") from failure
+    return [(each.name, each.labels, each.value) for family in families for each in family.samples]
