@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.metrics.test_metrics import scrape, url
 
-from holdfast.operate.status import examine
 from holdfast.errors import Rejected
+from holdfast.operate.status import examine
 from holdfast.testing import RunningBroker, running_broker
 
 
