@@ -14,7 +14,7 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.io.objects.counting import CountingObjects
 from holdfast.io.objects.local.objects import LocalObjects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.log.journal import Identity
 from holdfast.log.logs import Logs
 from holdfast.segment.manifest.changes import Append
@@ -64,7 +64,7 @@ def _make_manifests(objects: Objects, identity: Identity, count: int) -> None:
         HOME,
         cluster_id=identity.cluster,
         writer=identity.broker,
-        patience=Patience(clock, chance, time.sleep),
+        patience=VersionRetries(clock, chance, time.sleep),
         first_epoch=Epoch(identity.generation),
     )
     infos = [_info(number, new_tag(chance)) for number in range(count)]

@@ -12,7 +12,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
 from holdfast.wal import Wal
-from holdfast.wal.writer import Writer
+from holdfast.wal.writer import WalWriter
 
 WAKE, DONE, WRITE = (
     "journal._flush: wake the writer",
@@ -31,7 +31,7 @@ STAGES: list[tuple[str, type, str, str]] = [
     ("on_change: room, flusher", Logs, "_changed", "append_one"),
     (WAKE, Journal, "_flush", ""),
     (DONE, Journal, "_done", ""),
-    (WRITE, Writer, "write", "elsewhere"),
+    (WRITE, WalWriter, "write", "elsewhere"),
 ]
 
 

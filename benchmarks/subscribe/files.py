@@ -14,12 +14,12 @@ from benchmarks.subscribe.sends import SEND_S, charge
 from holdfast.io.objects import ObjectInfo, Objects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.segment.names import PartitionId
-from holdfast.subscribe.client.progress import Lane, Lanes
+from holdfast.subscribe.client.progress import LanePosition, Lanes
 from holdfast.subscribe.client.segment_pieces import SegmentSource
 from holdfast.subscribe.merge.gather import gather
-from holdfast.subscribe.merge.merge import Merge, State
+from holdfast.subscribe.merge.merge import Merge, MergeState
 from holdfast.subscribe.merge.piece import Range
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.packing import one_by_one
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
@@ -61,17 +61,17 @@ class Result:
         self.check.batch(batch)
 
 
-def _lanes(site: Site) -> tuple[Lanes, list[Any]]:
+def _lanes(site: ServerContext) -> tuple[Lanes, list[Any]]:
     lanes, logs = Lanes(), []
     for name in SOURCES:
         opened = site.catalogue.find(name)
         assert opened is not None
-        lanes.add(Lane("x", name, 0, opened.topic.topic_id, "x"))
+        lanes.add(LanePosition("x", name, 0, opened.topic.topic_id, "x"))
         logs.append(opened.logs[0])
     return lanes, logs
 
 
-def _merged(site: Site, store: Any) -> tuple[Lanes, Any]:
+def _merged(site: ServerContext, store: Any) -> tuple[Lanes, Any]:
     """All files read one after the other, then merged: no read overlaps with anything."""
     lanes, logs = _lanes(site)
     merge = Merge(0.0)
@@ -86,13 +86,13 @@ def _merged(site: Site, store: Any) -> tuple[Lanes, Any]:
                 raised = source.decode([part]).raised(order_time)
                 order_time = raised.after[number].order_time
                 merge.push(merging, raised)
-        merging.state = State.ENDED
+        merging.state = MergeState.ENDED
     taken = merge.take(0.0)
     assert taken is not None
     return lanes, gather(taken)
 
 
-async def from_server(site: Site, store: Any, result: Result, send_s: float = 0.0) -> None:
+async def from_server(site: ServerContext, store: Any, result: Result, send_s: float = 0.0) -> None:
     """The server reads file by file, and sends event by event."""
     _, batches = _merged(site, store)
     for batch in batches:
@@ -103,14 +103,14 @@ async def from_server(site: Site, store: Any, result: Result, send_s: float = 0.
             result.check.event(SOURCES[event.lane], event.offset, event.timestamp, event.value)
 
 
-async def direct(site: Site, store: Any, result: Result) -> None:
+async def direct(site: ServerContext, store: Any, result: Result) -> None:
     """The client reads file by file."""
     lanes, batches = _merged(site, store)
     for batch in batches:
         result.batch(lanes.name(batch))
 
 
-async def parallel(site: Site, store: Any, result: Result) -> None:
+async def parallel(site: ServerContext, store: Any, result: Result) -> None:
     """The client as it is: references, several reads ahead for each source, the merge of what comes."""
     async for batch in client(site, store).batches():
         result.batch(batch.batch)

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.subscribe.data import SOURCES, batch_of
 
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.running import AllSettings, Surroundings, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.chance import SystemChance
@@ -19,24 +19,24 @@ from holdfast.io.objects import Objects
 from holdfast.log.settings import LogSettings
 from holdfast.subscribe.client.session import Means
 from holdfast.subscribe.client.subscription import READ_AHEAD_SIZE, READS_MAX, Subscription
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.stream import ServerStream
 from holdfast.subscribe.settings import SubscribeSettings
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 from holdfast.wal import WalSettings
 
 
 @asynccontextmanager
-async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[BrokerContext, Site]]:
+async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[BrokerContext, ServerContext]]:
     """A broker without its sockets."""
-    around = Surroundings.real(RealDirectory(data / "wal"), objects)
+    around = BrokerEnvironment.real(RealDirectory(data / "wal"), objects)
     everything = AllSettings(broker=BrokerSettings(log_retention_ms=-1), log=LogSettings(), wal=WalSettings())
     async with opened(around, everything, "127.0.0.1", 1) as broker:
         parts = broker.parts
         yield (
             parts,
-            Site(
+            ServerContext(
                 parts.topics,
                 parts.cluster_id,
                 objects.url,
@@ -59,10 +59,12 @@ async def fill(parts: BrokerContext, per_source: int, batch_count: int, flush_ev
         await log.flush()
 
 
-async def direct(site: Site, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+async def direct(site: ServerContext, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
     """A stream without a network between its ends; messages are bytes all the same."""
     queue: asyncio.Queue[bytes] = asyncio.Queue(64)
-    server = asyncio.ensure_future(ServerStream(site, Asked.from_message(asked.to_message()), queue.put).run())
+    server = asyncio.ensure_future(
+        ServerStream(site, SubscribeRequest.from_message(asked.to_message()), queue.put).run()
+    )
     try:
         while True:
             message = wire.Message.FromString(await queue.get())
@@ -75,7 +77,7 @@ async def direct(site: Site, asked: Asked) -> AsyncGenerator[wire.Message, None]
             await server
 
 
-def client(site: Site, objects: Objects) -> Subscription:
+def client(site: ServerContext, objects: Objects) -> Subscription:
     """The client as it is: references to all events, several reads ahead for each source, the merge of what comes."""
     means = Means(
         addresses={"": ""},
@@ -87,5 +89,5 @@ def client(site: Site, objects: Objects) -> Subscription:
         connect=lambda _, wanted: direct(site, wanted),
     )
     sources = tuple(map(Source, SOURCES))
-    asked = Asked(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
+    asked = SubscribeRequest(sources=sources, start=Start(0), until_now=True, batches=True, segment_refs=True)
     return Subscription(means, asked, SystemChance(), owns_calls=True)

@@ -14,9 +14,9 @@ from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
 from holdfast.subscribe.client.unpacking import batch_piece
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.stream import ServerStream
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 EVENTS = 2_100
@@ -56,7 +56,7 @@ class Client:
         self.first_s = self.first_s or time.perf_counter() - self.started
 
 
-async def plain(site: Site, client: Client) -> None:
+async def plain(site: ServerContext, client: Client) -> None:
     """Read, then send each event and wait for it, before the next is looked at."""
     opened = site.catalogue.find(SOURCES[0])
     assert opened is not None
@@ -71,9 +71,9 @@ async def plain(site: Site, client: Client) -> None:
         offset = read.next_offset
 
 
-async def piped(site: Site, client: Client, *, batches: bool) -> None:
+async def piped(site: ServerContext, client: Client, *, batches: bool) -> None:
     """The server's pipeline, as it is."""
-    asked = Asked(sources=(Source(SOURCES[0]),), start=Start(0), until_now=True, batches=batches)
+    asked = SubscribeRequest(sources=(Source(SOURCES[0]),), start=Start(0), until_now=True, batches=batches)
     await ServerStream(site, asked, client.take).run()
 
 

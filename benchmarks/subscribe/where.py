@@ -17,7 +17,7 @@ from benchmarks.subscribe.place import a_broker, client, fill
 
 from holdfast.io.objects import Objects
 from holdfast.io.objects.open import open_objects
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 
 SAMPLE_S = 0.002
 SHOWN = 15
@@ -59,7 +59,7 @@ async def _read(directory: Path, events: int, profile: cProfile.Profile | None) 
     return seconds, samples
 
 
-async def _read_all(site: Site, objects: Objects) -> None:
+async def _read_all(site: ServerContext, objects: Objects) -> None:
     check = Check()
     async for batch in client(site, objects).batches():
         check.batch(batch.batch)

@@ -12,7 +12,7 @@ from types import TracebackType
 from holdfast.broker.broker import Broker
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.server import Server
-from holdfast.broker.running import AllSettings, Surroundings, listening, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, listening, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
@@ -34,7 +34,7 @@ class InsideBroker:
         broker: BrokerSettings | None = None,
         wal: WalSettings | None = None,
     ) -> None:
-        self._around = Surroundings.real(RealDirectory(data / "wal"), objects)
+        self._around = BrokerEnvironment.real(RealDirectory(data / "wal"), objects)
         self._settings = AllSettings(
             broker=broker or BrokerSettings(), log=log or LogSettings(), wal=wal or WalSettings()
         )

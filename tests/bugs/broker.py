@@ -27,7 +27,7 @@ BUGS = [
         "flush releases the tail before the manifest is committed",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        partition.tail.release(Offset(taken[-1].end))\n"
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",

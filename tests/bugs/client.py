@@ -36,7 +36,7 @@ BUGS = [
     ),
     Bug(
         "every try is told, not the wait",
-        (Edit("client/patience.py", " and pause == _PAUSE_S_FIRST", ""),),
+        (Edit("client/retry.py", " and pause == _PAUSE_S_FIRST", ""),),
         (f"{NAMED}::test_why_one_waits_is_told_once",),
     ),
     Bug(

@@ -67,7 +67,7 @@ BUGS = [
     bug(
         "what a member holds does not survive",
         "coordinator/group/consumer/roster.py",
-        "            self._change(Kind.CURRENT, member.id)\n",
+        "            self._change(RecordKind.CURRENT, member.id)\n",
         "",
         f"{MOVING}::test_a_new_member_takes_a_classic_group_along",
         MODEL,

@@ -87,12 +87,12 @@ BUGS = [
         "a flush trusts memory",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "        header = check_same(batch, buffer)\n",
                 "        header = read_header(buffer)\n",
             ),
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "from holdfast.segment.manifest.changes import",
                 "from holdfast.record.batch import read_header\nfrom holdfast.segment.manifest.changes import",
             ),
@@ -110,12 +110,12 @@ BUGS = [
             ),
             Edit("segment/writer.py", "            if computed != crc:", "            if False:"),
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "        header = check_same(batch, buffer)\n",
                 "        header = read_header(buffer)\n",
             ),
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "from holdfast.segment.manifest.changes import",
                 "from holdfast.record.batch import read_header\nfrom holdfast.segment.manifest.changes import",
             ),

@@ -93,7 +93,7 @@ BUGS = [
     ),
     Bug(
         "who is not the owner any more calls itself well",
-        (Edit("cli/status.py", 'and owner.get("is_owner", True),', "and True,"),),
+        (Edit("operate/status.py", 'and owner.get("is_owner", True),', "and True,"),),
         ("tests/metrics/test_status.py::test_what_is_not_well",),
     ),
     Bug(

@@ -99,7 +99,9 @@ BUGS = [
         "a segment of the future stays for ever, with all behind it",
         (
             Edit(
-                "log/partition/flush.py", "            stored_ms |= self._stored_ms\n", "            return log_start\n"
+                "log/partition/manifest_committer.py",
+                "            stored_ms |= self._stored_ms\n",
+                "            return log_start\n",
             ),
         ),
         (f"{CLOCKS}::test_records_of_the_future_do_not_stay_for_ever",),

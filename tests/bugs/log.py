@@ -19,7 +19,7 @@ BUGS = [
         "the tail lets go before the manifest is committed",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        partition.tail.release(info.end)\n"
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
@@ -31,7 +31,7 @@ BUGS = [
         "a flush takes what is not durable",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "            if batch.end > partition.marks.durable or",
                 "            if batch.end > partition.marks.log_end or",
             ),
@@ -108,7 +108,7 @@ BUGS = [
         "a commit without a clear answer is forgotten",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "        self._unsure = True  # Until",
                 "        self._unsure = False  # Until",
             ),
@@ -139,7 +139,7 @@ BUGS = [
         "aborted transactions are not in their segment",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "            aborted=partition.transactions.aborted_with_marker_in(taken[0].base, taken[-1].end),\n",
                 "            aborted=(),\n",
             ),
@@ -161,7 +161,7 @@ BUGS = [
         "the manifest knows of batches that are not in its segments",
         (
             Edit(
-                "log/partition/flush.py",
+                "log/partition/manifest_committer.py",
                 "        await self._commit(*self._epoch_changes(), _append(info, after, stored_at))\n",
                 "        ahead = partition.producers\n"
                 "        undecided = min(ahead.open_transactions().values(), default=None)\n"

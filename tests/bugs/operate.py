@@ -103,7 +103,7 @@ BUGS = [
     ),
     Bug(
         "a restore takes the place of any log that is sound",
-        (Edit("operate/backup/wal.py", "found.sound and found.state == State()", "found.sound"),),
+        (Edit("operate/backup/wal.py", "found.sound and found.state == WalState()", "found.sound"),),
         (f"{ALONE}::test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore",),
     ),
 ]

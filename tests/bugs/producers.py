@@ -29,14 +29,14 @@ BUGS = [
     ),
     bug(
         "whom a partition has forgotten is not in its manifest",
-        "log/partition/flush.py",
+        "log/partition/manifest_committer.py",
         "after.producers, stored_at, after.forgotten_below, after.running_ms)",
         "after.producers, stored_at, None, after.running_ms)",
         MEMORY + "::test_who_was_forgotten_goes_on_where_it_was",
     ),
     bug(
         "the producers of a topic made again are shut out",
-        "log/ground.py",
+        "log/context.py",
         "            forgotten_below=self.producer_ids.end(),",
         "            forgotten_below=0,",
         MEMORY + "::test_who_is_older_than_the_topic_goes_on_where_it_was",

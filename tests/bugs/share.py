@@ -16,8 +16,8 @@ BUGS = [
     bug(
         "a share group's record is judged by somebody who does not have it",
         "coordinator/share/partition.py",
-        "run.state is State.ACQUIRED and run.member == member)\n        run = next",
-        "run.state is State.ACQUIRED)\n        run = next",
+        "run.state is RecordState.ACQUIRED and run.member == member)\n        run = next",
+        "run.state is RecordState.ACQUIRED)\n        run = next",
         f"{RULES}::test_only_who_has_a_record_judges_it",
     ),
     bug(
@@ -30,8 +30,8 @@ BUGS = [
     bug(
         "a share group delivers a record for ever",
         "coordinator/share/partition.py",
-        "State.ARCHIVED if run.count >= limits.deliveries_max else State.AVAILABLE",
-        "State.AVAILABLE",
+        "RecordState.ARCHIVED if run.count >= limits.deliveries_max else RecordState.AVAILABLE",
+        "RecordState.AVAILABLE",
         f"{RULES}::test_a_release_is_delivered_again_until_the_limit",
     ),
     bug(
@@ -44,8 +44,8 @@ BUGS = [
     bug(
         "a share group's start jumps over a record that is under way",
         "coordinator/share/partition.py",
-        "runs[done].state in (State.ACKNOWLEDGED, State.ARCHIVED)",
-        "runs[done].state is not State.AVAILABLE",
+        "runs[done].state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)",
+        "runs[done].state is not RecordState.AVAILABLE",
         f"{RULES}::test_one_bad_batch_refuses_all",
     ),
     bug(

@@ -82,8 +82,8 @@ BUGS = [
     bug(
         "a group's own config from outside of the broker's limits is taken",
         "broker/configs/group.py",
-        "    return Config(name, Kind.INT, default, effect, low=low, high=high, broker_name=",
-        "    return Config(name, Kind.INT, default, effect, low=1, broker_name=",
+        "    return Config(name, ConfigKind.INT, default, effect, low=low, high=high, broker_name=",
+        "    return Config(name, ConfigKind.INT, default, effect, low=1, broker_name=",
         f"{CONFIGS}::test_a_group_has_times_of_its_own",
     ),
     bug(

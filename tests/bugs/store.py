@@ -43,7 +43,7 @@ BUGS = [
     ),
     Bug(
         "segments stay large however slow the store is",
-        (Edit("log/partition/flush.py", "            ground.pace.note_timeout(number)\n", ""),),
+        (Edit("log/partition/manifest_committer.py", "            ground.pace.note_timeout(number)\n", ""),),
         (f"{UPLINK}::test_a_large_tail_gets_through_a_slow_line",),
     ),
     Bug(

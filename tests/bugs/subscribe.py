@@ -81,7 +81,7 @@ BUGS = [
         (
             Edit(
                 "subscribe/server/partition_reader.py",
-                "reached(seen + 1)\n        self.pump.set_state(lane.merging, State.BUSY)",
+                "reached(seen + 1)\n        self.pump.set_state(lane.merging, MergeState.BUSY)",
                 "reached(seen + 1)",
             ),
         ),

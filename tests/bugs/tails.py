@@ -12,7 +12,7 @@ FLAPS = "tests/operate/test_start_flaps.py"
 BUGS = [
     Bug(
         "deleted records come back while the store is away",
-        (Edit("log/partition/flush.py", "            await self._tell_deleted(before)\n", ""),),
+        (Edit("log/partition/manifest_committer.py", "            await self._tell_deleted(before)\n", ""),),
         (f"{TAILS}::test_deleted_records_do_not_come_back",),
     ),
     Bug(

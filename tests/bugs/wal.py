@@ -236,7 +236,7 @@ BUGS = [
     ),
     Bug(
         "an interrupted append goes on",
-        (Edit("wal/whole.py", "        if failure is not None:\n", "        if False:\n"),),
+        (Edit("wal/atomic_change.py", "        if failure is not None:\n", "        if False:\n"),),
         ("tests/wal/test_interrupt.py",),
     ),
     Bug(

@@ -94,7 +94,7 @@ BUGS = [
         "after a cut the places of before are given",
         (
             Edit(
-                "wal/places.py",
+                "wal/frame_index.py",
                 "            self._pack_first.pop()\n            self._unpacked = None\n",
                 "            self._pack_first.pop()\n",
             ),

@@ -20,7 +20,7 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.objects.open import open_objects
 from holdfast.operate.doctor import machine, storage
-from holdfast.operate.doctor.finding import Finding, State
+from holdfast.operate.doctor.finding import Finding, FindingState
 from holdfast.types import Buffer
 
 
@@ -56,7 +56,7 @@ def test_the_table_says_what_to_do(tmp_path: Path) -> None:
 
 def test_nothing_that_is_said_is_cut(tmp_path: Path) -> None:
     """However long a store's own words are: which check it is, how it is, and what to do can be read."""
-    found = Finding("store", State.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")
+    found = Finding("store", FindingState.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")
     first, second = str(found).splitlines()
     assert first.split()[:2] == ["store", "missing"]
     assert first.endswith("story ")
@@ -81,7 +81,7 @@ def test_a_directory_that_is_none_is_missing_and_one_that_is_not_there_yet_is_no
     done = doctor("--data", str(tmp_path / "file"), "--listen", "127.0.0.1:0", "--json")
     assert done.exit_code == 1
     assert findings(done)["data directory"]["state"] == "missing"
-    assert storage.data_directory(tmp_path / "new" / "deep").state is State.OK
+    assert storage.data_directory(tmp_path / "new" / "deep").state is FindingState.OK
     assert not (tmp_path / "new").exists()
 
 
@@ -100,28 +100,28 @@ class Careless(MemoryObjects):
 
 def test_a_store_without_conditional_puts_is_found_out() -> None:
     found = storage.store(Careless(), SystemChance())
-    assert found.state is State.MISSING
+    assert found.state is FindingState.MISSING
     assert f"of {storage.RACERS} writers of one name {storage.RACERS} succeeded" in found.found
 
 
 def test_a_store_that_fails_is_missing_and_its_reason_is_said() -> None:
     broken = FaultyObjects(MemoryObjects(), lambda call: FailBefore())
     found = storage.store(broken, SystemChance())
-    assert found.state is State.MISSING
+    assert found.state is FindingState.MISSING
     assert "check its name, your credentials" in found.todo
     assert "failed to put" in found.found  # What failed first, not the delete after it.
 
 
 def test_a_store_that_works_keeps_nothing_of_it(tmp_path: Path) -> None:
     objects = LocalObjects(str(tmp_path / "objects"))
-    assert storage.store(objects, SystemChance()).state is State.OK
+    assert storage.store(objects, SystemChance()).state is FindingState.OK
     assert list(objects.list("")) == []
 
 
 @pytest.mark.s3
 def test_a_real_s3_server_takes_a_name_once(s3_store: tuple[str, dict[str, Any]]) -> None:
     url, options = s3_store
-    assert storage.store(open_objects(url, options), SystemChance()).state is State.OK
+    assert storage.store(open_objects(url, options), SystemChance()).state is FindingState.OK
 
 
 class SlowClock(ManualClock):
@@ -135,23 +135,25 @@ class SlowClock(ManualClock):
 def test_a_slow_disk_and_one_that_forgets_are_told_apart(tmp_path: Path) -> None:
     assert "choose a faster disk" in storage.disk_sync(tmp_path, SlowClock(), SystemChance()).todo
     assert "too fast to be true" in storage.disk_sync(tmp_path, ManualClock(), SystemChance()).todo
-    assert storage.disk_sync(tmp_path, SystemClock(), SystemChance()).state is not State.MISSING
+    assert storage.disk_sync(tmp_path, SystemClock(), SystemChance()).state is not FindingState.MISSING
     assert list(tmp_path.iterdir()) == []
 
 
 def test_free_space_is_held_against_what_is_needed(tmp_path: Path) -> None:
-    assert storage.free_space(tmp_path, 1 << 60).state is State.MISSING
-    assert storage.free_space(tmp_path, 0).state is not State.MISSING
+    assert storage.free_space(tmp_path, 1 << 60).state is FindingState.MISSING
+    assert storage.free_space(tmp_path, 0).state is not FindingState.MISSING
 
 
-@pytest.mark.parametrize(("limit", "state"), [(256, State.MISSING), (4096, State.ADVICE), (65_536, State.OK)])
-def test_the_limit_of_open_files(limit: int, state: State) -> None:
+@pytest.mark.parametrize(
+    ("limit", "state"), [(256, FindingState.MISSING), (4096, FindingState.ADVICE), (65_536, FindingState.OK)]
+)
+def test_the_limit_of_open_files(limit: int, state: FindingState) -> None:
     assert machine.open_files(limit).state is state
 
 
 def test_an_old_python_is_missing() -> None:
-    assert machine.python((3, 10)).state is State.MISSING
-    assert machine.python((3, 11)).state is State.OK
+    assert machine.python((3, 10)).state is FindingState.MISSING
+    assert machine.python((3, 11)).state is FindingState.OK
 
 
 @pytest.mark.parametrize(

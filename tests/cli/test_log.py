@@ -21,7 +21,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.io.objects.open import open_objects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
@@ -496,7 +496,7 @@ def name_topic(store: Path, topic: Topic) -> None:
     """What a broker does when a topic is made."""
     objects = open_objects(str(store))
     cluster = json.loads(objects.get("cluster.json"))["cluster"]
-    patience = Patience(SystemClock(), SeededChance(1), lambda _: None)
+    patience = VersionRetries(SystemClock(), SeededChance(1), lambda _: None)
     MetadataLog(objects, cluster, "broker", patience).commit(create_topic(topic))
 
 

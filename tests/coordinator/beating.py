@@ -7,7 +7,7 @@ from typing import Any
 from tests.coordinator.coordinator_world import CoordinatorWorld
 from tests.coordinator.topics import SomeTopics
 
-from holdfast.coordinator.group.consumer.requests import Beaten, HeartbeatRequest
+from holdfast.coordinator.group.consumer.requests import HeartbeatRequest, HeartbeatResult
 from holdfast.segment.names import PartitionId
 
 SESSION_S = 45.0
@@ -27,7 +27,7 @@ class Group:
         await self.house.open()
         return self
 
-    async def join(self, member_id: str, *topics: str, **values: Any) -> Beaten:
+    async def join(self, member_id: str, *topics: str, **values: Any) -> HeartbeatResult:
         """Join, owning nothing."""
         plain: dict[str, Any] = {"rebalance_timeout_ms": REBALANCE_MS, "owned": frozenset()}
         if "regex" not in values:
@@ -35,10 +35,10 @@ class Group:
         asked = HeartbeatRequest(member_id=member_id, epoch=0, **{**plain, **values})
         return await self.house.coordinator.beat("g", asked)
 
-    async def beat(self, member_id: str, epoch: int, **values: Any) -> Beaten:
+    async def beat(self, member_id: str, epoch: int, **values: Any) -> HeartbeatResult:
         return await self.house.coordinator.beat("g", HeartbeatRequest(member_id=member_id, epoch=epoch, **values))
 
-    async def owning(self, told: Beaten, *numbers: int, topic: str = "t", **values: Any) -> Beaten:
+    async def owning(self, told: HeartbeatResult, *numbers: int, topic: str = "t", **values: Any) -> HeartbeatResult:
         """The next heartbeat of somebody who owns these partitions."""
         return await self.beat(told.member_id, told.epoch, owned=self.of(*numbers, topic=topic), **values)
 
@@ -51,6 +51,6 @@ class Group:
         return await self.house.coordinator.describe_consumer("g")
 
 
-def numbers(told: Beaten) -> list[int] | None:
+def numbers(told: HeartbeatResult) -> list[int] | None:
     """The partitions that a heartbeat was answered with."""
     return None if told.assignment is None else sorted(each.partition for each in told.assignment)

@@ -23,7 +23,7 @@ from holdfast.coordinator.group.errors import (
 )
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
 from holdfast.coordinator.group.settings import Migration
-from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.runtime.writer import PartitionWriter
 from holdfast.record.batch import split
 from holdfast.record.records import Record, read_records
 from holdfast.types import TopicPartition
@@ -292,7 +292,7 @@ async def test_what_is_written_together_is_in_one_batch() -> None:
     """K3: a crash never leaves half of a move."""
     group = await Group().open()
     partition = group.house.partitions[0]
-    writer = Writer(partition)
+    writer = PartitionWriter(partition)
     size = writer.record_size_max // 8
     done: list[int] = []
     for unit in range(3):

@@ -12,7 +12,7 @@ from holdfast.coordinator.group.consumer import records
 from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.member import ClassicSide, ConsumerMember, MemberState, Partitions
 from holdfast.coordinator.group.consumer.patterns import Matched
-from holdfast.coordinator.group.consumer.records import Epoch, Kind, Progress
+from holdfast.coordinator.group.consumer.records import Epoch, MemberProgress, RecordKind
 from holdfast.coordinator.group.records import ConsumerKey, apply_consumer_record, decode_key
 from holdfast.coordinator.group.requests import Protocol
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
@@ -43,39 +43,40 @@ MEMBER = ConsumerMember(
 TOPIC_1, TOPIC_2 = f"{1:032x}", f"{2:032x}"
 TARGET_HEX = f"03{TOPIC_1}03000000000000000200{TOPIC_2}020000000100"
 VALUES = {
-    Kind.MEMBER: "00000269000263032f68030261026204782e2a000003e80672616e67650100110100002710020672616e67650301020000",
-    Kind.EPOCH: "000000000007010008ffffffffffffcfc7",
-    Kind.TARGET_EPOCH: "00000000000700",
-    Kind.TARGET: f"0000{TARGET_HEX}00",
-    Kind.CURRENT: f"0000000000050000000401{TARGET_HEX}02{TOPIC_1}02000000010000",
-    Kind.PATTERN: "00000202610000000000000003000000000000000900",
+    RecordKind.MEMBER: "00000269000263032f68030261026204782e2a000003e80672616e676501"
+    "00110100002710020672616e67650301020000",
+    RecordKind.EPOCH: "000000000007010008ffffffffffffcfc7",
+    RecordKind.TARGET_EPOCH: "00000000000700",
+    RecordKind.TARGET: f"0000{TARGET_HEX}00",
+    RecordKind.CURRENT: f"0000000000050000000401{TARGET_HEX}02{TOPIC_1}02000000010000",
+    RecordKind.PATTERN: "00000202610000000000000003000000000000000900",
 }
 KEYS = {
-    Kind.MEMBER: "000500016700016d",
-    Kind.EPOCH: "0003000167",
-    Kind.TARGET_EPOCH: "0006000167",
-    Kind.TARGET: "000700016700016d",
-    Kind.CURRENT: "000800016700016d",
-    Kind.PATTERN: "00100001670003782e2a",
+    RecordKind.MEMBER: "000500016700016d",
+    RecordKind.EPOCH: "0003000167",
+    RecordKind.TARGET_EPOCH: "0006000167",
+    RecordKind.TARGET: "000700016700016d",
+    RecordKind.CURRENT: "000800016700016d",
+    RecordKind.PATTERN: "00100001670003782e2a",
 }
 
 
 def test_values_are_those_of_kafka() -> None:
     """K3: Kafka's tools read what is written here."""
     assert {
-        Kind.MEMBER: records.encode_member(MEMBER).hex(),
-        Kind.EPOCH: records.encode_epoch(Epoch(7, -12345)).hex(),
-        Kind.TARGET_EPOCH: records.encode_target_epoch(7).hex(),
-        Kind.TARGET: records.encode_target(TARGET).hex(),
-        Kind.CURRENT: records.encode_progress(MEMBER).hex(),
-        Kind.PATTERN: records.encode_pattern(Matched(frozenset({"a"}), 3, 9)).hex(),
+        RecordKind.MEMBER: records.encode_member(MEMBER).hex(),
+        RecordKind.EPOCH: records.encode_epoch(Epoch(7, -12345)).hex(),
+        RecordKind.TARGET_EPOCH: records.encode_target_epoch(7).hex(),
+        RecordKind.TARGET: records.encode_target(TARGET).hex(),
+        RecordKind.CURRENT: records.encode_progress(MEMBER).hex(),
+        RecordKind.PATTERN: records.encode_pattern(Matched(frozenset({"a"}), 3, 9)).hex(),
     } == VALUES
 
 
 @pytest.mark.parametrize("kind", KEYS)
-def test_keys_are_those_of_kafka(kind: Kind) -> None:
+def test_keys_are_those_of_kafka(kind: RecordKind) -> None:
     """K3: and are read back."""
-    name = {Kind.PATTERN: "x.*", Kind.EPOCH: "", Kind.TARGET_EPOCH: ""}.get(kind, "m")
+    name = {RecordKind.PATTERN: "x.*", RecordKind.EPOCH: "", RecordKind.TARGET_EPOCH: ""}.get(kind, "m")
     assert records.encode_key("g", kind, name).hex() == KEYS[kind]
     assert decode_key(bytes.fromhex(KEYS[kind])) == ConsumerKey("g", kind, name)
 
@@ -91,7 +92,7 @@ def test_an_image_is_what_was_written() -> None:
     assert image.target_epoch == 7
     assert image.members() == [MEMBER]
     assert image.targets == {"m": TARGET}
-    assert image.progress == {"m": Progress(5, 4, MemberState.UNREVOKED, TARGET, of(1, 1))}
+    assert image.progress == {"m": MemberProgress(5, 4, MemberState.UNREVOKED, TARGET, of(1, 1))}
     assert image.patterns == {"x.*": Matched(frozenset({"a"}), 3, 9)}
     for kind in VALUES:
         key = decode_key(bytes.fromhex(KEYS[kind]))
@@ -102,16 +103,16 @@ def test_an_image_is_what_was_written() -> None:
 
 def test_fields_of_newer_brokers_are_skipped() -> None:
     """K3: Kafka 4.3 tags an epoch to each assigned partition; what it is for is nothing to us."""
-    plain = VALUES[Kind.CURRENT]
+    plain = VALUES[RecordKind.CURRENT]
     tagged = plain.replace("000000000000000200", "00000000000000020100" + "09" + "03" + "0000000500000006", 1)
     assert tagged != plain
     image = ConsumerImage()
-    apply_consumer_record(image, ConsumerKey("g", Kind.CURRENT, "m"), bytes.fromhex(tagged))
+    apply_consumer_record(image, ConsumerKey("g", RecordKind.CURRENT, "m"), bytes.fromhex(tagged))
     assert image.progress["m"].assigned == TARGET
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_a_cut_or_newer_record_is_refused(kind: Kind) -> None:
+def test_a_cut_or_newer_record_is_refused(kind: RecordKind) -> None:
     """K3: half of a record is never taken for a whole one."""
     value = bytes.fromhex(VALUES[kind])
     key = ConsumerKey("g", kind, "m")
@@ -126,7 +127,7 @@ def test_a_cut_or_newer_record_is_refused(kind: Kind) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(kind=st.sampled_from(sorted(VALUES)), at=st.integers(2, 60), byte=st.integers(0, 255))
-def test_a_damaged_record_is_refused_or_read(kind: Kind, at: int, byte: int) -> None:
+def test_a_damaged_record_is_refused_or_read(kind: RecordKind, at: int, byte: int) -> None:
     """K3: other bytes make another value, or CorruptRecord; never anything else."""
     value = bytearray.fromhex(VALUES[kind])
     value[at % len(value)] = byte

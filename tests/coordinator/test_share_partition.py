@@ -10,17 +10,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from holdfast.coordinator.share.errors import InvalidRecordState
 from holdfast.coordinator.share.partition import (
     Acquired,
-    Found,
+    AvailableRange,
     Image,
     Judged,
-    Limits,
+    RecordState,
+    ShareLimits,
     SharePartition,
-    State,
     Verdict,
 )
 from holdfast.coordinator.share.records import decode_image, encode_image
 
-LIMITS = Limits(deliveries_max=3, records_max=12, lock_ms=100)
+LIMITS = ShareLimits(deliveries_max=3, records_max=12, lock_ms=100)
 MEMBERS = st.sampled_from("abc")
 NEAR = st.integers(-2, 12)  # From the start of what is under way.
 
@@ -32,7 +32,7 @@ def new() -> SharePartition:
 def acquire(partition: SharePartition, member: str = "a", end: int = 5, count: int = 100) -> list[Acquired]:
     first = partition.next_offset(LIMITS)
     assert first is not None
-    return partition.acquire(member, Found(first, end), count, LIMITS, now=0)
+    return partition.acquire(member, AvailableRange(first, end), count, LIMITS, now=0)
 
 
 class Truth(RuleBasedStateMachine):
@@ -44,7 +44,7 @@ class Truth(RuleBasedStateMachine):
         self.log_end = 0
         self.log_start = 0
         self.partition = new()
-        self.state: list[State] = []  # By offset.
+        self.state: list[RecordState] = []  # By offset.
         self.count: list[int] = []
         self.holder: list[tuple[str, int] | None] = []
         self.judged: set[int] = set()  # Accepted or rejected, and told so.
@@ -62,21 +62,21 @@ class Truth(RuleBasedStateMachine):
             return
         end = min(first + size, self.log_end)
         bad = [range(first, first + 1)] if spoiled else []
-        given = self.partition.acquire(member, Found(first, end, bad), count, LIMITS, self.now)
+        given = self.partition.acquire(member, AvailableRange(first, end, bad), count, LIMITS, self.now)
         while len(self.state) < min(end, self.partition.start + LIMITS.records_max) and len(self.state) < end:
-            self.state.append(State.AVAILABLE)
+            self.state.append(RecordState.AVAILABLE)
             self.count.append(0)
             self.holder.append(None)
         for each in bad:
             for offset in each:
-                if offset < len(self.state) and self.state[offset] is State.AVAILABLE:
-                    self.state[offset] = State.ARCHIVED
+                if offset < len(self.state) and self.state[offset] is RecordState.AVAILABLE:
+                    self.state[offset] = RecordState.ARCHIVED
         for begin, stop, deliveries in given:
             for offset in range(begin, stop):
-                assert self.state[offset] is State.AVAILABLE, "given twice, or after it was done with"
+                assert self.state[offset] is RecordState.AVAILABLE, "given twice, or after it was done with"
                 self.count[offset] += 1
                 assert deliveries == self.count[offset] <= LIMITS.deliveries_max
-                self.state[offset], self.holder[offset] = State.ACQUIRED, (member, self.now + LIMITS.lock_ms)
+                self.state[offset], self.holder[offset] = RecordState.ACQUIRED, (member, self.now + LIMITS.lock_ms)
         assert sum(stop - begin for begin, stop, _ in given) <= count
 
     @rule(member=MEMBERS, near=NEAR, size=st.integers(1, 6), said=st.lists(st.sampled_from(Verdict), min_size=6))
@@ -105,12 +105,12 @@ class Truth(RuleBasedStateMachine):
         else:
             assert offset not in self.judged, "acknowledged twice"
             self.judged.add(offset)
-            self.state[offset] = State.ACKNOWLEDGED if verdict is Verdict.ACCEPT else State.ARCHIVED
+            self.state[offset] = RecordState.ACKNOWLEDGED if verdict is Verdict.ACCEPT else RecordState.ARCHIVED
             self.holder[offset] = None
 
     def _free(self, offset: int) -> None:
         exceeded = self.count[offset] >= LIMITS.deliveries_max
-        self.state[offset] = State.ARCHIVED if exceeded else State.AVAILABLE
+        self.state[offset] = RecordState.ARCHIVED if exceeded else RecordState.AVAILABLE
         self.holder[offset] = None
 
     @rule(member=MEMBERS, delivered=st.booleans())
@@ -122,7 +122,7 @@ class Truth(RuleBasedStateMachine):
                     self._free(offset)
                 else:
                     self.count[offset] -= 1
-                    self.state[offset], self.holder[offset] = State.AVAILABLE, None
+                    self.state[offset], self.holder[offset] = RecordState.AVAILABLE, None
 
     @rule(later=st.integers(1, 150))
     def wait(self, later: int) -> None:
@@ -140,7 +140,7 @@ class Truth(RuleBasedStateMachine):
         for offset, holder in enumerate(self.holder):
             if holder is not None:
                 self.count[offset] -= 1
-                self.state[offset], self.holder[offset] = State.AVAILABLE, None
+                self.state[offset], self.holder[offset] = RecordState.AVAILABLE, None
         end = self.partition.end
         assert all(count == 0 for count in self.count[end:])
         del self.state[end:], self.count[end:], self.holder[end:]
@@ -152,33 +152,37 @@ class Truth(RuleBasedStateMachine):
             self.log_start = min(self.log_start, self.partition.start)
             return
         while len(self.state) < self.log_start:
-            self.state.append(State.ARCHIVED)
+            self.state.append(RecordState.ARCHIVED)
             self.count.append(0)
             self.holder.append(None)
         self.partition.cut(self.log_start)
         self.cut = self.log_start
         for offset in range(self.log_start):
-            if self.state[offset] in (State.AVAILABLE, State.ACQUIRED):
-                self.state[offset], self.holder[offset] = State.ARCHIVED, None
+            if self.state[offset] in (RecordState.AVAILABLE, RecordState.ACQUIRED):
+                self.state[offset], self.holder[offset] = RecordState.ARCHIVED, None
 
     @invariant()
     def is_the_same(self) -> None:
         start = next(
-            (offset for offset, state in enumerate(self.state) if state in (State.AVAILABLE, State.ACQUIRED)),
+            (
+                offset
+                for offset, state in enumerate(self.state)
+                if state in (RecordState.AVAILABLE, RecordState.ACQUIRED)
+            ),
             len(self.state),
         )
         assert self.partition.start == start >= self.known_start, "the start is wrong, or went back"
         self.known_start = start
         assert self.partition.end == max(start, len(self.state))
         found = [
-            (offset, run.state, run.count, (run.member, run.deadline) if run.state is State.ACQUIRED else None)
+            (offset, run.state, run.count, (run.member, run.deadline) if run.state is RecordState.ACQUIRED else None)
             for run in self.partition.runs
             for offset in range(run.first, run.end)
         ]
         known = zip(range(len(self.state)), self.state, self.count, self.holder, strict=True)
         assert [each[:2] + each[3:] for each in found] == [each[:2] + each[3:] for each in list(known)[start:]]
         assert self.partition.end - self.partition.start <= LIMITS.records_max
-        open_states = (State.AVAILABLE, State.ACQUIRED)
+        open_states = (RecordState.AVAILABLE, RecordState.ACQUIRED)
         assert all(each[2] == self.count[each[0]] for each in found if each[1] in open_states)
 
 
@@ -206,7 +210,7 @@ def test_one_bad_batch_refuses_all() -> None:
         partition.acknowledge("a", [Judged(0, 1, [Verdict.ACCEPT]), Judged(1, 3, [Verdict.ACCEPT])], LIMITS, now=0)
     with pytest.raises(InvalidRecordState):
         partition.acknowledge("a", [Judged(0, 1, [Verdict.ACCEPT]), Judged(0, 1, [Verdict.RELEASE])], LIMITS, now=0)
-    assert (partition.start, [run.state for run in partition.runs]) == (0, [State.ACQUIRED])
+    assert (partition.start, [run.state for run in partition.runs]) == (0, [RecordState.ACQUIRED])
 
 
 def test_only_who_has_a_record_judges_it() -> None:
@@ -221,7 +225,7 @@ def test_only_who_has_a_record_judges_it() -> None:
 def test_whole_batches() -> None:
     """K8: a reader that takes whole batches gets the rest of the one in which its limit lies."""
     partition = new()
-    found = Found(0, 9, (), (4, 6, 9))
+    found = AvailableRange(0, 9, (), (4, 6, 9))
     assert partition.acquire("a", found, 5, LIMITS, 0, whole=True) == [Acquired(0, 6, 1)]
     assert partition.acquire("b", found, 1, LIMITS, 0) == [Acquired(6, 7, 1)]
 

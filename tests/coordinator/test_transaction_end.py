@@ -16,7 +16,7 @@ from holdfast.coordinator.transaction.errors import ProducerFenced
 from holdfast.coordinator.transaction.transaction import Producer, TransactionState
 from holdfast.errors import Fenced
 from holdfast.io.chance import SeededChance
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.log.errors import LogsStopped
 from holdfast.record.batch import split
 from holdfast.segment.manifest.changes import RaiseEpoch
@@ -76,7 +76,7 @@ async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> Non
     await house.open()
     producer = await begun(house)
     taken = house.partitions()[0]
-    patience = Patience(house.clock, SeededChance(1), lambda _: None)
+    patience = VersionRetries(house.clock, SeededChance(1), lambda _: None)
     cluster = house.opened.parts.cluster_id
     other = ManifestLog.open(house.objects, taken.home, cluster_id=cluster, writer="other", patience=patience)
     other.commit(RaiseEpoch(Epoch(taken.epochs.current + 1), Offset(0)))

@@ -10,7 +10,7 @@ from tests.coordinator.coordinator_world import NoAlarm
 from tests.log.log_world import LogWorld, from_producer, in_loop, turns
 
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, TransactionCoordinator
-from holdfast.coordinator.transaction.durable_transaction import Reached
+from holdfast.coordinator.transaction.durable_transaction import ReachedState
 from holdfast.coordinator.transaction.errors import TransactionEnding
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.transaction import TransactionState
@@ -35,13 +35,13 @@ class Ends:
         self._logs = logs
         self._is_away = is_away
 
-    def end(self, partition: TopicPartition, marker: Marker) -> Reached:
+    def end(self, partition: TopicPartition, marker: Marker) -> ReachedState:
         if self._is_away(partition):
-            return Reached.LATER
+            return ReachedState.LATER
         log = self._logs[partition.partition]
         if log.producers.is_open(marker.producer_id, marker.producer_epoch):
             log.append_marker(marker)
-        return Reached.ENDED
+        return ReachedState.ENDED
 
 
 async def opened(

@@ -12,7 +12,7 @@ from tests.coordinator.transaction_invariants import NotedTransaction, Place
 from tests.sim import frames
 
 from holdfast.broker.net.request import Request
-from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, Opened, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
@@ -66,7 +66,7 @@ class TransactionWorld:
     async def open(self) -> None:
         """Start the process."""
         self._starts += 1
-        around = Surroundings(
+        around = BrokerEnvironment(
             wal_directory=self.disk,
             objects=self.objects,
             clock=self.clock,

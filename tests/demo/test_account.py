@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from holdfast.demo.account import Account, Found
+from holdfast.demo.account import Account, FoundRecords
 from holdfast.demo.events import Events
 from holdfast.demo.ledger import Ledger
 from holdfast.errors import Corrupt
@@ -21,7 +21,7 @@ def ledger() -> Ledger:
     return noted
 
 
-def read(numbers: list[int], *, shift: int = 0, value: bytes | None = None, offsets_kept: bool = True) -> Found:
+def read(numbers: list[int], *, shift: int = 0, value: bytes | None = None, offsets_kept: bool = True) -> FoundRecords:
     """What is said of a reader that got these events, `shift` offsets from their places."""
     noted = ledger()
     account = Account(noted, offsets_kept=offsets_kept)
@@ -41,7 +41,7 @@ ALL = list(range(COUNT))
 def test_what_is_right_is_found_right() -> None:
     found = read(ALL)
     assert found.holds
-    assert found == Found(wanted=COUNT, read=COUNT, missing=0, twice=0, strange=0, moved=0, disordered=0)
+    assert found == FoundRecords(wanted=COUNT, read=COUNT, missing=0, twice=0, strange=0, moved=0, disordered=0)
     assert found.claim("all there").found == "3,000 of 3,000"
 
 
@@ -56,7 +56,7 @@ def test_what_is_right_is_found_right() -> None:
     ],
     ids=["missing", "twice", "strange", "moved", "disordered"],
 )
-def test_each_broken_rule_is_found(found: Found, broken: str) -> None:
+def test_each_broken_rule_is_found(found: FoundRecords, broken: str) -> None:
     assert not found.holds
     assert getattr(found, broken) > 0
     assert broken in found.claim("all there").found

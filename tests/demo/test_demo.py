@@ -18,8 +18,8 @@ from tests.support.spark_session import no_spark
 
 from holdfast.cli.demo.command import carry_out
 from holdfast.demo.events import TOPIC
-from holdfast.demo.outcome import Claim, Outcome
-from holdfast.demo.stage import Stage, Wanted
+from holdfast.demo.outcome import DemoClaim, Outcome
+from holdfast.demo.stage import DemoWanted, Stage
 from holdfast.demo.steps import STEPS, Step
 
 STEP = {each.name: each for each in STEPS}
@@ -69,7 +69,7 @@ def delete_records(stage: Stage) -> Outcome:
     admin = AdminClient({"bootstrap.servers": stage.broker().bootstrap})
     for done in admin.delete_records([Place(TOPIC, where, 1)]).values():
         done.result(30)
-    return Outcome((Claim("a record is deleted", holds=True, found="1"),))
+    return Outcome((DemoClaim("a record is deleted", holds=True, found="1"),))
 
 
 def write_again(broker: str = "first") -> Step:
@@ -80,7 +80,7 @@ def write_again(broker: str = "first") -> Step:
         producer = Producer({"bootstrap.servers": stage.broker(broker).bootstrap})
         producer.produce(TOPIC, value=value, key=key, partition=int(stage.ledger.partitions[0]))
         assert producer.flush(30) == 0
-        return Outcome((Claim("it is there twice", holds=True, found="1"),))
+        return Outcome((DemoClaim("it is there twice", holds=True, found="1"),))
 
     return Step("write again", "an event is written twice", run)
 
@@ -89,12 +89,12 @@ def remove_segment(stage: Stage) -> Outcome:
     """A sealed segment goes, as if the disk had lost it."""
     segments = sorted((stage.broker().data / "objects" / "segments").rglob("*.seg"))
     segments[0].unlink()
-    return Outcome((Claim("a segment is removed", holds=True, found="1"),))
+    return Outcome((DemoClaim("a segment is removed", holds=True, found="1"),))
 
 
 def outcome(steps: list[Step], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, str], str]:
     """The exit code, the verdict by step, and everything that was claimed and found."""
-    code = carry_out(Wanted(EVENTS, tmp_path), steps, tmp_path / "report.html", as_json=True)
+    code = carry_out(DemoWanted(EVENTS, tmp_path), steps, tmp_path / "report.html", as_json=True)
     said = json.loads(capsys.readouterr().out)
     found = "; ".join(claim["found"] for each in said["steps"] for claim in each["claims"])
     assert "Not everything is as claimed." in (tmp_path / "report.html").read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.io.believed_time import KNOWN, Known, read_known, save_known
+from holdfast.io.believed_time import KNOWN, KnownTime, read_known, save_known
 from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.io.objects.memory import MemoryObjects
 
@@ -17,19 +17,19 @@ def test_only_time_that_one_start_of_the_machine_has_counted_is_added(
     boot: str, boottime_s: float, later_ms: int
 ) -> None:
     """D12: boot times of two starts say nothing about each other, and a machine that was set back adds nothing."""
-    known = Known(1_000_000, 0.0, "one", 100.0)
+    known = KnownTime(1_000_000, 0.0, "one", 100.0)
     assert known.later(boot, boottime_s) == 1_000_000 + later_ms
-    assert Known(1_000_000).later(boot, boottime_s) == 1_000_000, "Of an earlier release."
+    assert KnownTime(1_000_000).later(boot, boottime_s) == 1_000_000, "Of an earlier release."
 
 
 def test_what_is_kept_comes_back() -> None:
     """D12, O5: also what an earlier release has kept, which had no boot time."""
     objects = MemoryObjects(clock=ManualClock(5_000_000))
-    known = Known(1_000_000, 3.5, "one", 100.25)
+    known = KnownTime(1_000_000, 3.5, "one", 100.25)
     save_known(objects, known)
     assert read_known(objects) == known
     objects.put(KNOWN, [b'{"believed_ms": 1000000, "stood_s": 3.5}'])
-    assert read_known(objects) == Known(1_000_000, 3.5)
+    assert read_known(objects) == KnownTime(1_000_000, 3.5)
 
 
 def test_this_machine_tells_its_starts_apart() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from uuid import UUID
 
-from holdfast.io.calls import Calls, InlineCalls
+from holdfast.io.calls import BlockingCalls, InlineCalls
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
@@ -48,7 +48,7 @@ class LogWorld:
         self.wal = wal or WalSettings(chunk_size_max=4096, zero_ahead_size=512)
         self.settings = {"wal_size_max": 1 << 20, **settings}
 
-    async def open(self, *, calls: Calls | None = None, background: bool = False, **settings: Any) -> Logs:
+    async def open(self, *, calls: BlockingCalls | None = None, background: bool = False, **settings: Any) -> Logs:
         """Start the process: recovery, without any thread."""
         return await Logs.open(
             self.disk,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.log.log_world import LogWorld
 
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.cached.blocks import BlockCache
 from holdfast.segment.cached.read import SegmentReader
@@ -17,7 +17,7 @@ from holdfast.segment.writer import encode_segment
 def replace_first_segment(world: LogWorld, partition: PartitionLog) -> None:
     """Replace it by a copy under another name: in the same epoch, with a manifest log and a cache of its own."""
     chance, identity = partition.ground.chance, partition.ground.journal.identity
-    patience = Patience(world.clock, chance, lambda _: None)
+    patience = VersionRetries(world.clock, chance, lambda _: None)
     home = partition.home
     log = ManifestLog.open(world.objects, home, cluster_id=identity.cluster, writer="other", patience=patience)
     if not len(log.manifest.segments):

@@ -11,9 +11,9 @@ from tests.log.log_world import HOME, OTHER, LogWorld, fill, in_loop, numbered, 
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects.faulty import Call, FailBefore
-from holdfast.log import kept as kept_module
+from holdfast.log import metadata as kept_module
 from holdfast.log.errors import PartitionDeleted, TooManyPartitions, TooMuchToKeep
-from holdfast.log.kept import ASIDE_MAX, DELETED_MAX, MARKS_MAX, Aside, Identity, Kept, check_marks, decode
+from holdfast.log.metadata import ASIDE_MAX, DELETED_MAX, MARKS_MAX, Aside, Identity, LogMetadata, check_marks, decode
 from holdfast.segment.names import PartitionId
 from holdfast.wal import USER_DATA_SIZE_MAX, EntryTooLarge
 
@@ -30,7 +30,7 @@ def test_marks_and_deletions_come_back_as_they_were_and_are_small(homes: list[Pa
     """D4: 20,000 partitions and 10,000 deletions take less than 1.2 MB, a tenth of what may be kept."""
     flushed = {home: (1 << 62) + number for number, home in enumerate(homes)}
     aside = {homes[0]: Aside(3, 9, "file")}
-    before = Kept(Identity("c", "b", 7), flushed, aside, frozenset(ids(10_000)))
+    before = LogMetadata(Identity("c", "b", 7), flushed, aside, frozenset(ids(10_000)))
     data = before.encode()
     assert decode(data) == before
     assert len(data) < 1_200_000 < USER_DATA_SIZE_MAX // 10
@@ -40,7 +40,7 @@ def test_all_tables_at_their_limits_fit() -> None:
     """D4: the limits are such that no combination of them is too much, with the longest names and numbers."""
     flushed = {PartitionId(UUID(int=number << 64), 4_294_967_295): (1 << 64) - 1 for number in range(MARKS_MAX)}
     aside = {PartitionId(each, 4_294_967_295): Aside(10**19, 10**19, "q" * 100) for each in ids(ASIDE_MAX)}
-    full = Kept(Identity("c" * 64, "b" * 64, 10**19), flushed, aside, frozenset(ids(DELETED_MAX)))
+    full = LogMetadata(Identity("c" * 64, "b" * 64, 10**19), flushed, aside, frozenset(ids(DELETED_MAX)))
     assert len(full.encode()) < USER_DATA_SIZE_MAX
 
 
@@ -50,7 +50,7 @@ def test_version_2_is_read() -> None:
         b'{"version":2,"cluster":"c","broker":"b","generation":4,"flushed":{"0000000000000000000000000000000a":{"0":17}},'
         b'"aside":{"0000000000000000000000000000000b":{"3":[1,2,"f"]}}}'
     )
-    assert decode(data) == Kept(Identity("c", "b", 4), {HOME: 17}, {OTHER: Aside(1, 2, "f")})
+    assert decode(data) == LogMetadata(Identity("c", "b", 4), {HOME: 17}, {OTHER: Aside(1, 2, "f")})
 
 
 def test_too_many_partitions_are_refused_when_they_are_made() -> None:
@@ -84,7 +84,7 @@ async def test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged() -> 
     await fill(partition, 3)
     await partition.flush()
     marks = {home: number + 1 for number, home in enumerate(ALONE)}
-    assert journal.purge_below(journal.next_index, lambda kept: Kept(kept.identity, {**marks, HOME: 3}))
+    assert journal.purge_below(journal.next_index, lambda kept: LogMetadata(kept.identity, {**marks, HOME: 3}))
     await logs.close()
     await delete_many(world, ids(10_000))
     world.disk.power_cut()

@@ -6,25 +6,25 @@ import logging
 
 import pytest
 
-from holdfast.log.background.flush_size import Pace
+from holdfast.log.background.flush_size import FlushSize
 from holdfast.log.settings import MIB, LogSettings
 
 
 @pytest.fixture
-def pace() -> Pace:
-    return Pace(LogSettings(), "s3://bucket")
+def pace() -> FlushSize:
+    return FlushSize(LogSettings(), "s3://bucket")
 
 
-def now(pace: Pace) -> tuple[int, int]:
+def now(pace: FlushSize) -> tuple[int, int]:
     return pace.segment_size_max // MIB, pace.flushes_max
 
 
-def succeed(pace: Pace, count: int) -> None:
+def succeed(pace: FlushSize, count: int) -> None:
     for _ in range(count):
         pace.note_success(pace.number)
 
 
-def test_timeouts_halve_down_to_a_floor(pace: Pace, caplog: pytest.LogCaptureFixture) -> None:
+def test_timeouts_halve_down_to_a_floor(pace: FlushSize, caplog: pytest.LogCaptureFixture) -> None:
     """D4: one line for each step, and none when it is as slow as it gets."""
     seen = []
     for _ in range(9):
@@ -35,14 +35,14 @@ def test_timeouts_halve_down_to_a_floor(pace: Pace, caplog: pytest.LogCaptureFix
     assert len(caplog.records) == 6
 
 
-def test_puts_that_time_out_together_count_once(pace: Pace) -> None:
+def test_puts_that_time_out_together_count_once(pace: FlushSize) -> None:
     """D4: they shared one uplink, at one pace."""
     for _ in range(4):
         pace.note_timeout(0)
     assert now(pace) == (32, 2)
 
 
-def test_successes_bring_it_back(pace: Pace, caplog: pytest.LogCaptureFixture) -> None:
+def test_successes_bring_it_back(pace: FlushSize, caplog: pytest.LogCaptureFixture) -> None:
     """D4: step by step, and it is said at the end; what was begun before the change does not count."""
     caplog.set_level(logging.INFO)
     pace.note_timeout(0)
@@ -58,7 +58,7 @@ def test_successes_bring_it_back(pace: Pace, caplog: pytest.LogCaptureFixture) -
     assert "store well" in caplog.records[-1].message
 
 
-def test_a_step_up_that_fails_makes_the_next_one_wait_longer(pace: Pace) -> None:
+def test_a_step_up_that_fails_makes_the_next_one_wait_longer(pace: FlushSize) -> None:
     """D4: an uplink that stays slow is not tried out for ever."""
     needed = []
     for _ in range(8):
@@ -74,7 +74,7 @@ def test_a_step_up_that_fails_makes_the_next_one_wait_longer(pace: Pace) -> None
 
 
 def test_small_segments_have_a_floor_of_their_own() -> None:
-    pace = Pace(LogSettings(segment_size_max=8_000), "s3://bucket")
+    pace = FlushSize(LogSettings(segment_size_max=8_000), "s3://bucket")
     for _ in range(9):
         pace.note_timeout(pace.number)
     assert pace.segment_size_max == 2_000

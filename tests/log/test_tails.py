@@ -10,11 +10,11 @@ from tests.log.log_world import HOME, LogWorld, batch, fill, from_producer, in_l
 
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
-from holdfast.log.ground import Parts
-from holdfast.log.kept import read_kept, save_kept
+from holdfast.log.context import Environment
 from holdfast.log.logs import Logs
+from holdfast.log.metadata import read_kept, save_kept
 from holdfast.log.recovery.begin import LocalLog, open_local
-from holdfast.log.recovery.tails import Known, Tails, batches_of, is_own_history
+from holdfast.log.recovery.tails import KnownTail, Tails, batches_of, is_own_history
 from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 
@@ -22,12 +22,12 @@ from holdfast.wal import WalSettings
 async def local(world: LogWorld) -> LocalLog:
     """The process is killed, and the next one has read its log; nobody has asked the store."""
     world.disk.kill()
-    parts = Parts(world.store, InlineCalls(), world.clock, SeededChance(5))
+    parts = Environment(world.store, InlineCalls(), world.clock, SeededChance(5))
     settings = LogSettings(**world.settings)
     return await open_local(world.disk, parts, settings, world.wal, threaded=False, reserve_size=0)
 
 
-def read(tails: Tails, known: Known, offset: int) -> list[tuple[int, bytes]]:
+def read(tails: Tails, known: KnownTail, offset: int) -> list[tuple[int, bytes]]:
     batches = batches_of(known, offset, 1 << 20)
     return records([each.data if each.data is not None else tails.read_back([each])[0] for each in batches])
 
@@ -196,7 +196,7 @@ async def test_a_start_without_the_store_makes_no_stop_a_clean_one(caplog: pytes
     await fill(await (await world.open()).partition(HOME), 3)
     (await local(world)).close()
     settings = LogSettings(**world.settings)
-    parts = Parts(world.store, InlineCalls(), world.clock, SeededChance(6))
+    parts = Environment(world.store, InlineCalls(), world.clock, SeededChance(6))
     again = await open_local(world.disk, parts, settings, world.wal, threaded=False, reserve_size=0)
     assert again.wal.opened.clean, "The process before has closed the log."
     again.close()

@@ -26,7 +26,7 @@ from holdfast.io.objects import StoreFailed
 from holdfast.io.objects.faulty import FailAfter
 from holdfast.log.errors import WrongStore
 from holdfast.log.journal import Journal
-from holdfast.log.kept import Identity, read_kept
+from holdfast.log.metadata import Identity, read_kept
 from holdfast.segment.errors import HigherEpoch
 from holdfast.segment.names import PartitionId
 from holdfast.wal import Wal

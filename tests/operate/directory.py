@@ -14,7 +14,7 @@ from typing import Any
 from tests.log.log_world import batch, read_all
 from typer.testing import CliRunner
 
-from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, Opened, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.main import app
 from holdfast.io.disk import RealDirectory
@@ -37,9 +37,9 @@ SETTINGS = AllSettings(
 Records = dict[str, list[tuple[int, bytes]]]
 
 
-def around(data: Path, store: str | None = None) -> Surroundings:
+def around(data: Path, store: str | None = None) -> BrokerEnvironment:
     objects = open_objects(store or str(data / "objects"))
-    return Surroundings.real(RealDirectory(data / "wal"), objects, lambda: RealDirectory(data / "quarantine"))
+    return BrokerEnvironment.real(RealDirectory(data / "wal"), objects, lambda: RealDirectory(data / "quarantine"))
 
 
 def in_broker(data: Path, work: Callable[[Opened], Coroutine[Any, Any, Any]], store: str | None = None) -> Any:

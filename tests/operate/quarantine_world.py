@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.log.log_world import LogWorld
 
-from holdfast.io.calls import Calls, InlineCalls
+from holdfast.io.calls import BlockingCalls, InlineCalls
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.log.logs import Logs
@@ -21,7 +21,7 @@ class QuarantineWorld(LogWorld):
         self.quarantine = SimulatedDisk(SeededChance(seed + 1), path="/quarantine")
         self.reserve_size = reserve_size
 
-    async def open(self, *, calls: Calls | None = None, background: bool = False, **settings: Any) -> Logs:
+    async def open(self, *, calls: BlockingCalls | None = None, background: bool = False, **settings: Any) -> Logs:
         return await Logs.open(
             self.disk,
             self.store,

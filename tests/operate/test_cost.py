@@ -12,12 +12,12 @@ from tests.log.log_world import fill, in_loop
 from tests.operate.directory import SETTINGS, append
 from tests.operate.quarantine_world import QuarantineWorld
 
-from holdfast.broker.running import Opened, Surroundings, opened
+from holdfast.broker.running import BrokerEnvironment, Opened, opened
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import ObjectInfo, Objects
 from holdfast.io.objects.counting import CountingObjects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
-from holdfast.log.background.maintenance import Upkeep
+from holdfast.log.background.maintenance import Maintenance
 from holdfast.segment.names import PartitionId
 
 PARTITIONS = 60
@@ -70,7 +70,7 @@ async def test_a_start_asks_little_of_each_partition_and_many_at_a_time(tmp_path
     store = MemoryObjects(bucket)
 
     async def start(objects: Objects, work: Any = None) -> None:
-        around = Surroundings.real(RealDirectory(tmp_path / "wal"), objects)
+        around = BrokerEnvironment.real(RealDirectory(tmp_path / "wal"), objects)
         async with opened(around, SETTINGS, "127.0.0.1", 1) as broker:
             if work is not None:
                 await work(broker)
@@ -100,7 +100,7 @@ async def test_quiet_partitions_ask_nothing() -> None:
         await fill(partition, 2)
         await partition.flush()
     asked: list[str] = []
-    upkeep = Upkeep(logs, logs._ground)
+    upkeep = Maintenance(logs, logs._ground)
     await upkeep.collect_garbage()
     house.faults = lambda call: asked.append(call.name)
     for work in (upkeep.apply_retention, upkeep.compact, upkeep.collect_garbage):

@@ -10,14 +10,14 @@ import pytest
 from tests.log.log_world import fill, in_loop
 from tests.operate.directory import SETTINGS
 
-from holdfast.broker.running import Surroundings, opened
+from holdfast.broker.running import BrokerEnvironment, opened
 from holdfast.cluster.metadata import DELETED_MAX, Metadata, Topic, apply, create_topic, delete_topic
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
-from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
+from holdfast.io.versions import FULL_EVERY, GRACE_S, VersionRetries
 from holdfast.segment.garbage import collect_versions
 
 
@@ -28,8 +28,8 @@ async def test_a_topic_that_the_next_broker_deleted_does_not_keep_the_first_from
     """D5: batches of it are in the log. They are dropped with a line, and everything else is there."""
     bucket = MemoryBucket()
 
-    def on(place: str) -> Surroundings:
-        return Surroundings.real(RealDirectory(tmp_path / place), MemoryObjects(bucket))
+    def on(place: str) -> BrokerEnvironment:
+        return BrokerEnvironment.real(RealDirectory(tmp_path / place), MemoryObjects(bucket))
 
     async with opened(on("first"), SETTINGS, "127.0.0.1", 1) as broker:
         for name in ("gone", "stays"):
@@ -65,7 +65,7 @@ def test_deleted_topics_are_remembered_up_to_a_limit() -> None:
 
 def _log(bucket: MemoryBucket, clock: ManualClock) -> MetadataLog:
     objects = MemoryObjects(bucket, clock=clock)
-    return MetadataLog(objects, "c", "w", Patience(clock, SeededChance(clock.now_ms()), clock.advance))
+    return MetadataLog(objects, "c", "w", VersionRetries(clock, SeededChance(clock.now_ms()), clock.advance))
 
 
 def test_old_versions_of_the_metadata_are_collected_and_no_sleeper_takes_their_numbers() -> None:

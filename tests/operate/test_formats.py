@@ -17,7 +17,8 @@ from holdfast.errors import Rejected
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.store_errors import NewerFormat
-from holdfast.log import entry, kept
+from holdfast.log import entry
+from holdfast.log import metadata as kept
 from holdfast.log.recovery import quarantine
 from holdfast.segment import format as segment_format
 from holdfast.segment.manifest import codec as manifest_json
@@ -44,7 +45,7 @@ def test_the_write_ahead_log_s_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_write_ahead_log_s_user_data() -> None:
     """O5: whose log it is, how far the store had come."""
-    now = kept.Kept(kept.Identity("c", "b", 1), {PartitionId(UUID(int=1), 0): 5})
+    now = kept.LogMetadata(kept.Identity("c", "b", 1), {PartitionId(UUID(int=1), 0): 5})
     assert kept.decode(now.encode()) == now
     assert kept.decode(b'{"cluster": "c", "broker": "b", "generation": 1, "version": 1}').flushed == {}
     newer = json.loads(now.encode()) | {"version": 99}

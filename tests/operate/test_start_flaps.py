@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.log.log_world import batch, read_all
 
-from holdfast.broker.running import AllSettings, Surroundings
+from holdfast.broker.running import AllSettings, BrokerEnvironment
 from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.serve import start
-from holdfast.cli.serve.start import Place, started
+from holdfast.cli.serve.start import StartPlace, started
 from holdfast.io.address import Address, bind
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Call, FailBefore, FaultyObjects, Plan
@@ -30,14 +30,14 @@ SETTINGS = AllSettings(
 
 async def life(folder: Path, plan: Plan) -> list[tuple[int, bytes]]:
     """Start, append one record to a topic, which is made, and stop; all of its records."""
-    around = Surroundings.real(
+    around = BrokerEnvironment.real(
         RealDirectory(folder / "data" / "wal"), FaultyObjects(LocalObjects(folder / "store"), plan)
     )
     bound = bind(Address("127.0.0.1", 0))
     here = Address(*bound.getsockname()[:2])
     async with AsyncExitStack() as stack:
         stack.callback(around.calls.close)
-        broker, _ = await started(stack, around, SETTINGS, folder / "data", Place(bound, here, here, None))
+        broker, _ = await started(stack, around, SETTINGS, folder / "data", StartPlace(bound, here, here, None))
         topics = broker.parts.topics
         topic = topics.find("orders") or await topics.create("orders", 1, {})
         await topic.partition(0).append(batch(b"one"))

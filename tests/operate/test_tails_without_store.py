@@ -16,7 +16,7 @@ from tests.metrics.test_metrics import scrape, url
 from tests.operate.test_start_without_store import until
 
 from holdfast.cli.doctor.command import look_at_store
-from holdfast.operate.doctor.finding import State
+from holdfast.operate.doctor.finding import FindingState
 from holdfast.operate.doctor.running import store_waited_for
 from holdfast.testing.process import RunningBroker
 
@@ -104,7 +104,7 @@ def test_the_log_is_read_while_the_store_is_away(broker: RunningBroker, tmp_path
     (finding,) = store_waited_for(address)
     assert "waits for its store" in finding.found
     assert "orders-0" in finding.found
-    assert look_at_store(str(store), is_known=True).state is State.MISSING
+    assert look_at_store(str(store), is_known=True).state is FindingState.MISSING
     assert not store.exists()  # Nobody has made anything where the store was.
     away.rename(store)
     until(lambda: any("store back" in line for line in broker.said), broker)

@@ -11,7 +11,7 @@ from holdfast.protocol.wire import (
     FLEXIBLE,
     ITEMS_MAX,
     PLAIN,
-    Room,
+    WireRoom,
     compact_array,
     encode_varint,
     plain_array,
@@ -67,13 +67,13 @@ def test_sizes_written_longer_than_needed() -> None:
         end = len(written) // 2
         assert FLEXIBLE.string(data, 0) == (None if value is None else value.decode(), end)
         assert FLEXIBLE.bytes(data, 0) == (value, end)
-    assert compact_array(memoryview(bytes.fromhex("8000")), 0, Room()) == (-1, 2)
+    assert compact_array(memoryview(bytes.fromhex("8000")), 0, WireRoom()) == (-1, 2)
 
 
 @pytest.mark.parametrize("array", [plain_array, compact_array])
 def test_arrays_take_room(array: object) -> None:
     """K7: all arrays of a message together have a limit, and none has more items than there are bytes."""
-    room = Room()
+    room = WireRoom()
     many = ITEMS_MAX // 2 + 1
     size = many.to_bytes(4, "big") if array is plain_array else encode_varint(many + 1)
     data = memoryview(size + bytes(many))
@@ -81,12 +81,12 @@ def test_arrays_take_room(array: object) -> None:
     with pytest.raises(Malformed, match=f"more than {ITEMS_MAX} items"):
         array(data, 0, room)  # type: ignore[operator]
     with pytest.raises(Malformed, match=f"{many} items are announced, {many - 1} bytes are left"):
-        array(data[:-1], 0, Room())  # type: ignore[operator]
+        array(data[:-1], 0, WireRoom())  # type: ignore[operator]
 
 
 def test_null_arrays_take_no_room() -> None:
     """K7: a null never makes room for more."""
-    room = Room()
+    room = WireRoom()
     assert plain_array(memoryview(b"\xff\xff\xff\xff"), 0, room) == (-1, 4)
     assert compact_array(memoryview(b"\x00"), 0, room) == (-1, 1)
     assert plain_array(memoryview(b"\x80\x00\x00\x00"), 0, room)[0] < 0

@@ -15,7 +15,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.objects import ObjectInfo
 from holdfast.io.objects.memory import MemoryObjects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.segment.manifest.changes import Append
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.log import ManifestLog
@@ -94,13 +94,13 @@ def make_batch() -> Callable[..., bytes]:
 
 
 @pytest.fixture
-def patience(clock: ManualClock) -> Patience:
+def patience(clock: ManualClock) -> VersionRetries:
     """Waits take no time, but the clock knows of them."""
-    return Patience(clock, SeededChance(7), clock.advance)
+    return VersionRetries(clock, SeededChance(7), clock.advance)
 
 
 @pytest.fixture
-def open_log(store: WatchedObjects, home: PartitionId, patience: Patience) -> Callable[..., ManifestLog]:
+def open_log(store: WatchedObjects, home: PartitionId, patience: VersionRetries) -> Callable[..., ManifestLog]:
     def open_it(writer: str = "leader", **options: Any) -> ManifestLog:
         values = {"cluster_id": "c1", "patience": patience, "first_epoch": 1, **options}
         return ManifestLog.open(values.pop("objects", store), home, writer=writer, **values)

@@ -9,7 +9,7 @@ from uuid import UUID
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.objects.memory import MemoryObjects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.record.batch import BatchHeader
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind, build_marker
@@ -17,7 +17,7 @@ from holdfast.record.records import Record, read_records
 from holdfast.segment.cached.blocks import BlockCache
 from holdfast.segment.cached.read import SegmentReader
 from holdfast.segment.compaction.keys import KeyRules, compact_keys
-from holdfast.segment.compaction.rewrite import Workshop
+from holdfast.segment.compaction.rewrite import RewriteContext
 from holdfast.segment.manifest.changes import Append
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.log import ManifestLog
@@ -44,12 +44,12 @@ class Partition:
 
     def __post_init__(self):
         self.objects = MemoryObjects(clock=self.clock)
-        patience = Patience(self.clock, self.chance, self.clock.advance)
+        patience = VersionRetries(self.clock, self.chance, self.clock.advance)
         self.log = ManifestLog.open(self.objects, HOME, cluster_id="c", writer="w", patience=patience, first_epoch=1)
 
     @property
     def shop(self):
-        return Workshop(self.objects, HOME, 1, self.clock, self.chance, self.segment_size_max)
+        return RewriteContext(self.objects, HOME, 1, self.clock, self.chance, self.segment_size_max)
 
     def add(self, *pairs, codec=0, producer=-1, transactional=False):
         """One batch of (key, value) pairs."""

@@ -15,7 +15,7 @@ from holdfast.segment.manifest.changes import Append, RaiseEpoch
 from holdfast.segment.manifest.codec import Full, encode
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.load import load_manifest
-from holdfast.segment.manifest.manifest import Appended, EpochStart, Manifest
+from holdfast.segment.manifest.manifest import AppendedSegment, EpochStart, Manifest
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerBatch, ProducerState
 from holdfast.segment.verify import verify
@@ -91,7 +91,7 @@ def test_manifests_of_version_2_open(manifests):
         data = (GOLDEN / f"manifest-v2-{number}.json").read_bytes()
         objects.put(f"{HOME.manifests}{number:020}.json", [data])
         named = replace(
-            manifest, stamp=manifest.stamp._replace(incarnation="5" * 32), appended=Appended("6" * 32, "7" * 32)
+            manifest, stamp=manifest.stamp._replace(incarnation="5" * 32), appended=AppendedSegment("6" * 32, "7" * 32)
         )
         assert load_manifest(objects, HOME) == named
         assert data == encode(named, steps, Full().after(named))

@@ -15,7 +15,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.objects.faulty import Delay, FailAfter, FailBefore, FailEarly, FaultyObjects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
-from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
+from holdfast.io.versions import FULL_EVERY, GRACE_S, VersionRetries
 from holdfast.segment.errors import DoesNotFit, SegmentTooOld
 from holdfast.segment.garbage import collect_partition
 from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart, Replace
@@ -89,7 +89,7 @@ class Manifests(RuleBasedStateMachine):
         return fault if call.kind == "put_if_absent" or not isinstance(fault, FailEarly) else None
 
     def _open(self, writer):
-        patience = Patience(self.clock, self.chance, self.clock.advance, tries=3)
+        patience = VersionRetries(self.clock, self.chance, self.clock.advance, tries=3)
         return ManifestLog.open(self.faulty, HOME, cluster_id="c", writer=writer, patience=patience, first_epoch=1)
 
     def _put(self, base, end, **values):

@@ -17,7 +17,7 @@ from holdfast.io.objects.faulty import FaultyObjects, WrongByte, once
 from holdfast.record.errors import CorruptBatch, WrongCrc
 from holdfast.record.layout import HEADER_SIZE
 from holdfast.segment.compaction.merge import merge
-from holdfast.segment.compaction.rewrite import Workshop
+from holdfast.segment.compaction.rewrite import RewriteContext
 from holdfast.segment.errors import Damaged
 from holdfast.segment.format import FOOTER_SIZE, encode_footer
 from holdfast.segment.index import decode_tail
@@ -42,8 +42,8 @@ def put(store: WatchedObjects, home: PartitionId) -> Callable[..., SegmentInfo]:
 
 
 @pytest.fixture
-def shop(store: WatchedObjects, home: PartitionId, clock: ManualClock) -> Workshop:
-    return Workshop(store, home, Epoch(1), clock, SeededChance(1), 1 << 20)
+def shop(store: WatchedObjects, home: PartitionId, clock: ManualClock) -> RewriteContext:
+    return RewriteContext(store, home, Epoch(1), clock, SeededChance(1), 1 << 20)
 
 
 def wrong_since_ever(data: bytearray, name: str) -> bytearray:
@@ -75,7 +75,7 @@ def test_a_batch_that_does_not_match_its_crc_is_not_written(home: PartitionId) -
 
 
 def test_a_merge_does_not_move_what_is_wrong(
-    put: Callable[..., SegmentInfo], shop: Workshop, store: WatchedObjects
+    put: Callable[..., SegmentInfo], shop: RewriteContext, store: WatchedObjects
 ) -> None:
     """D9: a batch that was stored wrong is damage, and not wrapped into another segment."""
     run = [put(0, 3), put(3, 3, change=wrong_since_ever)]

@@ -14,7 +14,7 @@ import pytest
 from holdfast.errors import Fenced
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.versions import FULL_EVERY, GRACE_S, Patience
+from holdfast.io.versions import FULL_EVERY, GRACE_S, VersionRetries
 from holdfast.segment.errors import HigherEpoch
 from holdfast.segment.garbage import collect_partition
 from holdfast.segment.manifest.changes import RaiseEpoch
@@ -24,10 +24,10 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def frozen() -> Patience:
+def frozen() -> VersionRetries:
     """The patience of a writer whose clock stands still."""
     clock = ManualClock()
-    return Patience(clock, SeededChance(9), clock.advance)
+    return VersionRetries(clock, SeededChance(9), clock.advance)
 
 
 def go_on(log: Any, append: Make, start: int, count: int) -> None:
@@ -42,7 +42,7 @@ def collect(store: Any, home: Any, clock: ManualClock) -> None:
 
 
 def test_a_number_that_was_deleted_is_not_taken_by_a_writer_whose_clock_stood_still(
-    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: Patience
+    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: VersionRetries
 ) -> None:
     """D2: suspended for hours, no clock tells; another leader wrote, and its collector deleted our next number."""
     paused = open_log(patience=frozen)
@@ -59,7 +59,7 @@ def test_a_number_that_was_deleted_is_not_taken_by_a_writer_whose_clock_stood_st
 
 
 def test_a_writer_that_was_stopped_right_before_its_put(
-    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: Patience
+    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: VersionRetries
 ) -> None:
     """D2: all checks were made, then the process stood still for hours, then the put was sent."""
     paused = open_log(patience=frozen)
@@ -80,7 +80,7 @@ def test_a_writer_that_was_stopped_right_before_its_put(
 
 
 def test_two_writers_that_were_stopped_do_not_vouch_for_each_other(
-    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: Patience
+    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: VersionRetries
 ) -> None:
     """D2: the version below is there, but it is what another sleeper has left: its bytes are not those we saw."""
     first, second = open_log(patience=frozen), open_log("second", patience=frozen)
@@ -101,7 +101,7 @@ def test_two_writers_that_were_stopped_do_not_vouch_for_each_other(
 
 @pytest.mark.parametrize("known", [0, 1, 2])
 def test_the_lowest_numbers_are_no_exception(
-    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: Patience, known: int
+    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: VersionRetries, known: int
 ) -> None:
     """D2: a sleeper that has only seen the first versions."""
     paused = open_log(patience=frozen)
@@ -115,7 +115,7 @@ def test_the_lowest_numbers_are_no_exception(
 
 
 def test_a_sleeper_that_was_about_to_make_the_partition(
-    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: Patience
+    open_log: Make, append: Make, store: Any, home: Any, clock: ManualClock, frozen: VersionRetries
 ) -> None:
     """D2: there is no version below the first one: whether it is the first, a listing tells."""
 

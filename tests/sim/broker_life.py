@@ -18,7 +18,7 @@ from tests.sim import frames
 from tests.sim.clock import BrokerClock
 
 from holdfast.broker.api.produce import ProduceRefused
-from holdfast.broker.running import AllSettings, Opened, Surroundings, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, Opened, opened
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
 from holdfast.log.errors import PartitionDeleted
@@ -65,7 +65,7 @@ class BrokerLife:
     """A broker in a loop of its own, and what became of it."""
 
     def __init__(
-        self, around: Surroundings, settings: AllSettings, model: Model, chance: random.Random, *, faulty: bool
+        self, around: BrokerEnvironment, settings: AllSettings, model: Model, chance: random.Random, *, faulty: bool
     ) -> None:
         self._around = around
         self._settings = settings

@@ -17,7 +17,7 @@ from tests.sim.readers import check_committed, check_everything, check_partition
 from tests.sim.store import ProcessObjects
 from tests.sim.usurper import SLEEP_S, go_on, in_thread
 
-from holdfast.broker.running import AllSettings, Surroundings
+from holdfast.broker.running import AllSettings, BrokerEnvironment
 from holdfast.broker.settings import BrokerSettings
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
@@ -77,7 +77,7 @@ class BrokerLives:
         misread_at = self._random.choice((5, 20, 60)) if self._comes("misreads", 0.2) else -1
         self._suspend_at = self._random.randrange(150) if self._comes("usurps", 0.25) else -1
         disk, chance = self._disk, SeededChance(seed)
-        around = Surroundings(
+        around = BrokerEnvironment(
             wal_directory=disk,
             objects=ProcessObjects(self._objects, disk, chance, fault_share, denies=denies, misread_at=misread_at),
             clock=BrokerClock(self._world),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.broker.running import AllSettings, Surroundings, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, opened
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import Topics
 from holdfast.io.disk import RealDirectory
@@ -47,7 +47,7 @@ class Stored:
         asyncio.run(self._run(work))
 
     async def _run(self, work: Work) -> None:
-        around = Surroundings.real(RealDirectory(self.data / "wal"), self.objects)
+        around = BrokerEnvironment.real(RealDirectory(self.data / "wal"), self.objects)
         settings = AllSettings(
             broker=BrokerSettings(offsets_topic_num_partitions=1),
             log=LogSettings(segment_size_max=self.segment_size_max),

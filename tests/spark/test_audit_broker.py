@@ -24,7 +24,7 @@ from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.fetch import fetch_tails
 from holdfast.spark.jobs.audit.look import DELETED, look_again, look_at
 from holdfast.spark.jobs.audit.report import PartitionReport
-from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, sum_up
+from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks, sum_up
 from holdfast.types import TopicPartition
 
 REQUESTS_MAX = 9  # More than a look at one partition makes.
@@ -68,7 +68,7 @@ class BusyBroker:
             if flushed:
                 self.partition.flush()
 
-    def fetch(self, _: TopicPartition, start: int, end: int) -> list[TailBatch]:
+    def fetch(self, _: TopicPartition, start: int, end: int) -> list[AuditedBatch]:
         self.fetched.append((start, end))
         partition = self.partition
         partition.flush()
@@ -76,7 +76,7 @@ class BusyBroker:
         if start < partition.log.manifest.log_start:
             raise Refused("t-0", 1, "offset out of range")
         headers = [read_header(batch) for batch in partition._batches(partition.log.manifest.segments)]
-        return [TailBatch(each, is_right=True) for each in headers if each.end_offset > start]
+        return [AuditedBatch(each, is_right=True) for each in headers if each.end_offset > start]
 
 
 def run(broker: BusyBroker, place: Path) -> PartitionReport:
@@ -131,6 +131,6 @@ def test_a_manifest_that_goes_while_the_tail_is_fetched() -> None:
     [look] = look_at(cluster.objects, [(where, partition.home)], "c")
     assert look.manifest is not None
     cluster.objects.delete(Versions(cluster.objects, partition.home.manifests).name(look.manifest.version))
-    tail = [TailBatch(read_header(build([Record(None, b"v", T0)] * (21 - 10), base_offset=10)), is_right=True)]
+    tail = [AuditedBatch(read_header(build([Record(None, b"v", T0)] * (21 - 10), base_offset=10)), is_right=True)]
     tails = fetch_tails(cluster.objects, [look], {where: marks}, lambda *_: tail)
     assert not sum_up(look, [], tails, marks, marks).is_sound

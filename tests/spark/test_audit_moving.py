@@ -24,7 +24,7 @@ from holdfast.spark.jobs.audit import audit as auditing
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.look import DELETED, NO_MANIFEST, look_again, look_at
 from holdfast.spark.jobs.audit.report import PartitionReport, Span
-from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, Tails, sum_up
+from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.compact import CompactTask, compact_task
 from holdfast.spark.jobs.run import run_units
 from holdfast.types import TopicPartition
@@ -173,7 +173,7 @@ def test_a_partition_with_acknowledged_records_is_no_new_one(cluster: StoredClus
             cluster,
             home,
             lambda home=home: StoredPartition(cluster, home),
-            {home: [TailBatch(header, is_right=True)]} if known == "tail" else None,
+            {home: [AuditedBatch(header, is_right=True)]} if known == "tail" else None,
             BrokerMarks(0, 1 if known == "marks" else 0),
         )
         assert report.is_sound == (known == "nothing"), known
@@ -184,7 +184,7 @@ def test_what_the_stores_metadata_has_lost(store: Store, cluster: StoredCluster,
     Topics that are deleted meanwhile are none of these."""
     lost, home = TopicPartition("lost", 0), PartitionId(UUID(int=7), 0)
     marks = {TopicPartition("t", 0): BrokerMarks(0, 60), lost: BrokerMarks(0, 30)}
-    tails = {home: [TailBatch(read_header(build([Record(None, b"v", T0)], base_offset=30)), is_right=True)]}
+    tails = {home: [AuditedBatch(read_header(build([Record(None, b"v", T0)], base_offset=30)), is_right=True)]}
     known = Evidence(ask_broker=lambda _: marks, read_tails=lambda: tails)
     reports = {each.topic: each for each in audit(Here(), store, evidence=known)}
     assert reports.pop("t").is_sound

@@ -27,7 +27,7 @@ from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.commit_log import CommitLog, Move
 from holdfast.spark.jobs.replay import archive as replay_archive
 from holdfast.spark.jobs.replay.archive import Access, NoArchive, archive_store, row_groups
-from holdfast.spark.jobs.replay.replay import TakenOver, plan_replay, replay
+from holdfast.spark.jobs.replay.replay import ReplayTakenOver, plan_replay, replay
 from holdfast.spark.jobs.replay.tables import iceberg_files
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.testing import free_port
@@ -187,7 +187,7 @@ def test_a_run_that_another_has_overtaken_stops(spark: Any, world: World) -> Non
     place = archive_store(str(world.archive))
     slower = plan_replay(place, world.options(topic))
     replay(spark, plan_replay(place, world.options(topic)), round_size=2000)
-    with pytest.raises(TakenOver):
+    with pytest.raises(ReplayTakenOver):
         replay(spark, slower, round_size=2000)
     assert world.read(topic) == world.read("orders")
 

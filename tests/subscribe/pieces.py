@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe.merge.gather import gather
-from holdfast.subscribe.merge.merge import Taken
+from holdfast.subscribe.merge.merge import MergedRows
 from holdfast.subscribe.merge.piece import Piece, Range, decode_piece
 
 
@@ -23,7 +23,7 @@ def a_piece(lane: int, timestamps: Sequence[int], first: int = 0, order_time: in
     return decode_piece([batch], Range(lane, first, first + len(timestamps))).raised(order_time)
 
 
-def rows_of(taken: Taken | None) -> list[tuple[int, int, int, bool]]:
+def rows_of(taken: MergedRows | None) -> list[tuple[int, int, int, bool]]:
     """Lane, offset, order time, late."""
     if taken is None:
         return []

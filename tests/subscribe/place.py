@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.running import AllSettings, Surroundings, opened
+from holdfast.broker.running import AllSettings, BrokerEnvironment, opened
 from holdfast.broker.settings import BrokerSettings
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
@@ -20,7 +20,7 @@ from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Event, subscribe
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.service import serving
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.wal import WalSettings
@@ -33,7 +33,7 @@ class Place:
     """What a test works with."""
 
     parts: BrokerContext
-    site: Site
+    site: ServerContext
     objects: Objects
     address: str
 
@@ -45,10 +45,10 @@ class Place:
 
 @asynccontextmanager
 async def a_place(
-    data: Path, objects: Objects, calls: Calls | None = None, log: LogSettings | None = None, **settings: Any
+    data: Path, objects: Objects, calls: BlockingCalls | None = None, log: LogSettings | None = None, **settings: Any
 ) -> AsyncIterator[Place]:
     """Everything real but the Kafka port, which these tests do not need."""
-    around = Surroundings.real(RealDirectory(data / "wal"), objects)
+    around = BrokerEnvironment.real(RealDirectory(data / "wal"), objects)
     around = around if calls is None else replace(around, calls=calls)
     everything = AllSettings(
         broker=BrokerSettings(offsets_topic_num_partitions=1), log=log or LogSettings(), wal=WalSettings()
@@ -56,7 +56,7 @@ async def a_place(
     async with opened(around, everything, "127.0.0.1", 1) as broker:
         parts = broker.parts
         chosen = SubscribeSettings(listen="127.0.0.1:0", **settings)
-        site = Site(parts.topics, parts.cluster_id, objects.url, around.calls, around.clock, chosen)
+        site = ServerContext(parts.topics, parts.cluster_id, objects.url, around.calls, around.clock, chosen)
         async with serving(site, "127.0.0.1:0") as port:
             yield Place(parts, site, objects, f"127.0.0.1:{port}")
 

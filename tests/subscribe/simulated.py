@@ -26,10 +26,10 @@ from holdfast.segment.names import PartitionId
 from holdfast.subscribe.client.session import Means
 from holdfast.subscribe.client.subscription import Subscription
 from holdfast.subscribe.errors import ServerGone
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.stream import ServerStream
 from holdfast.subscribe.settings import SubscribeSettings
-from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 START_MS = 1_700_000_000_000
@@ -136,7 +136,7 @@ class Simulation:
         self.streams = 0
         self.breaks_left = self.chance.bits(2)
         self.logs: Logs
-        self.site: Site
+        self.site: ServerContext
 
     async def open(self, names: list[str]) -> None:
         self.logs = await self.world.open()
@@ -146,7 +146,7 @@ class Simulation:
             topics[name] = SimTopic(Topic(name, home.topic_id, 1), (await self.logs.partition(home),))
         settings = SubscribeSettings(heartbeat_ms=500)
         self.topics = SimTopics(topics)
-        self.site = Site(self.topics, "sim", "memory://sim", self.calls, self.clock, settings)  # type: ignore[arg-type]
+        self.site = ServerContext(self.topics, "sim", "memory://sim", self.calls, self.clock, settings)  # type: ignore[arg-type]
 
     def log(self, name: str) -> PartitionLog:
         return self.topics.topics[name].logs[0]
@@ -165,7 +165,7 @@ class Simulation:
             if self.chance.bits(2) == 0:
                 await self.log(name).flush()
 
-    def subscription(self, asked: Asked, objects: MemoryObjects | None = None) -> Subscription:
+    def subscription(self, asked: SubscribeRequest, objects: MemoryObjects | None = None) -> Subscription:
         means = Means(
             addresses={"": "sim"},
             objects={"": objects or self.world.objects},
@@ -177,7 +177,7 @@ class Simulation:
         )
         return Subscription(means, asked, self.chance, owns_calls=False)
 
-    async def connect(self, address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+    async def connect(self, address: str, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
         """The wire: takes its time, holds few messages, and breaks now and then."""
         queue: asyncio.Queue[bytes | Exception] = asyncio.Queue(4)
 
@@ -189,7 +189,7 @@ class Simulation:
         async def serve() -> None:
             self.streams += 1
             try:
-                await ServerStream(self.site, Asked.from_message(asked.to_message()), write).run()
+                await ServerStream(self.site, SubscribeRequest.from_message(asked.to_message()), write).run()
                 await queue.put(ServerGone(address, "the end"))
             except Exception as failure:
                 await queue.put(failure)

@@ -21,7 +21,7 @@ from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.client.subscription import READS_MAX
 from holdfast.subscribe.server.service import serving
 from holdfast.subscribe.server.stream import ServerStream
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 
 END_S = 1.0
 
@@ -161,7 +161,7 @@ async def test_a_client_that_stops_reading_holds_back_only_itself(tmp_path: Path
         for number in range(200):
             await write(log, [OLD_MS + 10 * number + each for each in range(10)], key="/" + "k" * 10_000)
         before = asyncio.all_tasks()
-        asked = Asked(sources=(Source("a"),), start=Start(0), batches=True)
+        asked = SubscribeRequest(sources=(Source("a"),), start=Start(0), batches=True)
         stuck = messages(place.address, asked)
         await anext(stuck)  # Then it reads no more, with 20 MB on their way to it.
         assert await follow(place, until="now", segment_refs=False) == 2000

@@ -18,7 +18,7 @@ from holdfast.record.records import Record
 from holdfast.segment.manifest.info import Aborted
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge.gather import gather
-from holdfast.subscribe.merge.merge import Merge, State
+from holdfast.subscribe.merge.merge import Merge, MergeState
 from holdfast.subscribe.merge.piece import OLD_MS, Range, decode_piece
 from holdfast.subscribe.merge.pump import COLLECT_COUNT, Pump
 from holdfast.subscribe.merge.rows import FewRows, ManyRows
@@ -99,7 +99,7 @@ def test_few_rows_are_what_many_are() -> None:
     merge.set_ranks(np.arange(2, dtype=np.int32))
     for number in range(2):
         merge.push(merge.add(number), a_piece(number, [number + 2 * each for each in range(5)], first=3))
-        merge.lanes[number].state = State.ENDED
+        merge.lanes[number].state = MergeState.ENDED
     taken = merge.take(0)
     assert taken is not None
     (batch,) = gather(taken)
@@ -117,7 +117,7 @@ def test_a_packed_message_is_what_the_schema_says() -> None:
     merge = Merge(0.0)
     merge.set_ranks(np.zeros(1, np.int32))
     merge.push(merge.add(0), a_piece(0, range(300)))
-    merge.lanes[0].state = State.ENDED
+    merge.lanes[0].state = MergeState.ENDED
     taken = merge.take(0)
     assert taken is not None
     (batch,) = gather(taken)
@@ -137,7 +137,7 @@ async def test_news_waits_from_its_own_time_on(age_ms: int, waits_ms: int) -> No
     clock, merge = ManualClock(), Merge(0.005)
     merge.set_ranks(np.arange(2, dtype=np.int32))
     one, other = merge.add(0), merge.add(1)
-    one.state = other.state = State.IDLE
+    one.state = other.state = MergeState.IDLE
     await Pump(merge, clock).put(one, a_piece(0, [clock.now_ms() - age_ms]))
     assert rows_of(merge.take(waits_ms / 1000 - 1e-6)) == []
     assert len(rows_of(merge.take(waits_ms / 1000 + 1e-6))) == 1
@@ -159,5 +159,5 @@ async def test_messages_of_a_backlog_are_handed_on_together() -> None:
     assert len(rows_of(await asyncio.wait_for(taking, 60))) == COLLECT_COUNT
     taking = asyncio.ensure_future(pump.take(1.0, lambda: False))
     await pump.put(stream, a_piece(0, [100], first=100), 64)
-    pump.set_state(stream, State.IDLE)
+    pump.set_state(stream, MergeState.IDLE)
     assert len(rows_of(await asyncio.wait_for(taking, 60))) == 1, "The clock stands still: nobody has waited."

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.subscribe.pieces import a_piece, rows_of
 
-from holdfast.subscribe.merge.merge import Merge, MergeLane, State
+from holdfast.subscribe.merge.merge import Merge, MergeLane, MergeState
 from holdfast.subscribe.merge.piece import Piece
 
 WAIT_S = 0.005
@@ -26,7 +26,7 @@ def test_three_lanes_come_in_strict_order() -> None:
     merge, lanes = merge_of(3)
     for number, lane in enumerate(lanes):
         merge.push(lane, a_piece(number, range(number, 300, 3)))
-        lane.state = State.ENDED
+        lane.state = MergeState.ENDED
     rows = rows_of(merge.take(0))
     assert [time for _, _, time, _ in rows] == list(range(300))
     assert merge.is_done()
@@ -37,7 +37,7 @@ def test_equal_timestamps_come_by_source_partition_offset() -> None:
     merge, lanes = merge_of(3)
     for number in (2, 0, 1):
         merge.push(lanes[number], a_piece(number, [7, 7, 7]))
-        lanes[number].state = State.ENDED
+        lanes[number].state = MergeState.ENDED
     assert [row[:2] for row in rows_of(merge.take(0))] == [(lane, offset) for lane in range(3) for offset in range(3)]
 
 
@@ -47,7 +47,7 @@ def test_timestamps_that_go_back_keep_offset_order() -> None:
     merge.push(lanes[0], a_piece(0, [10, 3, 4, 20]))
     merge.push(lanes[1], a_piece(1, [5, 10, 15]))
     for lane in lanes:
-        lane.state = State.ENDED
+        lane.state = MergeState.ENDED
     rows = rows_of(merge.take(0))
     assert [(lane, offset, time) for lane, offset, time, _ in rows] == [
         (1, 0, 5), (0, 0, 10), (0, 1, 10), (0, 2, 10), (1, 1, 10), (1, 2, 15), (0, 3, 20),
@@ -61,14 +61,14 @@ def test_a_busy_lane_is_waited_for() -> None:
     assert rows_of(merge.take(100)) == []
     merge.push(other, a_piece(1, [4, 6]))
     assert [row[2] for row in rows_of(merge.take(100))] == [1, 4, 5, 6]
-    other.state = State.ENDED
+    other.state = MergeState.ENDED
     assert [row[2] for row in rows_of(merge.take(100))] == [9]
 
 
 def test_an_idle_lane_holds_the_others_for_max_wait() -> None:
     """S1: a source idle at its watermark holds the others back at most max_wait_ms."""
     merge, (one, other) = merge_of(2)
-    one.state = other.state = State.IDLE
+    one.state = other.state = MergeState.IDLE
     merge.push(one, a_piece(0, [10]))  # It arrived at time 0.
     assert rows_of(merge.take(WAIT_S - 0.001)) == []
     assert merge.next_wake(0) == pytest.approx(WAIT_S)
@@ -79,7 +79,7 @@ def test_an_idle_lane_holds_the_others_for_max_wait() -> None:
 def test_a_lane_at_its_end_does_not_hold_what_lies_below_it() -> None:
     """S1: what an idle source has passed already cannot come any more: nobody waits for it."""
     merge, (one, other) = merge_of(2)
-    one.state = other.state = State.IDLE
+    one.state = other.state = MergeState.IDLE
     merge.push(other, a_piece(1, [50]))
     merge.push(one, a_piece(0, [10, 60]))
     assert [row[2] for row in rows_of(merge.take(0))] == [10, 50]
@@ -90,7 +90,7 @@ def test_a_lane_at_its_end_does_not_hold_what_lies_below_it() -> None:
 def test_what_comes_behind_the_point_is_late_and_goes_at_once() -> None:
     """S1: an event that arrives behind the emitted point is delivered at once, marked late."""
     merge, (one, other) = merge_of(2)
-    one.state = other.state = State.IDLE
+    one.state = other.state = MergeState.IDLE
     merge.push(one, a_piece(0, [10]))
     merge.take(1)
     merge.push(other, a_piece(1, [4, 20]))
@@ -109,12 +109,12 @@ def test_late_rows_of_a_stream_do_not_wait_for_other_partitions() -> None:
     merge.set_ranks(np.arange(2, dtype=np.int32))
     stream = merge.add(-1)
     merge.push(stored, a_piece(0, [50]))
-    stored.state = State.ENDED
+    stored.state = MergeState.ENDED
     for first in range(3):
         merge.push(stream, late_piece(1, [10 + first], first))
     assert rows_of(merge.take(0)) == [(1, 0, 10, True), (1, 1, 11, True), (1, 2, 12, True)]
     assert rows_of(merge.take(0)) == [], "the stream may still bring something below 50"
-    stream.state = State.ENDED
+    stream.state = MergeState.ENDED
     assert rows_of(merge.take(0)) == [(0, 0, 50, False)]
 
 
@@ -127,7 +127,7 @@ def test_late_rows_of_a_stream_wait_for_their_own_partition(sent: int) -> None:
     merge.push(stream, late_piece(0, [sent], 2))
     assert rows_of(merge.take(0)) == [], "its partition is still being read"
     merge.push(stored, a_piece(0, [10, 20]))
-    stored.state = State.ENDED
+    stored.state = MergeState.ENDED
     assert rows_of(merge.take(0)) == [(0, 0, 10, False), (0, 1, 20, False)]
     assert rows_of(merge.take(0)) == [(0, 2, sent, True)]
 
@@ -136,7 +136,7 @@ def test_one_lane_takes_the_path_without_the_heap() -> None:
     """S5: a single source is not merged, and not even copied."""
     merge, (only,) = merge_of(1)
     merge.push(only, a_piece(0, [3, 1, 2]))
-    only.state = State.IDLE
+    only.state = MergeState.IDLE
     taken = merge.take(0)
     assert taken is not None
     assert taken.turns is None
@@ -152,7 +152,7 @@ def test_lanes_that_come_later_find_their_place() -> None:
     second = merge.add(1)
     for number, lane in enumerate((first, second)):
         merge.push(lane, a_piece(number, [5]))
-        lane.state = State.ENDED
+        lane.state = MergeState.ENDED
     assert [row[0] for row in rows_of(merge.take(0))] == [1, 0]
 
 
@@ -178,9 +178,9 @@ def _any_order(chance: random.Random) -> None:
             merge.push(lane, a_piece(number, part, at[number], order[number]))
             at[number] += len(part)
             order[number] = max(order[number], *part)
-            lane.state = State.BUSY if backlog else chance.choice([State.BUSY, State.IDLE])
+            lane.state = MergeState.BUSY if backlog else chance.choice([MergeState.BUSY, MergeState.IDLE])
         elif not left:
-            lane.state = State.ENDED
+            lane.state = MergeState.ENDED
         now += chance.random() * WAIT_S
         found += rows_of(merge.take(now))
     assert sorted(row[:2] for row in found) == [
@@ -198,9 +198,9 @@ def _any_order(chance: random.Random) -> None:
 def test_what_is_on_its_way_is_not_settled() -> None:
     """S1: a stream with a bound ends when no lane has something on its way and none holds anything."""
     merge, (one, other) = merge_of(2)
-    one.state = State.IDLE
+    one.state = MergeState.IDLE
     assert not merge.is_settled()  # The other is still being read.
-    other.state = State.IDLE
+    other.state = MergeState.IDLE
     assert merge.is_settled()
     merge.push(one, a_piece(0, [1]))
     assert not merge.is_settled()

@@ -13,7 +13,7 @@ from tests.subscribe.place import OLD_MS, a_place, all_of, write
 
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.subscribe.client.connection import METHOD, messages
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 PARTITIONS = 12
@@ -43,7 +43,7 @@ class Slow(MemoryObjects):
                 self.asked -= 1
 
 
-async def raw_messages(address: str, asked: Asked) -> AsyncIterator[wire.Message]:
+async def raw_messages(address: str, asked: SubscribeRequest) -> AsyncIterator[wire.Message]:
     """Everything that comes, also before Opened."""
     async with grpc.aio.insecure_channel(address) as channel:
         method = channel.unary_stream(
@@ -64,7 +64,7 @@ async def test_partitions_are_looked_up_side_by_side_with_signs_of_life(tmp_path
             await log.flush()
         store.asked_max = 0
         store.gate.clear()
-        asked = Asked(sources=(Source("t"),), start=Start(OLD_MS + 50), until_now=True)
+        asked = SubscribeRequest(sources=(Source("t"),), start=Start(OLD_MS + 50), until_now=True)
         kinds = []
         async with asyncio.timeout(60):
             async for message in raw_messages(place.address, asked):

@@ -8,7 +8,7 @@ import pytest
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe.merge import gather as gathering
-from holdfast.subscribe.merge.merge import Pick, Taken
+from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import Range, decode_piece
 
 
@@ -48,7 +48,7 @@ def test_headers_of_a_record_batch_are_bounded(monkeypatch: pytest.MonkeyPatch) 
         records = [Record(b"/k", b"v", number, (header,), number) for number in range(12)]
         piece = decode_piece([build(records, base_offset=0)], Range(0, 0, 12))
         rows = [Pick(piece, number, number + 1) for number in range(12)]
-        batches = gathering.gather(Taken(rows, np.arange(12), {}))
+        batches = gathering.gather(MergedRows(rows, np.arange(12), {}))
         assert [batch.num_rows for batch in batches] == [3, 3, 3, 3]
         found = [each for batch in batches for each in batch.column("headers").to_pylist()]
         assert found == [[{"key": header[0], "value": header[1]}]] * 12

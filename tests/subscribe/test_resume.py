@@ -18,11 +18,11 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock
 from holdfast.subscribe import Cursor, Subscription, subscribe
 from holdfast.subscribe.client.connection import messages
-from holdfast.subscribe.client.progress import Lane, Lanes, Standing
+from holdfast.subscribe.client.progress import LanePosition, Lanes, Positions
 from holdfast.subscribe.client.session import Means
 from holdfast.subscribe.errors import ServerGone
 from holdfast.subscribe.merge.piece import NO_EPOCH, Position
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 
@@ -30,7 +30,7 @@ def failing(*failures: Exception) -> Subscription:
     """Every try meets the next failure, the last one for ever."""
     left = list(failures)
 
-    async def connect(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+    async def connect(address: str, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
         raise left.pop(0) if len(left) > 1 else left[0]
         yield  # type: ignore[unreachable]
 
@@ -38,7 +38,7 @@ def failing(*failures: Exception) -> Subscription:
         addresses={"": "a"}, objects={}, calls=QuickCalls(), clock=SystemClock(),
         max_wait_ms=5, read_ahead_size=1, connect=connect,
     )  # fmt: skip
-    return Subscription(means, Asked(sources=(Source("t"),)), SeededChance(1), owns_calls=True)
+    return Subscription(means, SubscribeRequest(sources=(Source("t"),)), SeededChance(1), owns_calls=True)
 
 
 @in_loop
@@ -63,8 +63,8 @@ async def test_damage_is_tried_again_also_after_other_failures() -> None:
 def test_what_is_skipped_leaves_the_epoch_open() -> None:
     """S1, A2: behind skipped offsets the epoch is not known; the one before them would look like a divergence."""
     lanes = Lanes()
-    standing = Standing(lanes)
-    number = lanes.add(Lane("", "t", 0, UUID(int=1), "c"))
+    standing = Positions(lanes)
+    number = lanes.add(LanePosition("", "t", 0, UUID(int=1), "c"))
     standing.begin(number, Position(5, 3, 100))
     standing.move({number: Position(5, NO_EPOCH, 100)})
     assert next(iter(standing.cursor().places.values())).position == Position(5, 3, 100), "Nothing was skipped."
@@ -85,7 +85,7 @@ async def test_a_cursor_behind_skipped_offsets_can_be_used(tmp_path: Path) -> No
         await write(log, [OLD_MS] * 4)
         await log.flush()
         await log.delete_records(6)
-        stream = messages(place.address, Asked(sources=(Source("t"),), start=Start(cursor=first.cursor)))
+        stream = messages(place.address, SubscribeRequest(sources=(Source("t"),), start=Start(cursor=first.cursor)))
         start = (await anext(stream)).opened.starts[0]
         await stream.aclose()
         assert (start.offset, start.epoch) == (6, NO_EPOCH)
@@ -103,7 +103,7 @@ async def test_a_server_that_was_away_at_first_starts_where_it_was_asked_to(tmp_
             await write(log, [OLD_MS + each for each in range(10)])
         failed = False
 
-        async def connect(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+        async def connect(address: str, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
             nonlocal failed
             if address == other.address and not failed:
                 failed = True

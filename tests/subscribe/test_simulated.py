@@ -8,7 +8,7 @@ import pytest
 from tests.subscribe.simulated import Simulation, simulate
 
 from holdfast.subscribe import Event
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 
 NAMES = ["a", "b", "c"]
 
@@ -19,7 +19,7 @@ async def run(seed: int) -> list[Event]:
     await simulation.open(NAMES)
     for name in NAMES:
         await simulation.write(name, simulation.chance.bits(2), live=False)
-    asked = Asked(
+    asked = SubscribeRequest(
         sources=(Source("*"),),
         start=Start(0),
         batches=bool(simulation.chance.bits(1)),

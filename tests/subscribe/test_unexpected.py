@@ -21,7 +21,7 @@ from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.client.retry import LASTING_S, TRIES_MAX, Defects
 from holdfast.subscribe.errors import BadFilter, BadRequest, NoSuchSource, ServerFailed, ServerGone
 from holdfast.subscribe.stats import Stats
-from holdfast.subscribe.wire.request import Asked, Start
+from holdfast.subscribe.wire.request import Start, SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 
@@ -88,7 +88,7 @@ async def test_progress_between_failures_starts_the_count_anew(tmp_path: Path) -
         (log,) = await place.topic("t")
         tries = 0
 
-        async def connect(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+        async def connect(address: str, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
             nonlocal tries
             tries += 1
             await write(log, [OLD_MS], key="/hidden")
@@ -141,15 +141,17 @@ async def test_long_words_reach_the_client_cut(tmp_path: Path, letter: str) -> N
     store = Broken(Corrupt("damage " + letter * 20_000))
     async with a_place(tmp_path, store) as place:
         await _stored(place)
-        filtered = replace(Asked(sources=(Source("t"),)), filter=Filter.of("/k"))
+        filtered = replace(SubscribeRequest(sources=(Source("t"),)), filter=Filter.of("/k"))
         object.__setattr__(filtered.filter, "paths", ("no slash " + letter * 20_000,))
         with pytest.raises(BadFilter, match="no slash") as bad:
             await asyncio.wait_for(anext(messages(place.address, filtered)), 60)
         with pytest.raises(NoSuchSource, match="names no topic") as none:
-            await asyncio.wait_for(anext(messages(place.address, Asked(sources=(Source(letter * 20_000),)))), 60)
+            await asyncio.wait_for(
+                anext(messages(place.address, SubscribeRequest(sources=(Source(letter * 20_000),)))), 60
+            )
         store.left = 1000
         with pytest.raises(Corrupt, match="damage") as damage:
-            async for _ in messages(place.address, Asked(sources=(Source("t"),), start=Start(0))):
+            async for _ in messages(place.address, SubscribeRequest(sources=(Source("t"),), start=Start(0))):
                 pass
         assert all(20 < len(str(each.value)) < 8192 for each in (bad, none, damage))
 
@@ -162,7 +164,7 @@ async def test_damage_in_a_place_whose_name_is_no_text_is_raised(tmp_path: Path)
         await _stored(place)
         store.left = 1000
         with pytest.raises(Corrupt, match="damage in /data-\\?/objects"):
-            async for _ in messages(place.address, Asked(sources=(Source("t"),), start=Start(0))):
+            async for _ in messages(place.address, SubscribeRequest(sources=(Source("t"),), start=Start(0))):
                 pass
 
 

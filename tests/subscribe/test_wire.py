@@ -16,7 +16,7 @@ from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Cursor, Event, Filter, Source, subscribe
 from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.errors import BadCursor, CursorDiverged, SourceGone
-from holdfast.subscribe.wire.request import Asked, Start
+from holdfast.subscribe.wire.request import Start, SubscribeRequest
 
 
 @in_loop
@@ -30,7 +30,7 @@ async def test_old_events_are_packed_for_those_who_ask(tmp_path: Path) -> None:
         await write(log, [now_ms + number for number in range(5)])
         counts = {}
         for batches in (False, True):
-            asked = Asked(sources=(Source("t"),), start=Start(0), until_now=True, batches=batches)
+            asked = SubscribeRequest(sources=(Source("t"),), start=Start(0), until_now=True, batches=batches)
             kinds = [each.WhichOneof("kind") async for each in messages(place.address, asked)]
             counts[batches] = {kind: kinds.count(kind) for kind in set(kinds)}
             assert kinds[0] == "opened"
@@ -48,7 +48,7 @@ async def test_messages_are_bounded_by_size(tmp_path: Path) -> None:
         (log,) = await place.topic("t", max_message_bytes="8000000")
         for size in (400_000, 400_000, 400_000, 5_000_000, 10):
             await log.append(build([Record(b"/k", b"x" * size, OLD_MS)]))
-        asked = Asked(sources=(Source("t"),), start=Start(0), until_now=True, batches=True)
+        asked = SubscribeRequest(sources=(Source("t"),), start=Start(0), until_now=True, batches=True)
         sizes = [len(each.batch.arrow) async for each in messages(place.address, asked) if each.HasField("batch")]
         assert len(sizes) == 4
         assert sorted(size <= 1 << 20 for size in sizes) == [False, True, True, True], sizes
@@ -104,7 +104,7 @@ async def test_markers_carry_the_cursor_and_heartbeats_come(tmp_path: Path) -> N
         (log,) = await place.topic("t")
         for _ in range(3):
             await write(log, [OLD_MS] * 50, key="/hidden")
-        asked = Asked(sources=(Source("t"),), start=Start(0), filter=Filter.of("/shown"), batches=True)
+        asked = SubscribeRequest(sources=(Source("t"),), start=Start(0), filter=Filter.of("/shown"), batches=True)
         beats = 0
         positions: list[int] = []
         async for message in messages(place.address, asked):

@@ -13,7 +13,7 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.objects import Objects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.record.build import build
 from holdfast.record.marker import Marker, MarkerKind, build_marker
 from holdfast.record.records import Record
@@ -33,7 +33,7 @@ class StoredCluster:
     def __init__(self, objects: Objects, seed: int = 1) -> None:
         self.objects = objects
         self.chance = SeededChance(seed)
-        self.patience = Patience(SystemClock(), self.chance, lambda _: None)
+        self.patience = VersionRetries(SystemClock(), self.chance, lambda _: None)
         objects.put_if_absent("cluster.json", [json.dumps({"version": 1, "cluster": "c"}).encode()])
         self.metadata = MetadataLog(objects, "c", "test", self.patience)
 

@@ -15,7 +15,7 @@ from tests.sync.sides import numbered, write
 from holdfast.cli.sync.metrics import scraped
 from holdfast.cli.sync.show import Show
 from holdfast.io.clock import ManualClock
-from holdfast.sync.progress import Counts, Look, TopicLook
+from holdfast.sync.progress import SyncCounts, SyncLook, TopicLook
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 from holdfast.testing import free_port
@@ -27,9 +27,9 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def look(records: int, lag: int = 5) -> Look:
-    topic = TopicLook("orders", 3, Counts(records=records, echoes=2), lag, 1500)
-    return Look("a → b", "running", [topic], 1, "the broker is gone", 4, 0)
+def look(records: int, lag: int = 5) -> SyncLook:
+    topic = TopicLook("orders", 3, SyncCounts(records=records, echoes=2), lag, 1500)
+    return SyncLook("a → b", "running", [topic], 1, "the broker is gone", 4, 0)
 
 
 def test_a_dry_run_and_a_run(pair: Pair, topic: str) -> None:
@@ -91,7 +91,7 @@ def test_the_last_look_is_at_the_end(pair: Pair, topic: str) -> None:
     sync = Sync(*pair.addresses, SyncSettings(patterns=(topic,), once=True))
     states: list[str] = []
 
-    def watch(looks: list[Look]) -> None:
+    def watch(looks: list[SyncLook]) -> None:
         states.append(looks[0].state)
         while len(states) == 1 and looks[0].state != "stopped":  # The end comes while the first look is shown.
             threading.Event().wait(0.01)

@@ -12,7 +12,7 @@ from holdfast.record.columns import Columns
 from holdfast.record.decode import decode
 from holdfast.record.records import Record
 from holdfast.sync.mark import MARK_KEY, PATH_SIZE_MAX, BadMark, Home, Hop, beginning, read_mark
-from holdfast.sync.marking import NONE, Marks
+from holdfast.sync.marking import NONE, OriginMarks
 
 HERE = Home("cluster-a", UUID(int=7), 3)
 THERE = Home("b", UUID(int=8), 3)
@@ -51,7 +51,7 @@ def test_one_mark_with_one_more_hop(seed: int) -> None:
     chance = random.Random(seed)
     records = [Record(b"k", b"v", 1, tuple(some_headers(chance))) for _ in range(50)]
     columns = decode([build(records, base_offset=1000 + seed)])
-    marked = Marks.of(columns).with_hop(HERE)
+    marked = OriginMarks.of(columns).with_hop(HERE)
     for row, record in enumerate(records):
         others = [(key.encode(), value) for key, value in record.headers if key != MARK_KEY]
         before = [value for key, value in record.headers if key == MARK_KEY]
@@ -65,7 +65,7 @@ def test_marks_are_read_as_they_are_written(seed: int) -> None:
     """S8: the newest hop, earlier ones and the last one are found; what is broken is no hop."""
     chance = random.Random(seed)
     records = [Record(b"k", b"v", 1, tuple(some_headers(chance))) for _ in range(50)]
-    marks = Marks.of(decode([build(records)]))
+    marks = OriginMarks.of(decode([build(records)]))
     newest, (older, _) = marks.offsets_from(THERE), marks.came_through(THERE)
     for row, record in enumerate(records):
         values = [value for key, value in record.headers if key == MARK_KEY]
@@ -86,6 +86,6 @@ def test_a_path_that_grows_without_end_is_cut() -> None:
     """S8: a mark has a bound, whatever applications write."""
     long = mark_of(*[(ELSEWHERE, 1)] * 100)
     assert len(long) > PATH_SIZE_MAX
-    marked = Marks.of(decode([build([Record(b"k", b"v", 1, ((MARK_KEY, long),))])])).with_hop(HERE)
+    marked = OriginMarks.of(decode([build([Record(b"k", b"v", 1, ((MARK_KEY, long),))])])).with_hop(HERE)
     [(_, value)] = headers_of(marked, 0)
     assert read_mark(value or b"") == [Hop(*HERE, 0)]

@@ -10,7 +10,7 @@ from tests.sync.sides import assert_equal, numbered, read_topic, write
 
 from holdfast.client import Client
 from holdfast.io.clock import ManualClock
-from holdfast.sync.checkpoint import Point
+from holdfast.sync.checkpoint import SyncPoint
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 
@@ -42,7 +42,7 @@ def test_once_is_not_done_when_the_target_was_made_again(pair: Pair, topic: str)
     attempt = direction._begin(pair.at_a, pair.at_b)
     [lane] = attempt.lanes
     lane.resume(pair.at_a, pair.at_b)
-    lane.point = Point(position=40)
+    lane.point = SyncPoint(position=40)
     pair.at_b.delete_topic(topic)
     pair.at_b.create_topics({topic: 1})
     assert not direction._watch(attempt, pair.at_a, pair.at_b)

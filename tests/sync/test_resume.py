@@ -18,8 +18,7 @@ from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.records import Record
-from holdfast.sync.beginning import make_lanes
-from holdfast.sync.checkpoint import Point, make_topic, read_all
+from holdfast.sync.checkpoint import SyncPoint, make_topic, read_all
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.fence import UNUSED_EPOCHS, begin_writing, writer_id
 from holdfast.sync.lane import Lane
@@ -28,10 +27,11 @@ from holdfast.sync.run import Sync
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import meet_both
+from holdfast.sync.takeover import make_lanes
 from holdfast.sync.topics import plan
 
 
-def checkpoints(pair: Pair, topic: str) -> dict[int, Point]:
+def checkpoints(pair: Pair, topic: str) -> dict[int, SyncPoint]:
     """What is saved of a topic at B, by partition."""
     cluster_id, topic_id = pair.at_a.metadata([]).cluster_id, pair.at_a.topic(topic).id
     assert cluster_id is not None

@@ -8,7 +8,7 @@ from tests.wal.logs import Held, append, chunk_names, held, new_disk, open_log, 
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import ChunkGap, Damaged, EntriesMissing, LogId, NewerFormat
-from holdfast.wal import State as WalState
+from holdfast.wal import WalState as WalState
 from holdfast.wal.frame import encode_header, mark_of
 from holdfast.wal.record import FORMAT_VERSION, HEAD, Head, encode_head
 

@@ -6,14 +6,14 @@ import random
 from array import array
 
 from holdfast.wal import columns
-from holdfast.wal.places import Place, Places
+from holdfast.wal.frame_index import FrameIndex, FrameRange
 
 
 def column(numbers: list[int]) -> bytes:
     return array("Q", numbers).tobytes()
 
 
-def check(places: Places, plain: list[Place], chance: random.Random) -> None:
+def check(places: FrameIndex, plain: list[FrameRange], chance: random.Random) -> None:
     assert len(places) == len(plain)
     assert places.first_index == (plain[0].first_index if plain else None)
     for _ in range(20):
@@ -31,7 +31,7 @@ def test_against_a_plain_list() -> None:
     """D11, W5: whatever is added one by one or in bulk, cut and cleared, with records of other kinds in between."""
     for seed in range(40):
         chance = random.Random(seed)
-        places, plain = Places(), list[Place]()
+        places, plain = FrameIndex(), list[FrameRange]()
         index, offset = chance.randrange(1, 1 << 40), 123
         for _ in range(chance.randrange(1, 8)):
             action = chance.choice(("add", "add", "extend", "extend", "truncate", "truncate", "clear"))
@@ -39,7 +39,7 @@ def test_against_a_plain_list() -> None:
                 new = []
                 for _ in range(chance.choice((1, 3, 500, 512, 513, 1500))):
                     size = chance.choice((90, 91, 200, 1 << 20))
-                    new.append(Place(index, offset, size))
+                    new.append(FrameRange(index, offset, size))
                     index += chance.choice((1, 1, 4096))
                     offset += size + chance.choice((0, 0, 0, 41, 4096))
                 if action == "add":
@@ -63,7 +63,7 @@ def test_against_a_plain_list() -> None:
 def test_a_place_of_a_small_entry_takes_a_few_bytes() -> None:
     """D11: entries of one batch of 78 bytes, of one size or of many, with a marker now and then."""
     for sizes in ([148], list(range(130, 170))):
-        places, offset = Places(), 0
+        places, offset = FrameIndex(), 0
         for number in range(100_000):
             size = sizes[number % len(sizes)]
             places.add(number, offset, size)

@@ -16,12 +16,12 @@ from holdfast.wal import (
     LogIdUnknown,
     NotConsecutive,
     ReadBelowPurged,
-    State,
     TruncateAboveLast,
     TruncateBelowPurged,
     Vote,
     VoteBackwards,
     Wal,
+    WalState,
 )
 
 
@@ -95,7 +95,7 @@ def test_the_six_kinds_are_replayed_in_order_into_the_state() -> None:
     wal.purge(LogId(3, 1))
     wal.save_user_data(b"mine")
     wal.flush()
-    expected = State(Vote(3, 1), LogId(5, 5), LogId(5, 4), LogId(3, 1), b"mine")
+    expected = WalState(Vote(3, 1), LogId(5, 5), LogId(5, 4), LogId(3, 1), b"mine")
     assert wal.state == expected
     assert held(wal) == entries[2:]
     assert set(kinds(disk)) == {"head", "vote", "append", "truncate", "commit", "purge", "state"}
@@ -116,7 +116,7 @@ def test_the_whole_state_survives_the_chunks_it_was_said_in() -> None:
     wal.flush()
     wal.close()
     wal = open_log(disk)
-    assert wal.state == State(Vote(3, 1), LogId(3, 17), LogId(3, 9), LogId(3, 14), b"mine")
+    assert wal.state == WalState(Vote(3, 1), LogId(3, 17), LogId(3, 9), LogId(3, 14), b"mine")
     assert "vote" not in kinds(disk)
 
 

@@ -13,7 +13,7 @@ from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.table import HANDLERS, MessageHandler
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
@@ -85,7 +85,7 @@ class Broker:
         run, version, body = self._parts.heavy.run, request.version, request.body
         is_large = len(body) > _LARGE_SIZE
         message = await run(decode_request, key, version, body) if is_large else decode_request(key, version, body)
-        pace = Pace(self._parts.clock)
+        pace = Slices(self._parts.clock)
         answer = await handler(self._parts, message, request._replace(pace=pace))
         if is_large:
             await pace.let_go(message)

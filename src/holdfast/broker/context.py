@@ -12,7 +12,7 @@ from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
@@ -36,4 +36,4 @@ class BrokerContext:
     markers: Markers
     clock: Clock
     chance: Chance
-    heavy: Calls  # For work that would hold the event loop for too long.
+    heavy: BlockingCalls  # For work that would hold the event loop for too long.

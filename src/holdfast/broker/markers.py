@@ -7,7 +7,7 @@ import logging
 from holdfast.broker.topics import OFFSETS_TOPIC, Topics
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.group.coordinator import GroupCoordinator
-from holdfast.coordinator.transaction.durable_transaction import Reached
+from holdfast.coordinator.transaction.durable_transaction import ReachedState
 from holdfast.errors import Corrupt, Fenced
 from holdfast.log.errors import PartitionDeleted, ProducerEpochOld, TransactionMismatch
 from holdfast.log.partition.partition import PartitionLog
@@ -24,7 +24,7 @@ class Markers:
         self._topics = topics
         self._groups = groups
 
-    def end(self, partition: TopicPartition, marker: Marker) -> Reached:
+    def end(self, partition: TopicPartition, marker: Marker) -> ReachedState:
         """Append a marker where the producer's transaction is open. At once: it waits for nothing."""
         try:
             found = self._topics.get(partition.topic).partition(partition.partition)
@@ -32,12 +32,12 @@ class Markers:
             if state is not None and state.transaction_start is not None:
                 self.append(partition, found, marker)
         except (TopicUnknown, PartitionDeleted):
-            return Reached.GONE
+            return ReachedState.GONE
         except (Corrupt, Fenced):  # The other partitions must not wait for it: what is committed there is readable.
-            return Reached.LATER
+            return ReachedState.LATER
         except (ProducerEpochOld, TransactionMismatch) as failure:
             log.error("%s-%d: a transaction stays open: %s", *partition, failure)
-        return Reached.ENDED
+        return ReachedState.ENDED
 
     def append(self, partition: TopicPartition, found: PartitionLog, marker: Marker) -> None:
         """Append a marker, whatever is open there."""

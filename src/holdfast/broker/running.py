@@ -14,7 +14,7 @@ from holdfast.broker.configs.group import consumer_times, share_configs
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.loop_watch import HeldLoop
-from holdfast.broker.net.server import Limits as ServerLimits
+from holdfast.broker.net.server import ConnectionLimits as ServerLimits
 from holdfast.broker.net.server import Server, Work
 from holdfast.broker.net.traffic import CountedWork
 from holdfast.broker.reopening import Reopening
@@ -33,14 +33,14 @@ from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.errors import Corrupt
-from holdfast.io.calls import Calls, ThreadCalls
+from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.io.objects.put_check import check_put_if_absent
-from holdfast.io.versions import Patience
-from holdfast.log.ground import Parts as LogParts
+from holdfast.io.versions import VersionRetries
+from holdfast.log.context import Environment as LogParts
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.owner import Here
 from holdfast.log.partition.partition import PartitionLog
@@ -54,14 +54,14 @@ _FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class BrokerEnvironment:
     """What a broker is given: disk, store, time, randomness, threads."""
 
     wal_directory: Directory
     objects: Objects
     clock: Clock
     chance: Chance
-    calls: Calls
+    calls: BlockingCalls
     threaded: bool = True
     quarantine: Callable[[], Directory] | None = None  # Where tails go that no partition can hold; made when needed.
     reserve_size: int = 0  # Bytes of the disk kept for the way back when it is full.
@@ -75,7 +75,7 @@ class Surroundings:
         quarantine: Callable[[], Directory] | None = None,
         reserve_size: int = 0,
         here: Here | None = None,
-    ) -> Surroundings:
+    ) -> BrokerEnvironment:
         return cls(
             wal_directory=wal_directory,
             objects=objects,
@@ -109,7 +109,7 @@ class Opened:
 
 @asynccontextmanager
 async def opened(
-    around: Surroundings, settings: AllSettings, host: str, port: int, local: LocalLog | None = None
+    around: BrokerEnvironment, settings: AllSettings, host: str, port: int, local: LocalLog | None = None
 ) -> AsyncIterator[Opened]:
     """Everything but the sockets; `host` and `port` are what clients are told. Closed on the way out.
 
@@ -139,7 +139,7 @@ async def opened(
         if settings.check_store:  # Only now: before, nobody knew that it is the right one.
             await around.calls.run(check_put_if_absent, around.objects)
         identity = logs.identity
-        patience = Patience(around.clock, around.chance, around.calls.block)
+        patience = VersionRetries(around.clock, around.chance, around.calls.block)
         metadata = await around.calls.run(
             MetadataLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
@@ -195,7 +195,7 @@ async def opened(
         await logs.close(close_ms)
 
 
-async def opened_local(around: Surroundings, settings: AllSettings) -> LocalLog:
+async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> LocalLog:
     """The write-ahead log, and what it brings back, without asking the store anything."""
     parts = LogParts(around.objects, around.calls, around.clock, around.chance)
     return await open_local(
@@ -208,7 +208,7 @@ async def opened_local(around: Surroundings, settings: AllSettings) -> LocalLog:
     )
 
 
-async def _open_groups(topics: Topics, settings: BrokerSettings, around: Surroundings) -> GroupCoordinator:
+async def _open_groups(topics: Topics, settings: BrokerSettings, around: BrokerEnvironment) -> GroupCoordinator:
     """The internal topic of groups and offsets, and the coordinator that lives on it."""
     offsets = topics.find(OFFSETS_TOPIC)
     if offsets is None:
@@ -244,7 +244,7 @@ def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> Consu
 
 
 async def _open_shares(
-    topics: Topics, groups: GroupCoordinator, settings: BrokerSettings, around: Surroundings
+    topics: Topics, groups: GroupCoordinator, settings: BrokerSettings, around: BrokerEnvironment
 ) -> ShareCoordinator:
     """The coordinator of share groups. Its internal topic is made when there is the first of them."""
 
@@ -273,7 +273,7 @@ async def _open_shares(
 
 
 async def _open_transactions(
-    topics: Topics, settings: BrokerSettings, markers: Markers, producer_ids: ProducerIds, around: Surroundings
+    topics: Topics, settings: BrokerSettings, markers: Markers, producer_ids: ProducerIds, around: BrokerEnvironment
 ) -> TransactionCoordinator:
     """The internal topic of transactions, and the coordinator that lives on it."""
     found = topics.find(TRANSACTIONS_TOPIC)
@@ -293,7 +293,7 @@ async def _open_transactions(
 class _ProducerIdBlocks:
     """Blocks of producer ids, from the cluster's metadata."""
 
-    def __init__(self, metadata: MetadataLog, calls: Calls) -> None:
+    def __init__(self, metadata: MetadataLog, calls: BlockingCalls) -> None:
         self._metadata = metadata
         self._calls = calls
         self._taking = asyncio.Lock()

@@ -29,7 +29,7 @@ from holdfast.cluster.metadata import (
 )
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.log.errors import SetAside, TopicsMissing
 from holdfast.log.logs import Logs
@@ -114,7 +114,7 @@ class Topics:
         self,
         metadata: MetadataLog,
         logs: Logs,
-        calls: Calls,
+        calls: BlockingCalls,
         chance: Chance,
         defaults: Mapping[str, str],
         size_max: int = METADATA_SIZE_MAX,

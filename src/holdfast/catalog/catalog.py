@@ -17,7 +17,7 @@ from holdfast.cluster.metadata import Topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.versions import Patience, Versions, full_before
+from holdfast.io.versions import VersionRetries, Versions, full_before
 from holdfast.segment.manifest.codec import Steps
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
@@ -77,7 +77,7 @@ def open_catalog(
     `topics` are names that must be there, or a choice; without it all topics but internal ones.
     """
     store = find_store(path, options)
-    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
     metadata = MetadataLog(store.open(), cluster_of(store), "", patience)
     return _look(store, metadata, _choice(metadata, topics), {})
 

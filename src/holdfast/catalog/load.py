@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
 
-from holdfast.catalog.plan import Piece
+from holdfast.catalog.plan import SegmentPart
 from holdfast.catalog.times import LATEST, Times
 from holdfast.io.objects import Objects
 from holdfast.segment.index import Segment
@@ -24,21 +24,23 @@ READ_AHEAD = 2
 T = TypeVar("T")
 
 
-class Chunk(NamedTuple):
+class RecordChunk(NamedTuple):
     """Whole batches of a piece, checked. All of the piece's batches below `next_offset` came here or before."""
 
-    piece: Piece
+    piece: SegmentPart
     data: memoryview
     next_offset: int
 
 
 class _Opened(NamedTuple):
-    piece: Piece
+    piece: SegmentPart
     segment: Segment
     data: memoryview | None  # Of the whole segment, where it was read at once.
 
 
-def chunks(objects: Objects, pieces: Iterable[Piece], times: Times, chunk_size: int = CHUNK_SIZE) -> Iterator[Chunk]:
+def chunks(
+    objects: Objects, pieces: Iterable[SegmentPart], times: Times, chunk_size: int = CHUNK_SIZE
+) -> Iterator[RecordChunk]:
     """What the pieces hold, in order. Raises NotFound at the first one whose segment is gone."""
     with ThreadPoolExecutor(OPEN_AHEAD + READ_AHEAD, thread_name_prefix="holdfast-read") as pool:
         opened = ahead(pool, (_opening(objects, each, chunk_size) for each in pieces), OPEN_AHEAD)
@@ -61,24 +63,24 @@ def ahead(pool: ThreadPoolExecutor, calls: Iterable[Callable[[], T]], count: int
             each.cancel()
 
 
-def _opening(objects: Objects, piece: Piece, chunk_size: int) -> Callable[[], _Opened]:
+def _opening(objects: Objects, piece: SegmentPart, chunk_size: int) -> Callable[[], _Opened]:
     return lambda: _open(objects, piece, chunk_size)
 
 
-def _open(objects: Objects, piece: Piece, chunk_size: int) -> _Opened:
+def _open(objects: Objects, piece: SegmentPart, chunk_size: int) -> _Opened:
     info = piece.segment
     if info.size <= chunk_size and (piece.start, piece.end) == (info.base, info.end):
         return _Opened(piece, *open_whole(objects, info))
     return _Opened(piece, open_segment(objects, info), None)
 
 
-def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> Iterator[Callable[[], Chunk]]:
+def _reads(objects: Objects, opened: _Opened, times: Times, chunk_size: int) -> Iterator[Callable[[], RecordChunk]]:
     first, last = _intervals(opened.piece, opened.segment, times)
     for run in runs(opened.segment, chunk_size, first, last):
         yield _reading(objects, opened, run, last)
 
 
-def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
+def _intervals(piece: SegmentPart, segment: Segment, times: Times) -> tuple[int, int]:
     """The numbers `[first, last)` of the intervals that can hold what is wanted."""
     first = segment.interval_of_offset(piece.start)
     last = int(segment.index["base_offset"].searchsorted(piece.end, side="left"))
@@ -91,11 +93,11 @@ def _intervals(piece: Piece, segment: Segment, times: Times) -> tuple[int, int]:
     return first, last
 
 
-def _reading(objects: Objects, opened: _Opened, run: Run, last: int) -> Callable[[], Chunk]:
+def _reading(objects: Objects, opened: _Opened, run: Run, last: int) -> Callable[[], RecordChunk]:
     return lambda: _read(objects, opened, run, last)
 
 
-def _read(objects: Objects, opened: _Opened, run: Run, last: int) -> Chunk:
+def _read(objects: Objects, opened: _Opened, run: Run, last: int) -> RecordChunk:
     piece, segment, whole = opened
     if whole is None:
         data = read_run(objects, segment, run)
@@ -103,4 +105,4 @@ def _read(objects: Objects, opened: _Opened, run: Run, last: int) -> Chunk:
         data = whole[slice(*run.bytes_in(segment))]
         check_run(segment, run, data)
     next_offset = piece.end if run.stop == last else segment.offset_of(run.stop)
-    return Chunk(piece, data, min(next_offset, piece.end))
+    return RecordChunk(piece, data, min(next_offset, piece.end))

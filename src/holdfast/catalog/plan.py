@@ -26,7 +26,7 @@ _PART_SIZE_MIN = 128 * 1024  # Two index intervals. Smaller parts are cut only f
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SegmentPart:
     """Offsets `[start, end)` of one segment."""
 
     topic: str
@@ -47,7 +47,7 @@ class Piece:
 class Task:
     """What one executor reads, in this order. Small, and made to be pickled."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SegmentPart, ...]
     times: Times = ALWAYS
 
     @property
@@ -79,7 +79,7 @@ def plan(
     return [Task(tuple(each), times) for each in pack(weighed, min_partitions, split_size)]
 
 
-def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committed: bool = True) -> list[Piece]:
+def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committed: bool = True) -> list[SegmentPart]:
     """The pieces of one partition's range, in order, one for each segment."""
     if wanted.start >= wanted.end:
         return []
@@ -90,24 +90,24 @@ def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committ
     return list(cover(where.topic, manifest, wanted, committed=committed))
 
 
-def cover(topic: str, manifest: Manifest, wanted: Range, *, committed: bool) -> Iterator[Piece]:
+def cover(topic: str, manifest: Manifest, wanted: Range, *, committed: bool) -> Iterator[SegmentPart]:
     """One piece for each segment that the range touches."""
     for segment in manifest.segments.between(wanted.start, wanted.end):
         start, end = max(wanted.start, segment.base), min(wanted.end, segment.end)
         aborted = tuple(manifest.segments.aborted(start, end)) if committed else ()
-        yield Piece(topic, manifest.home, segment, start, end, aborted)
+        yield SegmentPart(topic, manifest.home, segment, start, end, aborted)
 
 
 class Weighed(NamedTuple):
     """A piece, and what reading it costs: nearly all of it between two of its offsets."""
 
-    piece: Piece
+    piece: SegmentPart
     cost: int
     start: int
     end: int
 
 
-def weigh(piece: Piece, times: Times = ALWAYS) -> Weighed:
+def weigh(piece: SegmentPart, times: Times = ALWAYS) -> Weighed:
     """What a piece costs where only these times are wanted of it."""
     low, high = times.share_of(piece.segment)
     base, width = piece.segment.base, piece.segment.end - piece.segment.base
@@ -116,17 +116,17 @@ def weigh(piece: Piece, times: Times = ALWAYS) -> Weighed:
     return Weighed(piece, OPEN_SIZE + int(piece.size * (end - start) / (piece.end - piece.start)), start, end)
 
 
-def pack(pieces: list[Weighed], min_partitions: int = 0, split_size: int = SPLIT_SIZE) -> Iterator[list[Piece]]:
+def pack(pieces: list[Weighed], min_partitions: int = 0, split_size: int = SPLIT_SIZE) -> Iterator[list[SegmentPart]]:
     """The pieces in runs of about equal cost: as many as are asked for, or as the split size makes."""
     total = sum(each.cost for each in pieces)
     count = max(min_partitions, math.ceil(total / split_size), 1)
     distance = total / count
     part_size_min = 0 if count == min_partitions else _PART_SIZE_MIN
-    run: list[Piece] = []
+    run: list[SegmentPart] = []
     at = 0
     for piece in pieces:
         first, last = math.floor(at / distance) + 1, math.ceil((at + piece.cost) / distance)
-        rest: Piece | None = piece.piece
+        rest: SegmentPart | None = piece.piece
         for number in range(first, last):
             taken, rest = _cut(piece, rest, (number * distance - at) / piece.cost, part_size_min)
             run += [] if taken is None else [taken]
@@ -139,7 +139,9 @@ def pack(pieces: list[Weighed], min_partitions: int = 0, split_size: int = SPLIT
         yield run
 
 
-def _cut(whole: Weighed, rest: Piece | None, share: float, part_size_min: int) -> tuple[Piece | None, Piece | None]:
+def _cut(
+    whole: Weighed, rest: SegmentPart | None, share: float, part_size_min: int
+) -> tuple[SegmentPart | None, SegmentPart | None]:
     """What is left of a piece, cut where that share of its cost ends; at an end where a part would be small."""
     if rest is None:
         return None, None

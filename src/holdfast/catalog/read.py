@@ -16,8 +16,8 @@ import pyarrow as pa
 from holdfast.catalog.batch_filter import sift
 from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost
-from holdfast.catalog.load import CHUNK_SIZE, Chunk, chunks
-from holdfast.catalog.plan import Piece, Task
+from holdfast.catalog.load import CHUNK_SIZE, RecordChunk, chunks
+from holdfast.catalog.plan import SegmentPart, Task
 from holdfast.catalog.rows import check_columns, cut, needed, to_rows
 from holdfast.catalog.store import Store
 from holdfast.io.objects import NotFound, Objects
@@ -79,7 +79,9 @@ def warn(lost: DataLost) -> None:
     _log.warning("%s", lost)
 
 
-def chunks_of(objects: Objects, task: Task, *, on_loss: OnLoss = fail, chunk_size: int = CHUNK_SIZE) -> Iterator[Chunk]:
+def chunks_of(
+    objects: Objects, task: Task, *, on_loss: OnLoss = fail, chunk_size: int = CHUNK_SIZE
+) -> Iterator[RecordChunk]:
     """The task's batches as bytes, whole and checked, whatever happens to its segments meanwhile."""
     todo = list(task.pieces)
     while todo:
@@ -92,7 +94,7 @@ def chunks_of(objects: Objects, task: Task, *, on_loss: OnLoss = fail, chunk_siz
             todo = _instead(objects, todo, gone, on_loss)
 
 
-def _after(todo: list[Piece], chunk: Chunk) -> list[Piece]:
+def _after(todo: list[SegmentPart], chunk: RecordChunk) -> list[SegmentPart]:
     """What is left to be read after a chunk was handed out. A piece without one ends with the next one's first."""
     while todo[0].segment.name != chunk.piece.segment.name or todo[0].end != chunk.piece.end:
         todo = todo[1:]
@@ -101,7 +103,7 @@ def _after(todo: list[Piece], chunk: Chunk) -> list[Piece]:
     return [replace(todo[0], start=chunk.next_offset), *todo[1:]]
 
 
-def _instead(objects: Objects, todo: list[Piece], gone: NotFound, on_loss: OnLoss) -> list[Piece]:
+def _instead(objects: Objects, todo: list[SegmentPart], gone: NotFound, on_loss: OnLoss) -> list[SegmentPart]:
     """What to read now that a segment is gone."""
     number = next((n for n, piece in enumerate(todo) if piece.segment.name == gone.name), None)
     if number is None:
@@ -113,7 +115,7 @@ def _instead(objects: Objects, todo: list[Piece], gone: NotFound, on_loss: OnLos
     return [*todo[:number], *instead, *todo[number + 1 :]]
 
 
-def _judge(objects: Objects, missing: Piece) -> tuple[list[Piece], DataLost | None]:
+def _judge(objects: Objects, missing: SegmentPart) -> tuple[list[SegmentPart], DataLost | None]:
     """The pieces that hold what a piece of a missing segment held, and what of it no piece does."""
     where = f"{missing.topic}-{missing.home.partition}"
     try:

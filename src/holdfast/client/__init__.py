@@ -17,7 +17,7 @@ the only client here: commands, syncs, Spark and audits all go through it, and `
 """
 
 from holdfast.client.client import Client
-from holdfast.client.fetching import Fetched
+from holdfast.client.fetching import FetchedBatches
 from holdfast.client.group_offsets import Committed
 from holdfast.client.groups import GroupInfo, GroupMember
 from holdfast.client.offsets import EARLIEST, LATEST, FoundOffset
@@ -33,7 +33,7 @@ __all__ = [
     "ClientSettings",
     "ClusterInfo",
     "Committed",
-    "Fetched",
+    "FetchedBatches",
     "FoundOffset",
     "GroupInfo",
     "GroupMember",

@@ -9,14 +9,14 @@ from uuid import UUID
 from holdfast.client import fetching, group_offsets, groups, offsets, producing, topics, transactions
 from holdfast.client.connection import Connector
 from holdfast.client.errors import NotNow, TopicNotFound
-from holdfast.client.fetching import Fetched
+from holdfast.client.fetching import FetchedBatches
 from holdfast.client.group_offsets import Committed
 from holdfast.client.groups import GroupInfo, ListedGroup
 from holdfast.client.nodes import NamedBroker, Nodes
 from holdfast.client.offsets import FoundOffset
 from holdfast.client.partition import Pair
-from holdfast.client.patience import OnWait, Patience
 from holdfast.client.producing import Batches
+from holdfast.client.retry import OnWait, RetryPolicy
 from holdfast.client.settings import ClientSettings
 from holdfast.client.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
 from holdfast.client.transactions import Producer
@@ -52,9 +52,9 @@ class Client:
     ) -> None:
         connector = Connector(ClientSettings.at(where), client_id, timeout_s)
         self._nodes = Nodes(connector) if follow_leaders else NamedBroker(connector)
-        self._patience = Patience(patience_s, clock, chance, on_wait)
-        self._until_known = Patience(max(patience_s, _MADE_S), clock, chance)
-        self._until_made = Patience(_MADE_S, clock, chance)
+        self._patience = RetryPolicy(patience_s, clock, chance, on_wait)
+        self._until_known = RetryPolicy(max(patience_s, _MADE_S), clock, chance)
+        self._until_made = RetryPolicy(_MADE_S, clock, chance)
 
     def __enter__(self) -> Client:
         return self
@@ -150,7 +150,7 @@ class Client:
         committed: bool = True,
         min_bytes: int = 1,
         max_wait_ms: int = 500,
-    ) -> dict[TopicPartition, Fetched]:
+    ) -> dict[TopicPartition, FetchedBatches]:
         """Batches of each partition from an offset on, as they are stored: from the batch that holds it.
 
         With `committed` nothing from the last stable offset on is there, and the aborted transactions are listed:

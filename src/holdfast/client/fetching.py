@@ -23,7 +23,7 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from holdfast.protocol.messages import encode_request
-from holdfast.protocol.wire import PLAIN, Room, plain_bytes
+from holdfast.protocol.wire import PLAIN, WireRoom, plain_bytes
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.types import Buffer, TopicPartition
 
@@ -34,7 +34,7 @@ _length = struct.Struct(">i").unpack_from
 _EMPTY = memoryview(b"")
 
 
-class Fetched(NamedTuple):
+class FetchedBatches(NamedTuple):
     """What one partition answered. `records` are whole batches, one after the other: see `record.batch.split`.
 
     An error, such as an offset that the partition does not have, is a value here, so that one partition does not hide
@@ -58,9 +58,9 @@ def fetch(
     committed: bool,
     min_bytes: int,
     max_wait_ms: int,
-) -> dict[TopicPartition, Fetched]:
+) -> dict[TopicPartition, FetchedBatches]:
     """Read each partition from an offset on; brokers that lead several answer for all of them together."""
-    found: dict[TopicPartition, Fetched] = {}
+    found: dict[TopicPartition, FetchedBatches] = {}
     for connection, pairs in nodes.by_leader(wanted).items():
         version = connection.version(Key.FETCH)
         offsets = {pair: wanted[pair] for pair in pairs}
@@ -104,7 +104,7 @@ def _request(
     return encode_request(Key.FETCH, version, wanted)
 
 
-def _read(connection: Connection, version: int, body: memoryview) -> dict[TopicPartition, Fetched]:
+def _read(connection: Connection, version: int, body: memoryview) -> dict[TopicPartition, FetchedBatches]:
     try:
         error, found = _decode(version, body)
     except (Malformed, IndexError, struct.error) as failure:
@@ -114,13 +114,13 @@ def _read(connection: Connection, version: int, body: memoryview) -> dict[TopicP
     return found
 
 
-def _decode(version: int, data: memoryview) -> tuple[int, dict[TopicPartition, Fetched]]:
+def _decode(version: int, data: memoryview) -> tuple[int, dict[TopicPartition, FetchedBatches]]:
     error, position = 0, 4
     if version >= 7:
         (error,) = struct.unpack_from(">h", data, 4)
         position = 10
-    room = Room()
-    found: dict[TopicPartition, Fetched] = {}
+    room = WireRoom()
+    found: dict[TopicPartition, FetchedBatches] = {}
     count, position = PLAIN.required_array(data, position, room)
     for _ in range(count):
         name, position = PLAIN.required_string(data, position)
@@ -132,8 +132,8 @@ def _decode(version: int, data: memoryview) -> tuple[int, dict[TopicPartition, F
 
 
 def _decode_partition(
-    version: int, topic: str, data: memoryview, position: int, room: Room
-) -> tuple[TopicPartition, Fetched, int]:
+    version: int, topic: str, data: memoryview, position: int, room: WireRoom
+) -> tuple[TopicPartition, FetchedBatches, int]:
     number, code, high_watermark, last_stable = _head.unpack_from(data, position)
     position += _head.size
     log_start = -1
@@ -151,7 +151,7 @@ def _decode_partition(
     whole = _whole(records) if records is not None else _EMPTY
     pair = TopicPartition(topic, number)
     failure = failure_of(f"fetch from {pair}", code) if code else None
-    return pair, Fetched(whole, high_watermark, last_stable, log_start, aborted, failure), position
+    return pair, FetchedBatches(whole, high_watermark, last_stable, log_start, aborted, failure), position
 
 
 def _whole(records: memoryview) -> memoryview:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from holdfast.cluster.metadata import Metadata
 from holdfast.errors import HoldfastError
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.disk import Directory
 from holdfast.io.envelope import seal, unseal
 
@@ -67,7 +67,7 @@ def write_copy(directory: Directory, metadata: Metadata) -> None:
 class MetadataCopy:
     """Keeps the copy in step. Belongs to one event loop; changes that come while one is written are written next."""
 
-    def __init__(self, directory: Directory, calls: Calls, current: Callable[[], Metadata]) -> None:
+    def __init__(self, directory: Directory, calls: BlockingCalls, current: Callable[[], Metadata]) -> None:
         self._directory = directory
         self._calls = calls
         self._current = current

@@ -16,7 +16,7 @@ from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import Objects
 from holdfast.io.store_errors import Damaged, Stale
-from holdfast.io.versions import GRACE_S, Below, First, Patience, Stamp, Versions, full_before, take
+from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, take
 
 PREFIX = "meta/"
 KIND = "metadata"
@@ -29,7 +29,7 @@ class MetadataLog:
     """One broker's view of the metadata. Calls block; any thread may make them; commits go one by one."""
 
     def __init__(
-        self, objects: Objects, cluster_id: str, writer: str, patience: Patience, incarnation: str = ""
+        self, objects: Objects, cluster_id: str, writer: str, patience: VersionRetries, incarnation: str = ""
     ) -> None:
         self._versions = Versions(objects, PREFIX)
         self.url = objects.url

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.demo.ledger import NOWHERE, Ledger
-from holdfast.demo.outcome import Claim
+from holdfast.demo.outcome import DemoClaim
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecords:
     """What is not as it should be, counted."""
 
     wanted: int
@@ -30,11 +30,11 @@ class Found:
             (self.missing, self.twice, self.strange, self.moved, self.disordered)
         )
 
-    def claim(self, sentence: str) -> Claim:
+    def claim(self, sentence: str) -> DemoClaim:
         told = f"{self.wanted - self.missing:,} of {self.wanted:,}"
         wrong = {name: getattr(self, name) for name in ("missing", "twice", "strange", "moved", "disordered")}
         told += "".join(f", {count:,} {name}" for name, count in wrong.items() if count)
-        return Claim(sentence, self.holds, told)
+        return DemoClaim(sentence, self.holds, told)
 
 
 class Account:
@@ -51,7 +51,7 @@ class Account:
         self._columns.append((values, partitions, offsets))
         self.count += len(values)
 
-    def settle(self) -> Found:
+    def settle(self) -> FoundRecords:
         numbers, partitions, offsets = self._joined()
         ours = numbers >= 0
         numbers, partitions, offsets = numbers[ours], partitions[ours], offsets[ours]
@@ -60,7 +60,7 @@ class Account:
         moved = partitions != self._ledger.partitions[numbers]
         if self._offsets_kept:
             moved |= offsets != self._ledger.offsets[numbers]
-        return Found(
+        return FoundRecords(
             wanted=int(acked.sum()),
             read=self.count,
             missing=int(np.count_nonzero(acked & (seen == 0))),

@@ -10,7 +10,7 @@ from holdfast.errors import Rejected
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DemoClaim:
     """A sentence about what happened, and whether it is true."""
 
     sentence: str
@@ -22,7 +22,7 @@ class Claim:
 class Outcome:
     """What a step did. `seconds` are those in which it dealt with `events`."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[DemoClaim, ...]
     events: int = 0
     seconds: float = 0.0
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Outcome:
         return self.events / self.seconds if self.seconds else 0.0
 
 
-class Verdict(StrEnum):
+class DemoVerdict(StrEnum):
     """How a step ended."""
 
     AS_CLAIMED = "as claimed"

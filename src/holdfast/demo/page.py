@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from holdfast.demo import plots
-from holdfast.demo.outcome import Verdict
+from holdfast.demo.outcome import DemoVerdict
 from holdfast.demo.story import Chapter, Story
 
 _STYLE = """
@@ -66,7 +66,12 @@ def _more(chapter: Chapter) -> str:
 
 def _claims(chapters: Sequence[Chapter]) -> str:
     rows = [
-        (each.step.name, claim.sentence, claim.found, Verdict.AS_CLAIMED if claim.holds else Verdict.NOT_AS_CLAIMED)
+        (
+            each.step.name,
+            claim.sentence,
+            claim.found,
+            DemoVerdict.AS_CLAIMED if claim.holds else DemoVerdict.NOT_AS_CLAIMED,
+        )
         for each in chapters
         for claim in each.outcome.claims
     ]
@@ -91,8 +96,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: Seque
     def _class(number: int, text: str) -> str:
         if number in numbers:
             return ' class="n"'
-        if text in tuple(Verdict):
-            return f' class="{"ok" if text == Verdict.AS_CLAIMED else "bad"}"'
+        if text in tuple(DemoVerdict):
+            return f' class="{"ok" if text == DemoVerdict.AS_CLAIMED else "bad"}"'
         return ""
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>\n" for row in rows)

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.demo.account import Account
 from holdfast.demo.commands import run_command
 from holdfast.demo.events import TOPIC
-from holdfast.demo.outcome import Claim, NotThere, Outcome
+from holdfast.demo.outcome import DemoClaim, NotThere, Outcome
 from holdfast.demo.stage import Stage
 
 
@@ -59,8 +59,8 @@ def audit(stage: Stage) -> Outcome:
     found = f"{said['delivered_percent']} % of {said['offsets']:,}, {said['missing']:,} missing"
     listed = f"{said['expected'] - said['expected_missing']:,} of {wanted:,}"
     claims = (
-        Claim("every offset is there exactly once, and every byte is right", said["sound"], found),
-        Claim(
+        DemoClaim("every offset is there exactly once, and every byte is right", said["sound"], found),
+        DemoClaim(
             "every offset on the producer's list is accounted for",
             said["expected"] == wanted and not said["expected_missing"],
             listed,

@@ -20,7 +20,7 @@ _OPTIONS = ("--set", f"log.segment_size_max={4 << 20}", "--set", f"num.partition
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DemoWanted:
     """How much is to be done, and where."""
 
     events: int = 1_000_000
@@ -35,7 +35,7 @@ class Wanted:
 class Stage:
     """What the steps share."""
 
-    def __init__(self, wanted: Wanted, folder: Path, stack: ExitStack, watch: Watch, clock: Clock) -> None:
+    def __init__(self, wanted: DemoWanted, folder: Path, stack: ExitStack, watch: Watch, clock: Clock) -> None:
         self.wanted = wanted
         self.folder = folder
         self.watch = watch
@@ -63,7 +63,7 @@ class Stage:
 
 
 @contextmanager
-def staged(wanted: Wanted, watch: Watch, clock: Clock | None = None) -> Iterator[Stage]:
+def staged(wanted: DemoWanted, watch: Watch, clock: Clock | None = None) -> Iterator[Stage]:
     """A stage for as long as the block lasts."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-", dir=wanted.folder))

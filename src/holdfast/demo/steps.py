@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from holdfast.demo.account import Account
 from holdfast.demo.copying import copy_to_second
-from holdfast.demo.outcome import Claim, Outcome
+from holdfast.demo.outcome import DemoClaim, Outcome
 from holdfast.demo.pipelines import archive, audit
 from holdfast.demo.producing import Producing
 from holdfast.demo.reading import read_all
@@ -30,8 +30,8 @@ def produce_and_kill(stage: Stage) -> Outcome:
     killed = [at for at, what in stage.moments if what == "SIGKILL"]
     back = [at for at, what in stage.moments if what == "back"]
     claims = (
-        Claim("the broker was killed with SIGKILL under load", bool(killed), f"{producing.in_flight:,} in flight"),
-        Claim("every event was acknowledged", stage.ledger.acked == stage.backlog, f"{stage.ledger.acked:,}"),
+        DemoClaim("the broker was killed with SIGKILL under load", bool(killed), f"{producing.in_flight:,} in flight"),
+        DemoClaim("every event was acknowledged", stage.ledger.acked == stage.backlog, f"{stage.ledger.acked:,}"),
     )
     facts = {"away": f"{back[0] - killed[0]:.2f} s"} if killed and back else {}
     return Outcome(claims, stage.ledger.acked, producing.seconds, facts)
@@ -54,7 +54,9 @@ def stop_and_start(stage: Stage) -> Outcome:
     seconds = stage.clock.monotonic() - began
     broker.start()
     sealed = [each.stat().st_size for each in (broker.data / "objects" / "segments").rglob("*.seg")]
-    claims = (Claim("the broker stopped cleanly, with everything in segments", code == 0, f"{len(sealed)} segments"),)
+    claims = (
+        DemoClaim("the broker stopped cleanly, with everything in segments", code == 0, f"{len(sealed)} segments"),
+    )
     return Outcome(claims, 0, seconds, {"size": f"{sum(sealed) / 1e6:,.1f} MB"})
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from holdfast.demo.outcome import NotThere, Outcome, Verdict
-from holdfast.demo.stage import Stage, Wanted, staged
+from holdfast.demo.outcome import DemoVerdict, NotThere, Outcome
+from holdfast.demo.stage import DemoWanted, Stage, staged
 from holdfast.demo.steps import STEPS, Step
 from holdfast.demo.watch import Watch
 from holdfast.io.clock import Clock, SystemClock
@@ -18,7 +18,7 @@ class Chapter:
     """One step, and how it ended."""
 
     step: Step
-    verdict: Verdict
+    verdict: DemoVerdict
     outcome: Outcome
     seconds: float
     said: str = ""  # Why it is not done, or has failed.
@@ -49,7 +49,7 @@ class Story:
     @property
     def holds(self) -> bool:
         """Everything was done, and all of it is as claimed."""
-        return bool(self.chapters) and all(each.verdict is Verdict.AS_CLAIMED for each in self.chapters)
+        return bool(self.chapters) and all(each.verdict is DemoVerdict.AS_CLAIMED for each in self.chapters)
 
     def facts(self) -> dict[str, Any]:
         steps = [each.facts() for each in self.chapters]
@@ -64,7 +64,7 @@ class Show(Watch, Protocol):
     def end(self, chapter: Chapter) -> None: ...
 
 
-def tell(wanted: Wanted, show: Show, steps: Sequence[Step] = STEPS, clock: Clock | None = None) -> Story:
+def tell(wanted: DemoWanted, show: Show, steps: Sequence[Step] = STEPS, clock: Clock | None = None) -> Story:
     """Carry out the steps. After one that has failed the rest is not done; what a machine lacks is passed over."""
     clock = clock or SystemClock()
     story = Story(wanted.events)
@@ -82,22 +82,22 @@ def _chapters(stage: Stage, steps: Sequence[Step], show: Show, clock: Clock) -> 
     failed = ""
     for step in steps:
         if failed:
-            yield Chapter(step, Verdict.NOT_DONE, Outcome(()), 0.0, f"because of {failed}")
+            yield Chapter(step, DemoVerdict.NOT_DONE, Outcome(()), 0.0, f"because of {failed}")
             continue
         show.begin(step)
         began = clock.monotonic()
         verdict, outcome, said = _carry_out(step, stage)
         yield Chapter(step, verdict, outcome, clock.monotonic() - began, said)
-        if verdict in (Verdict.FAILED, Verdict.NOT_AS_CLAIMED):
+        if verdict in (DemoVerdict.FAILED, DemoVerdict.NOT_AS_CLAIMED):
             failed = step.name
 
 
-def _carry_out(step: Step, stage: Stage) -> tuple[Verdict, Outcome, str]:
+def _carry_out(step: Step, stage: Stage) -> tuple[DemoVerdict, Outcome, str]:
     try:
         outcome = step.run(stage)
     except NotThere as failure:
-        return Verdict.NOT_DONE, Outcome(()), str(failure)
+        return DemoVerdict.NOT_DONE, Outcome(()), str(failure)
     except Exception as failure:  # Of clients and libraries, too: whatever it is, the claim was not shown.
-        return Verdict.FAILED, Outcome(()), f"{type(failure).__name__}: {failure}"
+        return DemoVerdict.FAILED, Outcome(()), f"{type(failure).__name__}: {failure}"
     holds = bool(outcome.claims) and all(each.holds for each in outcome.claims)
-    return Verdict.AS_CLAIMED if holds else Verdict.NOT_AS_CLAIMED, outcome, ""
+    return DemoVerdict.AS_CLAIMED if holds else DemoVerdict.NOT_AS_CLAIMED, outcome, ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.demo.account import Account
 from holdfast.demo.events import TOPIC
-from holdfast.demo.outcome import Claim, Outcome
+from holdfast.demo.outcome import DemoClaim, Outcome
 from holdfast.demo.producing import Producing
 from holdfast.demo.stage import Stage
 from holdfast.errors import Unavailable
@@ -52,7 +52,7 @@ async def _subscribe(stage: Stage) -> Outcome:
         stats = subscription.stats
     claims = (
         account.settle().claim("every event came once, in order, backlog and live ones"),
-        Claim("the backlog was read from the store itself", stats.segments > 0, f"{stats.segments:,} segments"),
+        DemoClaim("the backlog was read from the store itself", stats.segments > 0, f"{stats.segments:,} segments"),
     )
     facts = {"live events": f"{stage.wanted.live_events:,}", "late": f"{stats.late:,}"}
     return Outcome(claims, stage.backlog, backlog_s, facts)

@@ -31,7 +31,7 @@ _SLACK_MS = 1000  # Clocks are read one after the other, and are set right by sm
 _WORTH_A_LINE_MS = 60_000
 
 
-class Known(NamedTuple):
+class KnownTime(NamedTuple):
     """What an earlier process believed, and for how long a clock that was ahead of it had stood by then."""
 
     believed_ms: int
@@ -78,14 +78,14 @@ class BelievedTime:
         """How far the clock is ahead of what is believed; below 0, behind."""
         return self._clock.now_ms() - self._steady_ms()
 
-    def known(self) -> Known:
+    def known(self) -> KnownTime:
         """What the next process should know."""
-        return Known(self.now_ms(), self._stood_s(), self._clock.boot(), self._clock.boottime())
+        return KnownTime(self.now_ms(), self._stood_s(), self._clock.boot(), self._clock.boottime())
 
     def _stood_s(self) -> float:
         return 0.0 if self._since is None else self._clock.boottime() - self._since
 
-    def learn(self, known: Known) -> None:
+    def learn(self, known: KnownTime) -> None:
         """At a start: an earlier process has got no further than this."""
         believed_ms = known.later(self._clock.boot(), self._base_at)
         if believed_ms < self._base_ms:
@@ -124,16 +124,16 @@ class BelievedTime:
         log.warning("clock: %+.0f s apart from the time that has passed, it %s", apart_s, how, extra={"facts": facts})
 
 
-def read_known(objects: Objects) -> Known | None:
+def read_known(objects: Objects) -> KnownTime | None:
     """What an earlier process left in the store; without that, when the cluster was made. None: it is new. Blocks."""
     for name in (KNOWN, CLUSTER):
         found = _find(objects, name)
         if found is None:
             continue
-        known = Known(found.modified_ms)
+        known = KnownTime(found.modified_ms)
         with contextlib.suppress(NotFound, ValueError, TypeError, KeyError):
             said = json.loads(objects.get(KNOWN))
-            known = Known(
+            known = KnownTime(
                 min(found.modified_ms, int(said["believed_ms"])),
                 float(said["stood_s"]),
                 str(said.get("boot", "")),
@@ -143,7 +143,7 @@ def read_known(objects: Objects) -> Known | None:
     return None
 
 
-def save_known(objects: Objects, known: Known) -> int | None:
+def save_known(objects: Objects, known: KnownTime) -> int | None:
     """Keep it in the store; the store's own time, if it says so. Blocks."""
     objects.put(KNOWN, [known.encode()])
     found = _find(objects, KNOWN)
@@ -161,7 +161,7 @@ def keep_first(objects: Objects, trust_s: float) -> None:
     if first is None:
         return
     with contextlib.suppress(Exists):
-        objects.put_if_absent(KNOWN, [Known(max(first.believed_ms, proven_ms(objects, trust_s))).encode()])
+        objects.put_if_absent(KNOWN, [KnownTime(max(first.believed_ms, proven_ms(objects, trust_s))).encode()])
 
 
 def _find(objects: Objects, name: str) -> ObjectInfo | None:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _here = threading.local()  # `inside`: whether this thread, though it runs a loop, makes a blocking call on purpose.
 
 
-class Calls(Protocol):
+class BlockingCalls(Protocol):
     """Where blocking calls are made."""
 
     executor: Executor | None  # For parts that hand out work of their own; None: they must do without.

@@ -75,7 +75,7 @@ class First(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Patience:
+class VersionRetries:
     """How a writer waits between tries: twice as long each time, up to a limit, shortened by chance."""
 
     clock: Clock
@@ -95,7 +95,7 @@ def take(
     data: Sequence[Buffer],
     mine: Stamp,
     stamp_of: Callable[[str, bytes], Stamp],
-    patience: Patience,
+    patience: VersionRetries,
     fresh_until: float,
     below: Below | First | None = None,
 ) -> bytes | None:

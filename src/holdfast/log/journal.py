@@ -14,7 +14,7 @@ from itertools import islice
 
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
-from holdfast.log.kept import Aside, Identity, Kept, check_aside, read_kept, save_kept
+from holdfast.log.metadata import Aside, Identity, LogMetadata, check_aside, read_kept, save_kept
 from holdfast.segment.names import PartitionId
 from holdfast.types import Buffer
 from holdfast.wal import Entry, LogId, Stat, Wal
@@ -36,7 +36,7 @@ class Journal:
         self._saving = threading.Lock()
         self.incarnation = incarnation  # Of this process.
         self.heir_of = heir_of  # Those of processes before it that had this very directory.
-        self.kept = read_kept(wal) or Kept(identity)
+        self.kept = read_kept(wal) or LogMetadata(identity)
         self.hold: Callable[[Callable[[], None]], bool] = lambda then: False  # noqa: ARG005  # Whether to wait.
         self.on_durable: Callable[[], None] = lambda: None
         self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
@@ -165,7 +165,7 @@ class Journal:
         """Whether a purge below this entry would give any room back."""
         return self._wal.frees_a_chunk(index)
 
-    def purge_below(self, index: int, change: Callable[[Kept], Kept]) -> bool:
+    def purge_below(self, index: int, change: Callable[[LogMetadata], LogMetadata]) -> bool:
         """Nothing below this entry is needed any more; what `change` makes of what is kept is saved first.
 
         False: not now, another thread is saving something, and the loop never waits for a disk.
@@ -173,11 +173,11 @@ class Journal:
         log_id = self._wal.log_id(index - 1)
         return log_id is None or self._keep(change, lambda: self._wal.purge(log_id))
 
-    def keep(self, change: Callable[[Kept], Kept]) -> bool:
+    def keep(self, change: Callable[[LogMetadata], LogMetadata]) -> bool:
         """Save what `change` makes of what is kept, without a purge. False: not now, as above."""
         return self._keep(change, lambda: None)
 
-    def _keep(self, change: Callable[[Kept], Kept], then: Callable[[], object]) -> bool:
+    def _keep(self, change: Callable[[LogMetadata], LogMetadata], then: Callable[[], object]) -> bool:
         if not self._saving.acquire(blocking=False):
             return False
         try:

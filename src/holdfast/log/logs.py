@@ -18,7 +18,7 @@ from typing import Self
 from uuid import UUID
 
 from holdfast.errors import Fenced, HoldfastError
-from holdfast.io.calls import Calls, ThreadCalls
+from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
@@ -27,16 +27,16 @@ from holdfast.io.objects.off_loop import OffLoopObjects
 from holdfast.log.background.backlog import Oldest
 from holdfast.log.background.deletions import Deletions, Strike, no_list
 from holdfast.log.background.flusher import Flusher
-from holdfast.log.background.maintenance import Upkeep
+from holdfast.log.background.maintenance import Maintenance
+from holdfast.log.context import Environment, LogContext, ProducerIdsGiven
 from holdfast.log.errors import LogsStopped, PartitionDeleted
-from holdfast.log.ground import Ground, Parts, ProducerIdsGiven
-from holdfast.log.kept import MARKS_MAX, UNDECIDED_MAX, Identity, Kept, at_most, check_marks
+from holdfast.log.metadata import MARKS_MAX, UNDECIDED_MAX, Identity, LogMetadata, at_most, check_marks
 from holdfast.log.ownership.owner import Here
 from holdfast.log.ownership.owner_watch import OwnerWatch
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
-from holdfast.log.pressure.backpressure import Room
-from holdfast.log.recovery.begin import Begun, LocalLog, begin, open_local, tell_recovered
+from holdfast.log.pressure.backpressure import Backpressure
+from holdfast.log.recovery.begin import LocalLog, OpenedLogs, begin, open_local, tell_recovered
 from holdfast.log.recovery.opening import Openings
 from holdfast.log.recovery.quarantine import Quarantine
 from holdfast.log.settings import LogSettings, PartitionSettings
@@ -51,10 +51,14 @@ class Logs:
     """Use `Logs.open`. Belongs to one event loop."""
 
     def __init__(
-        self, begun: Begun, settings: LogSettings, quarantine: Quarantine | None, look_calls: Calls | None = None
+        self,
+        begun: OpenedLogs,
+        settings: LogSettings,
+        quarantine: Quarantine | None,
+        look_calls: BlockingCalls | None = None,
     ) -> None:
         journal, replayed = begun.journal, begun.local.replayed
-        self._ground = Ground.of(journal, begun.parts, settings, self._changed, self.room)
+        self._ground = LogContext.of(journal, begun.parts, settings, self._changed, self.room)
         self._use = replayed.use
         self._space = begun.local.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
@@ -63,9 +67,9 @@ class Logs:
         self._pins = Oldest(_first_index)  # All tails, also of partitions nobody has opened.
         for tail in self._openings.tails:
             self._pins.add(tail)
-        self._room = Room(self, self._ground, self._use)
+        self._room = Backpressure(self, self._ground, self._use)
         self._flusher = Flusher(self, self._ground, self._use)
-        self._upkeep = Upkeep(self, self._ground)
+        self._upkeep = Maintenance(self, self._ground)
         self._purged_below = 0
         self._keep_due = journal.kept.unclean  # What the log keeps is to be saved, purge or not.
         self._failure: Exception | None = None
@@ -94,7 +98,7 @@ class Logs:
         wal_settings: WalSettings | None = None,
         clock: Clock | None = None,
         chance: Chance | None = None,
-        calls: Calls | None = None,
+        calls: BlockingCalls | None = None,
         threaded: bool = True,
         background: bool = True,
         resume_deletes: bool = True,
@@ -117,7 +121,9 @@ class Logs:
         Who has read the write-ahead log already hands it in as `local`. It stays the caller's until it `is_taken`.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
-        parts = Parts(OffLoopObjects(objects), calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance())
+        parts = Environment(
+            OffLoopObjects(objects), calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance()
+        )
         found = local or await open_local(
             wal_directory, parts, settings, wal_settings, threaded=threaded, reserve_size=reserve_size
         )
@@ -314,7 +320,7 @@ class Logs:
             self._purged_below = needed
             self._deletions.forget_gone()
 
-    def _to_keep(self, before: Kept) -> Kept:
+    def _to_keep(self, before: LogMetadata) -> LogMetadata:
         """What the write-ahead log has to remember when entries go. Of deleted topics only that they are."""
         deleted = self._deletions
         flushed = {home: mark for home, mark in before.flushed.items() if home.topic_id not in deleted}
@@ -328,7 +334,7 @@ class Logs:
             before, flushed=marks, aside=aside, deleted=deleted.under_way, undecided=undecided, unclean=False
         )
 
-    def _undecided(self, before: Kept, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:
+    def _undecided(self, before: LogMetadata, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:
         """Where a transaction is open, or may be: nobody has looked. None if these are too many to be kept."""
         known, partitions = before.undecided, self._partitions
         unopened = [home for home in marks if home not in partitions and (known is None or home in known)]

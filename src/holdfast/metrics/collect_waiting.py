@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from holdfast.log.recovery.tails import Known
+from holdfast.log.recovery.tails import KnownTail
 from holdfast.measure import PortCounts
 from holdfast.metrics.collect import Sample, port_samples
 
@@ -17,7 +17,7 @@ class WatchedWait:
 
     cluster: str
     waited_s: Callable[[], float]
-    served: Callable[[], Sequence[tuple[str, int, Known]]]  # Topic, partition, and what is certain of it.
+    served: Callable[[], Sequence[tuple[str, int, KnownTail]]]  # Topic, partition, and what is certain of it.
     port: Callable[[], PortCounts]
 
 

@@ -17,7 +17,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import open_objects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.segment.names import MANIFESTS, PartitionId
 
 _MANIFEST = re.compile(re.escape(MANIFESTS) + r"([0-9a-f]{32})/(\d+)/")
@@ -60,7 +60,7 @@ def _open_store(store: str) -> Objects:
 
 def topic_names(objects: Objects) -> dict[UUID, str]:
     """The names of the topics. Where no broker has ever run there are none."""
-    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
     metadata = MetadataLog(objects, read_cluster(objects), "", patience).metadata
     return {each.topic_id: each.name for each in metadata.topics.values()}
 

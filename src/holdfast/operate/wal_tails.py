@@ -15,7 +15,7 @@ from uuid import UUID
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory
 from holdfast.log import entry
-from holdfast.log.kept import Kept, decode
+from holdfast.log.metadata import LogMetadata, decode
 from holdfast.operate.findings import WAL
 from holdfast.record.batch import BatchHeader, is_crc_right, split
 from holdfast.record.errors import InvalidBatch
@@ -96,7 +96,7 @@ def _read(directory: Directory) -> Tails:
     return tails
 
 
-def _kept(user_data: bytes) -> Kept | None:
+def _kept(user_data: bytes) -> LogMetadata | None:
     try:
         return decode(user_data)
     except (Corrupt, NewerFormat):

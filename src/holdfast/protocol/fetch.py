@@ -20,7 +20,7 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, Room, check_left, skip_tags, tag, varint
+from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Form, WireRoom, check_left, skip_tags, tag, varint
 
 FLEXIBLE_FROM = 12
 TOPIC_IDS_FROM = 13
@@ -98,7 +98,7 @@ def decode_request(version: int, body: memoryview) -> FetchRequest:
 
 
 def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
-    room = Room()
+    room = WireRoom()
     replica_id, replica_epoch, session_id, session_epoch = -1, -1, 0, -1
     if version >= _REPLICA_STATE_FROM:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _head_from_15(data, 0)
@@ -129,7 +129,7 @@ def _decode(version: int, data: memoryview, form: Form) -> FetchRequest:
 
 
 def _decode_topics(
-    version: int, data: memoryview, position: int, form: Form, room: Room
+    version: int, data: memoryview, position: int, form: Form, room: WireRoom
 ) -> tuple[list[FetchTopic], int]:
     required_array, skip_tags = form.required_array, form.skip_tags
     count, position = required_array(data, position, room)
@@ -180,7 +180,7 @@ def _decode_flexible_partitions(data: memoryview, position: int, count: int) -> 
 
 
 def _decode_forgotten(
-    version: int, data: memoryview, position: int, form: Form, room: Room, count: int
+    version: int, data: memoryview, position: int, form: Form, room: WireRoom, count: int
 ) -> tuple[list[ForgottenTopic], int]:
     topics = []
     for _ in range(count):

@@ -14,7 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, Room, check_left, skip_tags, text, varint
+from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, WireRoom, check_left, skip_tags, text, varint
 
 FLEXIBLE_FROM = 9
 TOPIC_IDS_FROM = 13
@@ -144,7 +144,7 @@ def _decode_many(version: int, data: memoryview) -> ProduceRequest:
     form = FLEXIBLE if version >= FLEXIBLE_FROM else PLAIN
     transactional_id, position = form.string(data, 0)
     acks, timeout_ms = _acks_and_timeout(data, position)
-    room = Room(ITEMS_MAX)
+    room = WireRoom(ITEMS_MAX)
     count, position = form.required_array(data, position + 6, room)
     decode_partitions = _decode_flexible_partitions if form is FLEXIBLE else _decode_plain_partitions
     topics = []

@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.wire import Room, check_left, tag, varint
+from holdfast.protocol.wire import WireRoom, check_left, tag, varint
 
-Reader: TypeAlias = Callable[[memoryview, int, Room], tuple[Any, int]]
-ArrayReader: TypeAlias = Callable[[memoryview, int, Room], tuple[int, int]]  # How many items follow.
+Reader: TypeAlias = Callable[[memoryview, int, WireRoom], tuple[Any, int]]
+ArrayReader: TypeAlias = Callable[[memoryview, int, WireRoom], tuple[int, int]]  # How many items follow.
 
 _NULL_FROM = 0x80  # A part that may be null has a signed byte before it; all below zero are null.
 
 
 def maybe_null(read: Callable[[memoryview, int], tuple[Any, int]]) -> Reader:
-    def reader(data: memoryview, position: int, room: Room) -> tuple[Any, int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[Any, int]:
         del room
         return read(data, position)
 
@@ -25,7 +25,7 @@ def maybe_null(read: Callable[[memoryview, int], tuple[Any, int]]) -> Reader:
 
 
 def not_null(read: Callable[[memoryview, int], tuple[Any, int]], name: str) -> Reader:
-    def reader(data: memoryview, position: int, room: Room) -> tuple[Any, int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[Any, int]:
         del room
         value, end = read(data, position)
         if value is None:
@@ -48,14 +48,14 @@ def copied(read: Callable[[memoryview, int], tuple[memoryview | None, int]]) -> 
 def number(letter: str) -> Reader:
     layout = struct.Struct(f">{letter}")
 
-    def reader(data: memoryview, position: int, room: Room) -> tuple[Any, int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[Any, int]:
         del room
         return layout.unpack_from(data, position)[0], position + layout.size
 
     return reader
 
 
-def uuid(data: memoryview, position: int, room: Room) -> tuple[UUID | None, int]:
+def uuid(data: memoryview, position: int, room: WireRoom) -> tuple[UUID | None, int]:
     """Zeros are None."""
     del room
     check_left(data, position, 16)
@@ -67,7 +67,7 @@ def numbers(array: ArrayReader, letter: str, name: str, *, nullable: bool) -> Re
     one = struct.Struct(f">{letter}")
     size, unpack_one, unpack = one.size, one.unpack_from, struct.unpack_from
 
-    def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any] | None, int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[list[Any] | None, int]:
         found, start = array(data, position, room)
         if found == 1:  # As most are: the replicas of a partition.
             return list(unpack_one(data, start)), start + size
@@ -81,7 +81,7 @@ def numbers(array: ArrayReader, letter: str, name: str, *, nullable: bool) -> Re
 
 
 def items(array: ArrayReader, read: Reader, name: str, *, nullable: bool) -> Reader:
-    def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any] | None, int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[list[Any] | None, int]:
         found, start = array(data, position, room)
         if found < 0:
             _check_null(name, position, nullable=nullable)
@@ -101,7 +101,7 @@ def _check_null(name: str, position: int, *, nullable: bool) -> None:
 
 
 def maybe_part(read: Reader) -> Reader:
-    def reader(data: memoryview, position: int, room: Room) -> tuple[Any, int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[Any, int]:
         if data[position] >= _NULL_FROM:
             return None, position + 1
         return read(data, position + 1, room)
@@ -112,7 +112,7 @@ def maybe_part(read: Reader) -> Reader:
 def tagged(known: dict[int | None, tuple[int, str, Reader]], defaults: list[Any]) -> Reader:
     """The values of the tagged fields that the schema knows, each at its place; the others are passed over."""
 
-    def reader(data: memoryview, position: int, room: Room) -> tuple[list[Any], int]:
+    def reader(data: memoryview, position: int, room: WireRoom) -> tuple[list[Any], int]:
         values = defaults.copy()
         count, position = varint(data, position)
         for _ in range(count):

@@ -30,7 +30,7 @@ _int16 = Struct(">h").unpack_from
 _int32 = Struct(">i").unpack_from
 
 
-class Room:
+class WireRoom:
     """How many items a message may still have."""
 
     __slots__ = ("count", "left")
@@ -118,7 +118,7 @@ def compact_bytes(data: memoryview, position: int) -> tuple[memoryview | None, i
     return data[start : start + size - 1], start + size - 1
 
 
-def plain_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+def plain_array(data: memoryview, position: int, room: WireRoom) -> tuple[int, int]:
     """How many items follow; -1 is null. No item is smaller than a byte, so there are never more items than bytes."""
     (count,) = _int32(data, position)
     start = position + 4
@@ -129,7 +129,7 @@ def plain_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
     return count, start
 
 
-def compact_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+def compact_array(data: memoryview, position: int, room: WireRoom) -> tuple[int, int]:
     count = data[position] - 1
     start = position + 1
     if count >= 0x7F:
@@ -142,21 +142,21 @@ def compact_array(data: memoryview, position: int, room: Room) -> tuple[int, int
     return count, start
 
 
-def required_plain_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+def required_plain_array(data: memoryview, position: int, room: WireRoom) -> tuple[int, int]:
     count, start = plain_array(data, position, room)
     if count < 0:
         raise Malformed(_NULL_ARRAY, position)
     return count, start
 
 
-def required_compact_array(data: memoryview, position: int, room: Room) -> tuple[int, int]:
+def required_compact_array(data: memoryview, position: int, room: WireRoom) -> tuple[int, int]:
     count, start = compact_array(data, position, room)
     if count < 0:
         raise Malformed(_NULL_ARRAY, position)
     return count, start
 
 
-def _too_many(data: memoryview, start: int, count: int, room: Room) -> Malformed:
+def _too_many(data: memoryview, start: int, count: int, room: WireRoom) -> Malformed:
     if count > len(data) - start:
         return Malformed(f"{count} items are announced, {len(data) - start} bytes are left", start)
     return Malformed(f"there are more than {room.count} items", start)
@@ -191,8 +191,8 @@ class Form(NamedTuple):
 
     string: Callable[[memoryview, int], tuple[str | None, int]]
     bytes: Callable[[memoryview, int], tuple[memoryview | None, int]]
-    array: Callable[[memoryview, int, Room], tuple[int, int]]
-    required_array: Callable[[memoryview, int, Room], tuple[int, int]]
+    array: Callable[[memoryview, int, WireRoom], tuple[int, int]]
+    required_array: Callable[[memoryview, int, WireRoom], tuple[int, int]]
     skip_tags: Callable[[memoryview, int], int]
 
     def required_string(self, data: memoryview, position: int) -> tuple[str, int]:

@@ -20,7 +20,7 @@ _RECORD_SIZE = 36  # At most: what a record takes besides its key, value and hea
 _HEADER_SIZE = 10  # The same for one header.
 
 
-class Piece(NamedTuple):
+class BatchCut(NamedTuple):
     """One batch, for the place that its rows named."""
 
     place: int
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
 
 def cut(
     columns: Columns, places: Numbers, *, size_max: int, count_max: int, codec: int = Codec.NONE
-) -> Iterator[Piece]:
+) -> Iterator[BatchCut]:
     """Batches of at most `size_max` bytes before compression and `count_max` records, place after place.
 
     Rows of one place keep their order. A row that is larger alone gets a batch of its own.
@@ -49,7 +49,7 @@ def cut(
             end = min(max(int(np.searchsorted(ends, limit, "right")), start + 1), start + count_max, int(last))
             envelope = Envelope(base_offset=start, attributes=attributes_of(codec))
             batch = encode(ranked, order[start:end], envelope)
-            yield Piece(int(places[order[start]]), end - start, batch)
+            yield BatchCut(int(places[order[start]]), end - start, batch)
             start = end
 
 

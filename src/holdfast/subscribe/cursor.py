@@ -37,7 +37,7 @@ class Partition(NamedTuple):
     partition: int
 
 
-class Place(NamedTuple):
+class PartitionPosition(NamedTuple):
     """Where one partition stands, and the name that its topic had."""
 
     topic: str
@@ -57,7 +57,7 @@ class CursorPoint(NamedTuple):
 class Cursor:
     """Where to go on."""
 
-    places: Mapping[Partition, Place] = field(default_factory=dict)
+    places: Mapping[Partition, PartitionPosition] = field(default_factory=dict)
     point: CursorPoint | None = None
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Cursor:
     @classmethod
     def _from_message(cls, message: wire.Cursor) -> Cursor:
         places = {
-            Partition(each.cluster_id, UUID(bytes=each.topic_id), each.partition): Place(
+            Partition(each.cluster_id, UUID(bytes=each.topic_id), each.partition): PartitionPosition(
                 each.topic, Position(each.offset, each.epoch, each.order_time)
             )
             for each in message.places
@@ -123,4 +123,6 @@ class Cursor:
     @classmethod
     def at(cls, offsets: Mapping[Partition, tuple[str, int]]) -> Cursor:
         """A cursor made by hand, from topic names and offsets."""
-        return cls({key: Place(name, Position(offset, NO_EPOCH)) for key, (name, offset) in offsets.items()})
+        return cls(
+            {key: PartitionPosition(name, Position(offset, NO_EPOCH)) for key, (name, offset) in offsets.items()}
+        )

@@ -8,7 +8,7 @@ from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge.gather import gather
-from holdfast.subscribe.merge.merge import FEW, Merge, State
+from holdfast.subscribe.merge.merge import FEW, Merge, MergeState
 from holdfast.subscribe.merge.piece import Range, decode_piece
 from holdfast.subscribe.server.packing import pack
 
@@ -23,7 +23,7 @@ def warm() -> None:
         piece = decode_piece([build(many)], Range(number, 0, len(many), filter=Filter()))
         lane = merge.add(number)
         merge.push(lane, piece)
-        lane.state = State.IDLE
+        lane.state = MergeState.IDLE
     taken = merge.take(1.0)
     assert taken is not None
     for batch in gather(taken):

@@ -23,7 +23,7 @@ from holdfast.record.build import build
 from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.record.records import Record, read_records
 from holdfast.sync.committed import end_of
-from holdfast.sync.fence import CHECKPOINT_PARTITION, CHECKPOINTS, Writer
+from holdfast.sync.fence import CHECKPOINT_PARTITION, CHECKPOINTS, FencedWriter
 from holdfast.sync.mark import Home
 from holdfast.sync.proof import NO_COPY, NOTHING_SEEN, Copy, Seen
 
@@ -31,7 +31,7 @@ _RECORDS_MAX = 1000  # Of one batch: a record has about 250 bytes.
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SyncPoint:
     """How far one partition is."""
 
     position: int = 0
@@ -45,7 +45,7 @@ class Point:
 class Saved:
     """A point, and the topic of the target that it speaks of."""
 
-    point: Point
+    point: SyncPoint
     target_id: UUID
 
 
@@ -82,7 +82,7 @@ def _read(key: Mapping[str, object], value: Mapping[str, object], cluster: str, 
         return
     home = Home(cluster, UUID(str(key["topic_id"])), int(str(key["partition"])))
     position, target_offset, echoed = (int(str(value[name])) for name in ("position", "target_offset", "echoed"))
-    point = Point(position, target_offset, echoed, _seen(value.get("seen")), _copy(value.get("copy")))
+    point = SyncPoint(position, target_offset, echoed, _seen(value.get("seen")), _copy(value.get("copy")))
     found[home] = Saved(point, UUID(str(value["target_id"])))
 
 
@@ -96,7 +96,7 @@ def _copy(value: object) -> Copy:
     return Copy(int(value[0]), int(value[1])) if isinstance(value, list) else NO_COPY
 
 
-def batches(points: Iterable[tuple[Home, Saved]], writer: Writer, now_ms: int) -> list[tuple[bytearray, int]]:
+def batches(points: Iterable[tuple[Home, Saved]], writer: FencedWriter, now_ms: int) -> list[tuple[bytearray, int]]:
     """Checkpoints of one topic as batches of its writer, with their counts."""
     records = [_record(home, saved, writer.topic, now_ms) for home, saved in points]
     made = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.client import Fetched
+from holdfast.client import FetchedBatches
 from holdfast.record.batch import split
 from holdfast.segment.aborted import AbortedIndex
 
 
-def committed(fetched: Fetched) -> Iterator[memoryview]:
+def committed(fetched: FetchedBatches) -> Iterator[memoryview]:
     """The batches that count, as views of the answer; markers are among them."""
     if not fetched.aborted:
         yield fetched.records
@@ -20,7 +20,7 @@ def committed(fetched: Fetched) -> Iterator[memoryview]:
             yield batch
 
 
-def end_of(fetched: Fetched, start: int) -> int:
+def end_of(fetched: FetchedBatches, start: int) -> int:
     """The offset behind the last batch, or `start` if there is none."""
     end = start
     for header, _ in split(fetched.records):

@@ -15,16 +15,16 @@ from holdfast.client import Client, TopicInfo
 from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.codes import Code
-from holdfast.sync.beginning import make_lanes
 from holdfast.sync.checkpoint import Saved
 from holdfast.sync.goals import Goals
 from holdfast.sync.groups import Groups
 from holdfast.sync.lane import Lane
 from holdfast.sync.mark import Home
-from holdfast.sync.progress import Counts, Look, Troubles, look_at
+from holdfast.sync.progress import SyncCounts, SyncLook, Troubles, look_at
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
+from holdfast.sync.takeover import make_lanes
 from holdfast.sync.topics import NO_ID, compacted_topics, list_topics, matching, plan
 from holdfast.sync.worker import Worker
 
@@ -86,7 +86,7 @@ class Direction:
         self._saver = Saver(settings.save_interval_s, self._clock)
         self._groups = Groups(both=settings.both)
         self._known: dict[Home, Saved] = {}  # Where lanes stood when the last attempt ended.
-        self._counts: dict[Home, Counts] = {}
+        self._counts: dict[Home, SyncCounts] = {}
         self._goals = Goals() if settings.once else None
         self._lanes: list[Lane] = []
         self._state = "starting"
@@ -195,7 +195,7 @@ class Direction:
         if self._settings.groups:
             self._groups.carry(lanes, source, target)
 
-    def look(self) -> Look:
+    def look(self) -> SyncLook:
         """This moment, for whoever shows it."""
         saved = self._saver.saves, self._groups.count
         return look_at(self.name, self._state, self._lanes, self._troubles, saved, self._clock.now_ms())

@@ -13,7 +13,7 @@ from holdfast.sync.mark import Home
 from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
-from holdfast.sync.topics import NO_ID, Planned, plan
+from holdfast.sync.topics import NO_ID, PlannedTopic, plan
 from holdfast.types import TopicPartition
 
 
@@ -41,7 +41,7 @@ def _saved(target: Client, source_cluster: str) -> Mapping[Home, Saved]:
         return {}
 
 
-def _foresee(planned: Planned, here: Client, there: Client, source: Side, saved: Mapping[Home, Saved]) -> Foreseen:
+def _foresee(planned: PlannedTopic, here: Client, there: Client, source: Side, saved: Mapping[Home, Saved]) -> Foreseen:
     offsets = 0
     for part in planned.source.partitions:
         where = TopicPartition(planned.name, part.number)
@@ -52,7 +52,7 @@ def _foresee(planned: Planned, here: Client, there: Client, source: Side, saved:
     return Foreseen(planned.name, action, planned.partition_count, planned.configs, offsets)
 
 
-def _applied(planned: Planned, where: TopicPartition, home: Home, there: Client, saved: Saved | None) -> int:
+def _applied(planned: PlannedTopic, where: TopicPartition, home: Home, there: Client, saved: Saved | None) -> int:
     """The offset behind the last one that is applied."""
     if planned.target is None or where.partition >= len(planned.target.partitions):
         return 0

@@ -35,7 +35,7 @@ _NOT_OURS = (Code.CLUSTER_AUTHORIZATION_FAILED, Code.TRANSACTION_COORDINATOR_FEN
 
 
 @dataclass
-class Writer:
+class FencedWriter:
     """The numbers that batches of one topic carry."""
 
     topic: str
@@ -58,13 +58,13 @@ def writer_id(source_cluster: str, topic_id: UUID) -> str:
 
 def begin_writing(
     target: Client, name: str, topic: str, partitions: Iterable[int], unused: Container[int] = UNUSED_EPOCHS
-) -> Writer:
+) -> FencedWriter:
     """Become the writer."""
     pairs = [*(TopicPartition(topic, number) for number in partitions), CHECKPOINT_PARTITION]
     producer = _fence(target, name, pairs)
     while producer.epoch in unused:
         producer = _fence(target, name, pairs)
-    return Writer(topic, producer)
+    return FencedWriter(topic, producer)
 
 
 def _fence(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:

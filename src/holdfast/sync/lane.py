@@ -10,20 +10,20 @@ from uuid import UUID
 
 import numpy as np
 
-from holdfast.client import Client, Fetched
+from holdfast.client import Client, FetchedBatches
 from holdfast.client.errors import Refused
 from holdfast.protocol.codes import Code
 from holdfast.record.columns import Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
-from holdfast.sync.checkpoint import Point
+from holdfast.sync.checkpoint import SyncPoint
 from holdfast.sync.committed import committed, end_of
 from holdfast.sync.errors import SourceChanged, SourceWentBack
-from holdfast.sync.fence import Writer
+from holdfast.sync.fence import FencedWriter
 from holdfast.sync.mark import Home
-from holdfast.sync.marking import NONE, Marks, Numbers, Truths
-from holdfast.sync.piece import Piece, cut
-from holdfast.sync.progress import Counts
+from holdfast.sync.marking import NONE, Numbers, OriginMarks, Truths
+from holdfast.sync.piece import SyncPiece, cut
+from holdfast.sync.progress import SyncCounts
 from holdfast.sync.proof import Copy, Seen, is_copy, is_still, same, seen
 from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.winners import Winners
@@ -42,11 +42,11 @@ class Lane:
     where: TopicPartition
     home: Home  # In the source.
     back: Home  # The same partition of the target.
-    writer: Writer
+    writer: FencedWriter
     batch_size_max: int
     own_only: bool  # Leave out what the source itself has from elsewhere.
-    point: Point
-    counts: Counts
+    point: SyncPoint
+    counts: SyncCounts
     applied: int = 0  # Records below it are in the target already.
     end: int = 0  # Of the source, as far as known.
     last_timestamp: int = -1  # Of the last record that was read.
@@ -100,7 +100,7 @@ class Lane:
             log.warning(
                 "%s: the target has lost records that were copied to it: it is searched from its start", self.where
             )
-            self.point = Point()
+            self.point = SyncPoint()
 
     def _check_source(self, start: int, end: int) -> None:
         """What was copied must still be the source's past."""
@@ -116,7 +116,7 @@ class Lane:
                 )
             self.point = replace(self.point, position=start)
 
-    def pieces(self, fetched: Fetched, source: Client) -> Generator[Piece, None, None]:
+    def pieces(self, fetched: FetchedBatches, source: Client) -> Generator[SyncPiece, None, None]:
         """The batches to send. When the next one is asked for, the last one was written: see `wrote`."""
         self.is_drained = False
         if fetched.error is not None:
@@ -138,7 +138,7 @@ class Lane:
         self.counts.unreadable += one.end - one.start
         log.warning("%s of cluster %s: %s", self.where, self.home.cluster_id, one)
 
-    def again(self, target: Client) -> Generator[Piece, None, None]:
+    def again(self, target: Client) -> Generator[SyncPiece, None, None]:
         """Where the last writer wins: what must be written behind others once more."""
         if self.winners is None:
             return
@@ -150,9 +150,9 @@ class Lane:
                 yield from cut(columns, rows, *numbers, size_max=self.batch_size_max, is_copy=False)
         self.settled = is_settled
 
-    def _group(self, columns: Columns) -> Iterator[Piece]:
+    def _group(self, columns: Columns) -> Iterator[SyncPiece]:
         new = columns.offset >= self.point.position  # The first batch may begin before it.
-        marks = Marks.of(columns)
+        marks = OriginMarks.of(columns)
         echoes, echoed = self._echoes(marks, new)
         rows = self._chosen(columns, marks, new & ~echoes)
         self._target_end = self.point.target_offset
@@ -167,7 +167,7 @@ class Lane:
             self.last_timestamp = int(columns.timestamp[last])
         self._reached(columns.batches[-1].end_offset, echoed, seen(columns, last) if last >= 0 else None)
 
-    def _echoes(self, marks: Marks, new: Truths) -> tuple[Truths, int]:
+    def _echoes(self, marks: OriginMarks, new: Truths) -> tuple[Truths, int]:
         """Which records the target has sent itself, and the highest offset that they had there.
 
         The other direction writes each record once, in order. A mark whose offset does not rise was put there by an
@@ -178,7 +178,7 @@ class Lane:
         through, _ = marks.came_through(self.back)
         return (sent > before[:-1]) | through, int(before[-1])
 
-    def _chosen(self, columns: Columns, marks: Marks, wanted: Truths) -> Numbers:
+    def _chosen(self, columns: Columns, marks: OriginMarks, wanted: Truths) -> Numbers:
         """The rows to send."""
         wanted = wanted & (columns.offset >= self.applied)
         if self.own_only:
@@ -189,7 +189,7 @@ class Lane:
             self.counts.lost += int(before - np.count_nonzero(wanted))
         return np.flatnonzero(wanted)
 
-    def wrote(self, piece: Piece, base_offset: int) -> None:
+    def wrote(self, piece: SyncPiece, base_offset: int) -> None:
         """The target has acknowledged a batch."""
         self.writer.wrote(self.where, piece.count)
         self.settled = self.winners is None
@@ -206,9 +206,9 @@ class Lane:
             return
         target_offset = self._target_end if position > self.applied else self.point.target_offset
         target_offset = max(target_offset, self.point.target_offset)
-        self.point = Point(position, target_offset, echoed, last or self.point.seen, self._copy or self.point.copy)
+        self.point = SyncPoint(position, target_offset, echoed, last or self.point.seen, self._copy or self.point.copy)
 
-    def has_moved_without_writing(self, before: Point | None) -> bool:
+    def has_moved_without_writing(self, before: SyncPoint | None) -> bool:
         """Whether the target was given nothing since an earlier point, though the source was read on."""
         if before is None or not self.resumed or self.point.position < self.applied:
             return False

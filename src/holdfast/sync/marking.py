@@ -19,7 +19,7 @@ _KEY: Final = np.frombuffer(MARK_KEY.encode(), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class OriginMarks:
     """The marks of some records: for each the number of its header, or NONE. Of several the last one counts."""
 
     columns: Columns
@@ -27,7 +27,7 @@ class Marks:
     found: Numbers
 
     @classmethod
-    def of(cls, columns: Columns) -> Marks:
+    def of(cls, columns: Columns) -> OriginMarks:
         """Look for them."""
         from holdfast.sync import mark_loops as loops  # Here, because numba takes half a second to import.
 

@@ -23,7 +23,7 @@ SIZE_MAX = 1 << 20  # Bytes of one batch, unless a record is larger alone.
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SyncPiece:
     """One batch, and the offsets that its records have in the source."""
 
     batch: bytearray
@@ -45,7 +45,7 @@ def cut(
     size_max: int,
     codec: int = Codec.NONE,
     is_copy: bool = True,
-) -> Iterator[Piece]:
+) -> Iterator[SyncPiece]:
     """Batches of these rows with the producer's numbers, ready to be sent one after the other."""
     sizes = row_sizes(columns)[rows]
     ends = np.cumsum(sizes)
@@ -63,5 +63,5 @@ def cut(
         if len(batch) > size_max:
             raise RecordTooLarge(str(where), int(offsets[0]), len(batch), size_max)
         stamp(memoryview(batch), 0, -1)
-        yield Piece(batch, offsets, is_copy)
+        yield SyncPiece(batch, offsets, is_copy)
         start = end

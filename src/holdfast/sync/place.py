@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.client import Client
 from holdfast.sync.mark import Home
-from holdfast.sync.marking import NONE, Marks
+from holdfast.sync.marking import NONE, OriginMarks
 from holdfast.sync.scan import bounds, read_range
 from holdfast.types import TopicPartition
 
@@ -41,7 +41,7 @@ def _probe(
     """The first piece of a range with copies in it: where the first one is that is wanted, or any; whether it is
     wanted; whether others come before it. And where the piece ends."""
     for after, columns in read_range(client, where, start, end, size=_PROBE_SIZE):
-        offsets = Marks.of(columns).offsets_from(home)
+        offsets = OriginMarks.of(columns).offsets_from(home)
         inside = (offsets != NONE) & (columns.offset >= start) & (columns.offset < end)
         copies = np.flatnonzero(inside)
         if not len(copies):
@@ -60,7 +60,7 @@ def last_copied(client: Client, where: TopicPartition, home: Home, end: int) -> 
     while high > start:
         low = max(start, high - count)
         for _, columns in reversed(list(read_range(client, where, low, high))):
-            offsets = Marks.of(columns).offsets_from(home)
+            offsets = OriginMarks.of(columns).offsets_from(home)
             highest = int(offsets[(columns.offset >= low) & (columns.offset < high)].max(initial=NONE))
             if highest != NONE:
                 return highest
@@ -71,7 +71,7 @@ def last_copied(client: Client, where: TopicPartition, home: Home, end: int) -> 
 def first_own(client: Client, where: TopicPartition, home: Home, start: int, end: int) -> int | None:
     """The first record in a range that is no copy from `home`, and has never been there."""
     for _, columns in read_range(client, where, start, end):
-        marks = Marks.of(columns)
+        marks = OriginMarks.of(columns)
         through, _ = marks.came_through(home)
         own = (marks.offsets_from(home) == NONE) & ~through & (columns.offset >= start) & (columns.offset < end)
         if own.any():

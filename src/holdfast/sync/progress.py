@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Counts:
+class SyncCounts:
     """Of one lane, in this process."""
 
     records: int = 0
@@ -23,7 +23,7 @@ class Counts:
     unreadable: int = 0  # Offsets of batches that nobody can read: they stay where they are.
 
     @classmethod
-    def of_all(cls, some: Iterable[Counts]) -> Counts:
+    def of_all(cls, some: Iterable[SyncCounts]) -> SyncCounts:
         total = cls()
         for each in some:
             for field in fields(cls):
@@ -45,13 +45,13 @@ class TopicLook:
 
     topic: str
     partitions: int
-    counts: Counts
+    counts: SyncCounts
     lag_records: int
     lag_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SyncLook:
     """A direction at one moment."""
 
     direction: str
@@ -63,8 +63,8 @@ class Look:
     groups: int
 
     @property
-    def counts(self) -> Counts:
-        return Counts.of_all(each.counts for each in self.topics)
+    def counts(self) -> SyncCounts:
+        return SyncCounts.of_all(each.counts for each in self.topics)
 
     @property
     def lag_records(self) -> int:
@@ -77,16 +77,16 @@ class Look:
 
 def look_at(
     direction: str, state: str, lanes: Iterable[Lane], troubles: Troubles, saved: tuple[int, int], now_ms: int
-) -> Look:
+) -> SyncLook:
     """The lanes of a direction, by topic."""
     by_topic: dict[str, list[Lane]] = {}
     for lane in lanes:
         by_topic.setdefault(lane.where.topic, []).append(lane)
     topics = [_topic(name, some, now_ms) for name, some in sorted(by_topic.items())]
-    return Look(direction, state, topics, troubles.count, troubles.last, *saved)
+    return SyncLook(direction, state, topics, troubles.count, troubles.last, *saved)
 
 
 def _topic(name: str, lanes: list[Lane], now_ms: int) -> TopicLook:
     ages = [now_ms - each.last_timestamp for each in lanes if each.lag and each.last_timestamp >= 0]
-    counts = Counts.of_all(each.counts for each in lanes)
+    counts = SyncCounts.of_all(each.counts for each in lanes)
     return TopicLook(name, len(lanes), counts, sum(each.lag for each in lanes), max(0, *ages, 0))

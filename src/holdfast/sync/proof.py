@@ -18,7 +18,7 @@ from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.errors import InvalidBatch
 from holdfast.sync.mark import Home
-from holdfast.sync.marking import NONE, Marks
+from holdfast.sync.marking import NONE, OriginMarks
 from holdfast.types import TopicPartition
 
 _FETCH_SIZE = 1 << 10  # A broker gives at least one batch.
@@ -68,7 +68,7 @@ def is_copy(target: Client, where: TopicPartition, home: Home, before: Copy) -> 
     if found is None:
         return True
     columns, row = found
-    return int(Marks.of(columns).offsets_from(home)[row]) == before.of
+    return int(OriginMarks.of(columns).offsets_from(home)[row]) == before.of
 
 
 def same(source: Client, target: Client, where: TopicPartition, copy: Copy) -> bool:

@@ -9,7 +9,7 @@ from holdfast.client import ClientSettings
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.sync.direction import Direction
-from holdfast.sync.progress import Look
+from holdfast.sync.progress import SyncLook
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side, meet_both
 from holdfast.sync.topics import check_choice, check_matches, list_topics
@@ -44,7 +44,7 @@ class Sync:
         self._directions = [Direction(source, target, settings, self._stop) for source, target in ways]
         self._failures: list[BaseException] = []
 
-    def run(self, watch: Callable[[list[Look]], None] | None = None, watch_s: float = 1.0) -> None:
+    def run(self, watch: Callable[[list[SyncLook]], None] | None = None, watch_s: float = 1.0) -> None:
         """Copy until it is stopped or caught up. `watch` is called now and then, and at the end."""
         threads = [threading.Thread(target=self._carry, args=(each,), daemon=True) for each in self._directions]
         for each in threads:
@@ -71,7 +71,7 @@ class Sync:
         """Finish what is under way, save, and end. From any thread, or a signal handler."""
         self._stop.set()
 
-    def look(self) -> list[Look]:
+    def look(self) -> list[SyncLook]:
         """All directions at this moment."""
         return [each.look() for each in self._directions]
 

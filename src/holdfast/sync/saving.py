@@ -9,7 +9,7 @@ from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced
 from holdfast.io.clock import Clock
 from holdfast.sync import checkpoint
-from holdfast.sync.checkpoint import Point, Saved
+from holdfast.sync.checkpoint import Saved, SyncPoint
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.fence import CHECKPOINT_PARTITION
 from holdfast.sync.lane import Lane
@@ -23,7 +23,7 @@ class Saver:
         self._interval_s = interval_s
         self._clock = clock
         self._due = clock.monotonic() + interval_s
-        self._saved: dict[Home, Point] = {}  # What this process has saved.
+        self._saved: dict[Home, SyncPoint] = {}  # What this process has saved.
         self.saves = 0
 
     def is_due(self) -> bool:
@@ -53,7 +53,7 @@ class Saver:
         self._saved |= {home: saved.point for home, saved in points.items()}
 
 
-def _catch_up(lanes: Iterable[Lane], saved: dict[Home, Point], target: Client) -> None:
+def _catch_up(lanes: Iterable[Lane], saved: dict[Home, SyncPoint], target: Client) -> None:
     """Lanes that write nothing, since all they read are echoes: what they write later lies behind the target's end."""
     still = [each for each in lanes if each.has_moved_without_writing(saved.get(each.home))]
     held = [each for each in still if each.moving.acquire(blocking=False)]

@@ -14,7 +14,7 @@ from holdfast.record.unreadable import telling
 from holdfast.sync.committed import end_of
 from holdfast.sync.errors import EndWentBack
 from holdfast.sync.mark import Home
-from holdfast.sync.marking import NONE, Marks
+from holdfast.sync.marking import NONE, OriginMarks
 from holdfast.sync.proof import NO_COPY, Copy
 from holdfast.types import TopicPartition
 
@@ -70,7 +70,7 @@ def find_applied(client: Client, where: TopicPartition, home: Home, start: int, 
     """
     highest = NO_COPY
     for _, columns in read_range(client, where, start, end):
-        offsets = Marks.of(columns).offsets_from(home)
+        offsets = OriginMarks.of(columns).offsets_from(home)
         row = int(np.argmax(offsets)) if len(offsets) else NONE
         if row != NONE and offsets[row] > highest.of:
             highest = Copy(int(columns.offset[row]), int(offsets[row]))

@@ -25,7 +25,7 @@ _INTERNAL = "__"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedTopic:
     """One topic of a direction: at the source, and at the target, where it may still have to be made."""
 
     source: TopicInfo
@@ -73,13 +73,13 @@ def check_matches(topics: Iterable[str], patterns: Sequence[str], address: str) 
     return matching(names, patterns)
 
 
-def plan(source: Client, target: Client, patterns: Sequence[str]) -> list[Planned]:
+def plan(source: Client, target: Client, patterns: Sequence[str]) -> list[PlannedTopic]:
     """What is to be copied, and what is there of it."""
     here, there = list_topics(source), list_topics(target)
     planned = []
     for name in matching(here, patterns):
         configs = {} if name in there else _to_copy(source.own_configs(name))
-        planned.append(Planned(here[name], there.get(name), configs))
+        planned.append(PlannedTopic(here[name], there.get(name), configs))
     return planned
 
 
@@ -88,7 +88,7 @@ def _to_copy(configs: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in configs.items() if (name, value) != (_TIMES, _BROKERS_TIME)}
 
 
-def make(target: Client, planned: Planned, address: str) -> TopicInfo:
+def make(target: Client, planned: PlannedTopic, address: str) -> TopicInfo:
     """Bring the topic into being at the target, with as many partitions at least."""
     if planned.target is None:
         _create(target, planned)
@@ -100,7 +100,7 @@ def make(target: Client, planned: Planned, address: str) -> TopicInfo:
     return target.topic(planned.name)
 
 
-def _create(target: Client, planned: Planned) -> None:
+def _create(target: Client, planned: PlannedTopic) -> None:
     wanted = {planned.name: planned.partition_count}
     try:
         target.create_topics(wanted, planned.configs)

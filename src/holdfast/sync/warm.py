@@ -11,7 +11,7 @@ from holdfast.record.build import build
 from holdfast.record.decode import decode
 from holdfast.record.records import Record
 from holdfast.sync.mark import Home
-from holdfast.sync.marking import Marks
+from holdfast.sync.marking import OriginMarks
 from holdfast.sync.winners import Winners
 from holdfast.types import TopicPartition
 
@@ -20,7 +20,7 @@ def warm() -> None:
     """Use everything that gets compiled."""
     home = Home("cluster", UUID(int=0), 0)
     columns = decode([build([Record(b"key", b"value", 0, (("name", b"value"),)), Record()])])
-    marks = Marks.of(columns)
+    marks = OriginMarks.of(columns)
     marks.offsets_from(home)
     marks.came_through(home)
     marks.with_hop(home)

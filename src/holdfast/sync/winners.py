@@ -23,7 +23,7 @@ from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import telling
 from holdfast.sync.mark import Home
-from holdfast.sync.marking import Marks, Numbers, Truths
+from holdfast.sync.marking import Numbers, OriginMarks, Truths
 from holdfast.sync.scan import bounds, read_range
 from holdfast.types import TopicPartition
 
@@ -111,7 +111,7 @@ class Winners:
         assert columns.key is not None
         lows, highs = np.empty(len(columns), np.uint64), np.empty(len(columns), np.uint64)
         key_loops.hash_keys(columns.key.ends, columns.key.data, self._secret, lows, highs)
-        marks = Marks.of(columns)
+        marks = OriginMarks.of(columns)
         _, last_hops = marks.came_through(home)
         ranks, offsets = np.empty(len(columns), np.int64), columns.offset.copy()
         rank = _rank(home.cluster_id)
@@ -139,7 +139,7 @@ class Winners:
         rows = np.flatnonzero(columns.offset == place)
         if fetched.error is not None or not len(rows):
             return  # Compaction was quicker: a later record of the key is there.
-        marks = Marks.of(columns)
+        marks = OriginMarks.of(columns)
         yield Again(columns if marks.found[rows[0]] >= 0 else marks.with_hop(self._back), rows)
 
 

@@ -15,7 +15,7 @@ from holdfast.client.partition import Pair
 from holdfast.errors import HoldfastError
 from holdfast.sync.errors import TakenOver, TopicReplaced
 from holdfast.sync.lane import Lane
-from holdfast.sync.piece import Piece
+from holdfast.sync.piece import SyncPiece
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID
 from holdfast.types import TopicPartition
@@ -85,7 +85,7 @@ class Worker(threading.Thread):
         """Where the last writer wins, see to it that it does."""
         self._send({where: each.again(target) for where, each in self._lanes.items() if each.winners}, target)
 
-    def _send(self, flows: dict[TopicPartition, Generator[Piece, None, None]], target: Client) -> None:
+    def _send(self, flows: dict[TopicPartition, Generator[SyncPiece, None, None]], target: Client) -> None:
         """Batches of all lanes, one of each in a request; a lane's next one only when its last one is written."""
         try:
             while request := _next_request(flows):
@@ -96,7 +96,7 @@ class Worker(threading.Thread):
             for flow in flows.values():
                 flow.close()
 
-    def _produce(self, target: Client, request: dict[TopicPartition, Piece]) -> dict[TopicPartition, int]:
+    def _produce(self, target: Client, request: dict[TopicPartition, SyncPiece]) -> dict[TopicPartition, int]:
         try:
             return target.produce({where: piece.batch for where, piece in request.items()}, ids=self._ids)
         except ProducerFenced as failure:
@@ -104,8 +104,8 @@ class Worker(threading.Thread):
             raise TakenOver(min(topics), *(each.cluster_id for each in self._sides)) from failure
 
 
-def _next_request(flows: dict[TopicPartition, Generator[Piece, None, None]]) -> dict[TopicPartition, Piece]:
-    request: dict[TopicPartition, Piece] = {}
+def _next_request(flows: dict[TopicPartition, Generator[SyncPiece, None, None]]) -> dict[TopicPartition, SyncPiece]:
+    request: dict[TopicPartition, SyncPiece] = {}
     size = 0
     for where, flow in list(flows.items()):
         if size >= _REQUEST_SIZE:

@@ -27,7 +27,7 @@ from holdfast.wal.read import Entry
 from holdfast.wal.round import Flush
 from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
-from holdfast.wal.state import LogId, State, Vote
+from holdfast.wal.state import LogId, Vote, WalState
 
 __all__ = [
     "USER_DATA_SIZE_MAX",
@@ -48,7 +48,6 @@ __all__ = [
     "Overloaded",
     "ReadBelowPurged",
     "Stat",
-    "State",
     "TruncateAboveLast",
     "TruncateBelowPurged",
     "Vote",
@@ -57,4 +56,5 @@ __all__ = [
     "WalClosed",
     "WalFailed",
     "WalSettings",
+    "WalState",
 ]

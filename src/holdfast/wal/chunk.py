@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from holdfast.types import Position
 from holdfast.wal.frame import mark_of, seed_of
-from holdfast.wal.places import Places
+from holdfast.wal.frame_index import FrameIndex
 
 _CHUNK_NAME = re.compile(r"(\d{20})-([0-9a-f]{16})\.wal")
 _SPARE_NAME = re.compile(r"(\d{20})\.spare")
@@ -54,7 +54,7 @@ class Chunk:
     start: Position  # The log's position of the chunk's first byte.
     end: int  # Bytes in use. Grows while the chunk is open.
     first_index: int  # The next index when the chunk began; a cut below it moves it back.
-    places: Places = field(default_factory=Places)
+    places: FrameIndex = field(default_factory=FrameIndex)
     seed: int = field(init=False)
     mark: bytes = field(init=False)
 

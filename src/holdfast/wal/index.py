@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from holdfast.wal.chunk import Chunk
-from holdfast.wal.places import Place
+from holdfast.wal.frame_index import FrameRange
 from holdfast.wal.state import LogId
 
 
@@ -58,7 +58,7 @@ class EntryIndex:
             start, run = max(following, start), run + 1
         return ids
 
-    def places_from(self, start: int, end: int, size_max: int) -> tuple[Chunk, list[Place], int]:
+    def places_from(self, start: int, end: int, size_max: int) -> tuple[Chunk, list[FrameRange], int]:
         """Frames of one chunk that hold the live entries from `start` on, and the index up to which they do."""
         chunk_number = bisect_right(self.chunks, start, key=lambda chunk: chunk.first_index) - 1
         chunk = self.chunks[chunk_number]

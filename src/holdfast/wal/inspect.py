@@ -18,7 +18,7 @@ from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing, NewerFormat
 from holdfast.wal.frame import Frame
 from holdfast.wal.record import KIND_NAMES
 from holdfast.wal.replay import Player, Recovered, check_complete, recover
-from holdfast.wal.state import LogId, State
+from holdfast.wal.state import LogId, WalState
 
 _LOOKS = 10  # A look costs little, and purges come one by one.
 
@@ -40,7 +40,7 @@ class RecordLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WalVerdict:
     """What `verify` found."""
 
     sound: bool
@@ -52,10 +52,10 @@ class Verdict:
     chunks: int = 0
     entries: int = 0
     clean: bool = False  # The log is closed; a live or killed one is not.
-    state: State = field(default_factory=State)
+    state: WalState = field(default_factory=WalState)
 
 
-def verify(directory: Directory) -> Verdict:
+def verify(directory: Directory) -> WalVerdict:
     """Replay the log as `open` would, without changing anything, and say whether it is sound."""
     for look in range(_LOOKS):
         try:
@@ -69,7 +69,7 @@ def verify(directory: Directory) -> Verdict:
     raise AssertionError("unreachable")
 
 
-def _sound(recovered: Recovered) -> Verdict:
+def _sound(recovered: Recovered) -> WalVerdict:
     player = Player(recovered.state, recovered.index)
     if recovered.carried:
         chunk = Chunk(ChunkName(recovered.chain.next_id, 0), recovered.start, 0, recovered.state.next_index)
@@ -80,12 +80,12 @@ def _sound(recovered: Recovered) -> Verdict:
     check_complete(state, recovered.index)
     entries = state.next_index - state.first_index
     chunks = len(recovered.chain.links)
-    return Verdict(sound=True, chunks=chunks, entries=entries, clean=recovered.clean, state=state)
+    return WalVerdict(sound=True, chunks=chunks, entries=entries, clean=recovered.clean, state=state)
 
 
-def _damaged(wrong: Corrupt) -> Verdict:
+def _damaged(wrong: Corrupt) -> WalVerdict:
     if isinstance(wrong, Damaged):
-        return Verdict(
+        return WalVerdict(
             sound=False,
             damage=str(wrong),
             file=wrong.file,
@@ -93,7 +93,7 @@ def _damaged(wrong: Corrupt) -> Verdict:
             expected=wrong.expected,
             found=wrong.found,
         )
-    return Verdict(sound=False, damage=str(wrong))
+    return WalVerdict(sound=False, damage=str(wrong))
 
 
 def dump(directory: Directory) -> Iterator[RecordLine]:

@@ -19,20 +19,20 @@ from holdfast.io.disk import Directory
 from holdfast.types import Position
 from holdfast.wal import record
 from holdfast.wal.append import fits_one_frame, gather, split
-from holdfast.wal.begin import begin, head_of
+from holdfast.wal.atomic_change import AtomicChange
 from holdfast.wal.cache import Payload, PayloadCache, payload_size
 from holdfast.wal.chunk import Chunk, ChunkName
 from holdfast.wal.entries import Entries
 from holdfast.wal.errors import EntryTooLarge, LogIdUnknown
 from holdfast.wal.frame import HEADER
 from holdfast.wal.read import Entry, RawFrame
+from holdfast.wal.reopen import begin, head_of
 from holdfast.wal.replay import recover
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.rounds import Rounds
 from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
-from holdfast.wal.state import Current, LogId, State, Vote
-from holdfast.wal.whole import Whole
+from holdfast.wal.state import Current, LogId, Vote, WalState
 from holdfast.wal.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Wal:
         self._entries = Entries(directory, self._lock, self._rounds, self._current, self._index, self._cache)
         self.opened = OpenReport.of(recovered)
         self.opened.log_to(log, directory.path)
-        self._whole = Whole(self._rounds.stop_half_way)
+        self._whole = AtomicChange(self._rounds.stop_half_way)
         self._rounds.start()
 
     @classmethod
@@ -101,7 +101,7 @@ class Wal:
     # Records
 
     @property
-    def state(self) -> State:
+    def state(self) -> WalState:
         """What all records so far say, taken together."""
         return self._current.state
 
@@ -214,7 +214,7 @@ class Wal:
             if current is not None and current != log_id:
                 raise LogIdUnknown(current, log_id)
 
-    def _record(self, kind: int, body: bytes, state: State) -> Position:
+    def _record(self, kind: int, body: bytes, state: WalState) -> Position:
         with self._whole:
             self._make_room(HEADER.size + len(body), 0)
             round_, _ = self._rounds.put(kind, [body], len(body))

@@ -13,7 +13,7 @@ from holdfast.wal.cache import Payload
 from holdfast.wal.chunk import Chunk
 from holdfast.wal.errors import Damaged
 from holdfast.wal.frame import Frame, decode, describe_bad
-from holdfast.wal.places import Place
+from holdfast.wal.frame_index import FrameRange
 from holdfast.wal.state import LogId
 
 
@@ -45,7 +45,7 @@ class Stored:
     """The next entries, up to index `end`, are in these frames of one chunk."""
 
     chunk: Chunk
-    places: list[Place]
+    places: list[FrameRange]
     end: int
 
 
@@ -90,7 +90,7 @@ class EntryReader:
                 raise Damaged(str(found.chunk.name), place.offset, *bad)
             yield from self._entries_of(frame.body, end)
 
-    def _read_again(self, chunk: Chunk, place: Place) -> Frame | None:
+    def _read_again(self, chunk: Chunk, place: FrameRange) -> Frame | None:
         self._close()
         return decode(
             memoryview(self._read(chunk, place.offset, place.end - place.offset)), 0, place.offset, chunk.seed

@@ -23,7 +23,7 @@ import numpy as np
 
 from holdfast.types import Buffer
 from holdfast.wal.frame import HEADER
-from holdfast.wal.state import LogId, State, Vote
+from holdfast.wal.state import LogId, Vote, WalState
 
 HEAD, VOTE, APPEND, TRUNCATE, PURGE, COMMIT, STATE, MARKER = range(1, 9)
 KIND_NAMES = {
@@ -54,7 +54,7 @@ class Head(NamedTuple):
     predecessor: int | None
     predecessor_end: int  # Bytes of the predecessor beyond this are ignored for ever.
     start: int  # The position of the chunk's first byte.
-    state: State
+    state: WalState
 
 
 def encode_id(log_id: tuple[int, int] | None) -> bytes:
@@ -66,14 +66,14 @@ def decode_id(body: memoryview, offset: int = 0) -> LogId | None:
     return LogId(epoch, index) if present else None
 
 
-def encode_state(state: State) -> bytes:
+def encode_state(state: WalState) -> bytes:
     ids = (state.vote, state.last, state.committed, state.purged)
     return b"".join(map(encode_id, ids)) + state.user_data
 
 
-def decode_state(body: memoryview) -> State:
+def decode_state(body: memoryview) -> WalState:
     vote, last, committed, purged = (decode_id(body, number * _ID.size) for number in range(4))
-    return State(Vote(*vote) if vote else None, last, committed, purged, bytes(body[4 * _ID.size :]))
+    return WalState(Vote(*vote) if vote else None, last, committed, purged, bytes(body[4 * _ID.size :]))
 
 
 def encode_head(head: Head) -> bytes:
@@ -111,7 +111,7 @@ def is_padding(kind: int, body: memoryview) -> bool:
     return kind == MARKER and len(body) > 1
 
 
-class Appended(NamedTuple):
+class AppendedEntries(NamedTuple):
     """An append record: entries of one epoch at consecutive indexes."""
 
     first: LogId
@@ -131,9 +131,9 @@ class Appended(NamedTuple):
         return bounds.tolist()
 
 
-def decode_append(body: memoryview) -> Appended:
+def decode_append(body: memoryview) -> AppendedEntries:
     epoch, index, count = APPEND_FIXED.unpack_from(body)
-    return Appended(LogId(epoch, index), count, body)
+    return AppendedEntries(LogId(epoch, index), count, body)
 
 
 def payload_of(buffers: Buffer | tuple[Buffer, ...]) -> Buffer:

@@ -22,7 +22,7 @@ from holdfast.wal.chunk import Chunk, ChunkName
 from holdfast.wal.errors import Damaged, EntriesMissing
 from holdfast.wal.frame import HEADER, Frame, mark_of
 from holdfast.wal.index import EntryIndex
-from holdfast.wal.state import Current, LogId, State, Vote
+from holdfast.wal.state import Current, LogId, Vote, WalState
 from holdfast.wal.walk import Numbers, Walked
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class Recovered:
     """What a directory holds."""
 
     chain: Chain
-    state: State = field(default_factory=State)
+    state: WalState = field(default_factory=WalState)
     index: EntryIndex = field(default_factory=EntryIndex)
     carried: list[Frame] = field(default_factory=list)  # Valid frames that nothing proves to be durable.
     start: Position = Position(0)  # Where the next chunk begins.
@@ -61,7 +61,7 @@ def recover(directory: Directory) -> Recovered:
 
 
 @dataclass(slots=True)
-class Tail:
+class ChunkTail:
     """How the newest chunk ends."""
 
     proven: int = 0  # All below this byte is proven durable.
@@ -79,9 +79,9 @@ class Tail:
         return self.first_record is not None and self.first_record < self.proven
 
 
-def read_tail(directory: Directory, link: Link) -> Tail:
+def read_tail(directory: Directory, link: Link) -> ChunkTail:
     """Find the end of the newest chunk. Raises Damaged when what follows the end proves that it is not the end."""
-    tail = Tail()
+    tail = ChunkTail()
     seed = link.name.seed
     with _opened(directory, link.name) as file:
         _walk_to_end(file, seed, tail)
@@ -113,7 +113,7 @@ def _all_frames(file: File, name: ChunkName, start: int, end: int) -> list[Frame
     raise Damaged(str(name), reached, *scan.explain(file, name.seed, reached))
 
 
-def _walk_to_end(file: File, seed: int, tail: Tail) -> None:
+def _walk_to_end(file: File, seed: int, tail: ChunkTail) -> None:
     for walked in walk.walk(file, seed, tail.end):
         last = walked.rows[-1].tolist()
         if tail.first_record is None:
@@ -134,7 +134,7 @@ def _opened(directory: Directory, name: ChunkName) -> Iterator[File]:
         file.close()
 
 
-def _replay_proven(directory: Directory, recovered: Recovered, tail: Tail) -> None:
+def _replay_proven(directory: Directory, recovered: Recovered, tail: ChunkTail) -> None:
     links = recovered.chain.links
     ends = [link.head.predecessor_end for link in links[1:]] + [tail.proven]
     player = Player(links[0].head.state, recovered.index)
@@ -170,16 +170,16 @@ def _replay_chunk(directory: Directory, link: Link, end: int, player: Player) ->
 class Player:
     """Applies records to a state and an index, in order."""
 
-    def __init__(self, state: State, index: EntryIndex) -> None:
+    def __init__(self, state: WalState, index: EntryIndex) -> None:
         self._current = Current(state)
         self.index = index
 
     @property
-    def state(self) -> State:
+    def state(self) -> WalState:
         return self._current.state
 
     @state.setter
-    def state(self, state: State) -> None:
+    def state(self, state: WalState) -> None:
         self._current.state = state
 
     def check_head(self, link: Link) -> None:
@@ -243,7 +243,7 @@ class Player:
         self._current.append(first.epoch, first.index + count)
 
 
-def check_complete(state: State, index: EntryIndex) -> None:
+def check_complete(state: WalState, index: EntryIndex) -> None:
     """Every index from the purge point to the last entry must be somewhere."""
     if state.next_index == state.first_index:
         return

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from holdfast.io.clock import Clock
 from holdfast.types import Buffer
 from holdfast.wal import record
-from holdfast.wal.begin import Begun
 from holdfast.wal.chunk import Chunk
 from holdfast.wal.errors import Overloaded, WalClosed, WalFailed
 from holdfast.wal.frame import HEADER
+from holdfast.wal.reopen import ReopenedWal
 from holdfast.wal.round import Callback, Flush, Round
 from holdfast.wal.settings import WalSettings
 from holdfast.wal.thread import WriterThread
@@ -32,7 +32,7 @@ class Rounds:
     def __init__(
         self,
         lock: threading.Lock,
-        begun: Begun,
+        begun: ReopenedWal,
         settings: WalSettings,
         clock: Clock,
         on_durable: Callable[[Round], None],  # Called under the lock.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.types import Position
 from holdfast.wal.replay import Recovered
-from holdfast.wal.state import State
+from holdfast.wal.state import WalState
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +50,4 @@ class Stat:
     cache_size: int
     cache_hits: int
     cache_misses: int
-    state: State
+    state: WalState

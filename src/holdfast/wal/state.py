@@ -40,7 +40,7 @@ class Vote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WalState:
     """What the records say, taken together. Nothing yet is None."""
 
     vote: Vote | None = None
@@ -60,7 +60,7 @@ class State:
     def first_index(self) -> int:
         return end_of(self.purged)
 
-    def voted(self, vote: Vote) -> State:
+    def voted(self, vote: Vote) -> WalState:
         if self.vote is not None and vote < self.vote:
             raise VoteBackwards(self.vote, vote)
         return replace(self, vote=vote)
@@ -72,14 +72,14 @@ class State:
         if index > self.next_index:
             raise TruncateAboveLast(self.last, index)
 
-    def truncated(self, last: LogId | None) -> State:
+    def truncated(self, last: LogId | None) -> WalState:
         """All entries above `last` are cut."""
         committed = self.committed
         if end_of(committed) > end_of(last):
             committed = last
         return replace(self, last=last, committed=committed)
 
-    def purge(self, upto: LogId) -> State:
+    def purge(self, upto: LogId) -> WalState:
         if upto.index < self.first_index:
             return self
         if upto.index >= self.next_index and self.last is not None and upto.epoch < self.last.epoch:
@@ -87,7 +87,7 @@ class State:
         last = upto if upto.index >= self.next_index else self.last
         return replace(self, purged=upto, last=last)
 
-    def commit(self, log_id: LogId) -> State:
+    def commit(self, log_id: LogId) -> WalState:
         if log_id.index >= self.next_index:
             raise CommitAboveLast(self.last, log_id)
         if self.committed is not None and log_id.index < self.committed.index:
@@ -100,7 +100,7 @@ class Current:
 
     __slots__ = ("_epoch", "_stale", "_state", "next_index")
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WalState) -> None:
         self._state = state
         self._stale = False
         self._epoch = 0
@@ -108,15 +108,15 @@ class Current:
         self.state = state
 
     @property
-    def state(self) -> State:
+    def state(self) -> WalState:
         if self._stale:
             s = self._state
-            self._state = State(s.vote, LogId(self._epoch, self.next_index - 1), s.committed, s.purged, s.user_data)
+            self._state = WalState(s.vote, LogId(self._epoch, self.next_index - 1), s.committed, s.purged, s.user_data)
             self._stale = False
         return self._state
 
     @state.setter
-    def state(self, state: State) -> None:
+    def state(self, state: WalState) -> None:
         self._state = state
         self._stale = False
         self._epoch = state.last.epoch if state.last else 0

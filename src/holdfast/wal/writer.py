@@ -32,7 +32,7 @@ def give_up_when_full() -> bool:
     return False
 
 
-class Writer:
+class WalWriter:
     """Writes rounds into the open chunk's file."""
 
     def __init__(

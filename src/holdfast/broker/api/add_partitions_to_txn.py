@@ -8,7 +8,7 @@ from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
@@ -56,7 +56,7 @@ async def _add(
     producer: Producer,
     partitions: list[TopicPartition],
     version: int,
-    pace: Pace,
+    pace: Slices,
 ) -> dict[TopicPartition, Code]:
     """All, or none: where one partition is not there, no other is added."""
     refused = {each: _refusal(parts, each) async for each in pace.through(partitions)}
@@ -83,7 +83,7 @@ async def _verify(
     producer: Producer,
     partitions: list[TopicPartition],
     version: int,
-    pace: Pace,
+    pace: Slices,
 ) -> dict[TopicPartition, Code]:
     codes = {}
     async for partition in pace.through(partitions):
@@ -95,7 +95,7 @@ async def _verify(
     return codes
 
 
-async def _partitions(topics: Sequence[AddPartitionsToTxnTopic], pace: Pace) -> list[TopicPartition]:
+async def _partitions(topics: Sequence[AddPartitionsToTxnTopic], pace: Slices) -> list[TopicPartition]:
     found: list[TopicPartition] = []
     async for topic in pace.through(topics):
         found += [TopicPartition(topic.name, number) async for number in pace.through(topic.partitions)]
@@ -103,7 +103,7 @@ async def _partitions(topics: Sequence[AddPartitionsToTxnTopic], pace: Pace) -> 
 
 
 async def _topics(
-    topics: Sequence[AddPartitionsToTxnTopic], codes: dict[TopicPartition, Code], pace: Pace
+    topics: Sequence[AddPartitionsToTxnTopic], codes: dict[TopicPartition, Code], pace: Slices
 ) -> list[AddPartitionsToTxnTopicResult]:
     answers = []
     async for topic in pace.through(topics):

@@ -23,7 +23,7 @@ from holdfast.broker.configs.topic import (
     TOPIC_CONFIGS,
     Config,
     ConfigInvalid,
-    Kind,
+    ConfigKind,
     append_items,
     check_topic_configs,
     subtract_items,
@@ -208,7 +208,7 @@ def _change(wanted: Sequence[Entry], known: Known, defaults: Configs, present: C
 def _edit_list(wanted: Entry, config: Config, value: str) -> str:
     if _operation(wanted) not in (Operation.APPEND, Operation.SUBTRACT):
         raise Rejected(f"config {wanted.name}: there is no operation {_operation(wanted)}")
-    if config.kind is not Kind.LIST:
+    if config.kind is not ConfigKind.LIST:
         raise ConfigInvalid(wanted.name, "it is no list: nothing can be added to it or taken from it")
     edit = append_items if _operation(wanted) == Operation.APPEND else subtract_items
     return edit(value, _value(wanted))

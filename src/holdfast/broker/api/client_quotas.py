@@ -9,7 +9,7 @@ from __future__ import annotations
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.quotas import (
     Entity,
-    Filter,
+    QuotaFilter,
     QuotaRefused,
     check_entity,
     check_value,
@@ -43,15 +43,15 @@ async def describe(
 ) -> DescribeClientQuotasResponse:
     pace = request.pace
     try:
-        wanted = [Filter.of(each.entity_type, each.match_type, each.match) for each in message.components]
-        Filter.check_all(wanted)
+        wanted = [QuotaFilter.of(each.entity_type, each.match_type, each.match) for each in message.components]
+        QuotaFilter.check_all(wanted)
     except QuotaRefused as failure:
         code = Code.UNSUPPORTED_VERSION if failure.kind_unknown else Code.INVALID_REQUEST
         return DescribeClientQuotasResponse(error_code=code, error_message=str(failure), entries=None)
     entries = []
     async for text, values in pace.through(parts.topics.metadata.quotas.items()):
         entity = parse_entity(text)
-        if Filter.all_match(wanted, entity, strict=message.strict):
+        if QuotaFilter.all_match(wanted, entity, strict=message.strict):
             entries.append(
                 EntryData(
                     entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],

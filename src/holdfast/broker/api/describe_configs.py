@@ -10,7 +10,7 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.configs.broker import BrokerConfig, broker_configs
 from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP
 from holdfast.broker.configs.group import group_configs
-from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, Kind, Source
+from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, ConfigKind, ConfigSource
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError, Rejected
@@ -64,27 +64,27 @@ def _configs(parts: BrokerContext, wanted: DescribeConfigsResource) -> list[Desc
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
-Place: TypeAlias = tuple[str, str | None, Source]  # Under which name a config has which value, and whose.
+Place: TypeAlias = tuple[str, str | None, ConfigSource]  # Under which name a config has which value, and whose.
 
 
 def places(parts: BrokerContext, config: Config, configs: Mapping[str, str]) -> list[Place]:
     """All places where a topic's config has a value; the first is the one that counts."""
     found: list[Place] = []
     if configs.get(config.name):
-        found.append((config.name, configs[config.name], Source.TOPIC))
+        found.append((config.name, configs[config.name], ConfigSource.TOPIC))
     if config.broker_name:
         found += _dynamic(parts, config.broker_name)
         static = parts.topics.static_defaults.get(config.name)
         if static not in (None, config.default):
-            found.append((config.broker_name, str(static), Source.BROKER))
-    return [*found, (config.broker_name or config.name, config.default, Source.DEFAULT)]
+            found.append((config.broker_name, str(static), ConfigSource.BROKER))
+    return [*found, (config.broker_name or config.name, config.default, ConfigSource.DEFAULT)]
 
 
 def _dynamic(parts: BrokerContext, name: str) -> list[Place]:
     """What was set for this broker, and for all of them, while they ran."""
     own = parts.topics.dynamic.of(BROKER, str(parts.settings.node_id)).get(name)
     of_all = parts.topics.dynamic.of(BROKER, ALL_BROKERS).get(name)
-    rows = [(own, Source.DYNAMIC_BROKER), (of_all, Source.DYNAMIC_DEFAULT)]
+    rows = [(own, ConfigSource.DYNAMIC_BROKER), (of_all, ConfigSource.DYNAMIC_DEFAULT)]
     return [(name, value, source) for value, source in rows if value is not None]
 
 
@@ -107,16 +107,18 @@ def _of_broker(parts: BrokerContext) -> list[DescribeConfigsResourceResult]:
 
 def _of_setting(parts: BrokerContext, config: BrokerConfig) -> list[Place]:
     found = _dynamic(parts, config.name)
-    if config.source is Source.BROKER:
-        found.append((config.name, config.value, Source.BROKER))
-    return [*found, (config.name, config.default, Source.DEFAULT)]
+    if config.source is ConfigSource.BROKER:
+        found.append((config.name, config.value, ConfigSource.BROKER))
+    return [*found, (config.name, config.default, ConfigSource.DEFAULT)]
 
 
 def _of_all_brokers(parts: BrokerContext) -> list[DescribeConfigsResourceResult]:
     """What was set for all of them while they ran."""
     configs = parts.topics.dynamic.of(BROKER, ALL_BROKERS)
     return [
-        _shown(name, [(name, value, Source.DYNAMIC_DEFAULT)], BROKER_CONFIGS[name].kind, BROKER_CONFIGS[name].effect)
+        _shown(
+            name, [(name, value, ConfigSource.DYNAMIC_DEFAULT)], BROKER_CONFIGS[name].kind, BROKER_CONFIGS[name].effect
+        )
         for name, value in sorted(configs.items())
     ]
 
@@ -126,17 +128,17 @@ def _of_group(parts: BrokerContext, group_id: str) -> list[DescribeConfigsResour
     settings = {each.name: each for each in broker_configs(parts.settings, "")}
     for config in group_configs(parts.settings).values():
         own = parts.topics.dynamic.of(GROUP, group_id).get(config.name)
-        found: list[Place] = [] if own is None else [(config.name, own, Source.GROUP)]
+        found: list[Place] = [] if own is None else [(config.name, own, ConfigSource.GROUP)]
         if config.broker_name in settings:
             found += _of_setting(parts, settings[config.broker_name])
         else:
-            found.append((config.broker_name or config.name, config.default, Source.DEFAULT))
+            found.append((config.broker_name or config.name, config.default, ConfigSource.DEFAULT))
         shown.append(_shown(config.name, found, config.kind, config.effect))
     return shown
 
 
 def _shown(
-    name: str, found: list[Place], kind: Kind, meaning: str, *, read_only: bool = False
+    name: str, found: list[Place], kind: ConfigKind, meaning: str, *, read_only: bool = False
 ) -> DescribeConfigsResourceResult:
     _, value, source = found[0]
     return DescribeConfigsResourceResult(
@@ -144,7 +146,7 @@ def _shown(
         value=value,
         read_only=read_only,
         config_source=source,
-        is_sensitive=kind is Kind.PASSWORD,
+        is_sensitive=kind is ConfigKind.PASSWORD,
         synonyms=[DescribeConfigsSynonym(name=each, value=said, source=whose) for each, said, whose in found],
         config_type=kind,
         documentation=meaning,

@@ -20,7 +20,7 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -43,7 +43,13 @@ class Fetch:
     """The fetch path of all connections."""
 
     def __init__(
-        self, topics: Topics, sessions: FetchSessions, clock: Clock, heavy: Calls, size_max: int, answers: Budget
+        self,
+        topics: Topics,
+        sessions: FetchSessions,
+        clock: Clock,
+        heavy: BlockingCalls,
+        size_max: int,
+        answers: Budget,
     ) -> None:
         self._topics = topics
         self._sessions = sessions

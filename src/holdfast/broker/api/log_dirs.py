@@ -7,7 +7,7 @@ from collections.abc import Container
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.topics import OpenTopic
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -42,7 +42,7 @@ async def describe(parts: BrokerContext, message: DescribeLogDirsRequest, reques
     return DescribeLogDirsResponse(error_code=Code.NONE, results=dirs)
 
 
-async def _describe(opened: OpenTopic, wanted: Container[int], pace: Pace) -> DescribeLogDirsTopic:
+async def _describe(opened: OpenTopic, wanted: Container[int], pace: Slices) -> DescribeLogDirsTopic:
     partitions = [
         DescribeLogDirsPartition(partition_index=number, partition_size=_size(log), offset_lag=0, is_future_key=False)
         async for number, log in pace.through(enumerate(opened.logs))
@@ -68,7 +68,7 @@ async def move(
 
 
 async def _move(
-    parts: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Pace, *, is_there: bool
+    parts: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Slices, *, is_there: bool
 ) -> AlterReplicaLogDirTopicResult:
     answers = []
     async for number in pace.through(topic.partitions):

@@ -10,7 +10,7 @@ from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import PIECE_COUNT, Pace, pieces_of
+from holdfast.broker.net.slices import PIECE_COUNT, Slices, pieces_of
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.errors import OffsetUndecided
 from holdfast.coordinator.group.requests import Caller
@@ -70,7 +70,7 @@ async def handle(parts: BrokerContext, message: OffsetFetchRequest, request: Req
 
 
 async def _answer_group(
-    parts: BrokerContext, wanted: OffsetFetchRequestGroup, pace: Pace, *, stable: bool, by_id: bool
+    parts: BrokerContext, wanted: OffsetFetchRequestGroup, pace: Slices, *, stable: bool, by_id: bool
 ) -> OffsetFetchResponseGroup:
     try:
         topics = await _find(
@@ -96,7 +96,7 @@ def _caller(wanted: OffsetFetchRequestGroup) -> Caller:
 
 async def _find(
     parts: BrokerContext,
-    pace: Pace,
+    pace: Slices,
     group_id: str,
     wanted: Sequence[Wanted] | None,
     make_topic: Name[P, T],
@@ -129,7 +129,7 @@ async def _find(
 
 async def _all_topics(
     parts: BrokerContext,
-    pace: Pace,
+    pace: Slices,
     everything: dict[TopicPartition, Found],
     make_topic: Name[P, T],
     make: Make[P],

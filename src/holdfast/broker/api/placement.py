@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -35,7 +35,7 @@ async def elect(parts: BrokerContext, message: ElectLeadersRequest, request: Req
     return ElectLeadersResponse(error_code=Code.NONE, replica_election_results=results)
 
 
-async def _elect_topic(parts: BrokerContext, wanted: TopicPartitions, pace: Pace) -> ReplicaElectionResult:
+async def _elect_topic(parts: BrokerContext, wanted: TopicPartitions, pace: Slices) -> ReplicaElectionResult:
     results = []
     async for number in pace.through(wanted.partitions):
         code = check_partition(parts, wanted.topic, number) or Code.ELECTION_NOT_NEEDED

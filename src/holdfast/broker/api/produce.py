@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.net.request import Done, Request
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError, Rejected
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
 from holdfast.log.partition.admission import admit
@@ -48,7 +48,7 @@ class Produce:
     """The produce path of all connections."""
 
     def __init__(
-        self, topics: Topics, logs: Logs, transactions: TransactionCoordinator, clock: Clock, heavy: Calls
+        self, topics: Topics, logs: Logs, transactions: TransactionCoordinator, clock: Clock, heavy: BlockingCalls
     ) -> None:
         self._topics = topics
         self._logs = logs
@@ -85,7 +85,7 @@ class Produce:
         if not self._logs.is_disk_low:
             await self._logs.room()
         message = decode_request(request.version, request.body)
-        await self._answering(request, message, done).start_in_slices(Pace(self._clock), self._check_slowly)
+        await self._answering(request, message, done).start_in_slices(Slices(self._clock), self._check_slowly)
         if request.appended is not None:
             request.appended()
         return await answer
@@ -171,7 +171,7 @@ class _Answering:
         self._finish_one()
         return True
 
-    async def start_in_slices(self, pace: Pace, look: Look) -> None:
+    async def start_in_slices(self, pace: Slices, look: Look) -> None:
         """The same for very many partitions, or slow ones. No other request of the connection begins meanwhile."""
         async for topic in pace.through(self._message.topics):
             results: list[Produced] = []

@@ -10,12 +10,12 @@ from uuid import UUID
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.share.acks import NO_ID, acknowledge, find_log, judged, named
-from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, Given, read
+from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, GivenRecords, read
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
 from holdfast.cluster.errors import TopicUnknown
-from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition
+from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -55,7 +55,7 @@ async def handle(parts: BrokerContext, message: ShareFetchRequest, request: Requ
             error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
         )
     results = await acknowledge(group, member_id, judgements, request.pace)
-    found: dict[PartitionId, Given | HoldfastError] = {}
+    found: dict[PartitionId, GivenRecords | HoldfastError] = {}
     if epoch == FINAL_EPOCH:
         parts.shares.release(group_id, member_id)
     elif not renews:
@@ -82,11 +82,11 @@ class _Fetching:
     def __init__(
         self,
         parts: BrokerContext,
-        group: HostedShareGroup,
+        group: DurableShareGroup,
         session: ShareSession,
         member_id: str,
         message: ShareFetchRequest,
-        pace: Pace,
+        pace: Slices,
         *,
         whole: bool,
     ) -> None:
@@ -105,7 +105,7 @@ class _Fetching:
         self._woken = asyncio.Event()
         self._listening: list[set[Callable[[], None]]] = []
 
-    async def read_or_wait(self, *, wait: bool) -> dict[PartitionId, Given | HoldfastError]:
+    async def read_or_wait(self, *, wait: bool) -> dict[PartitionId, GivenRecords | HoldfastError]:
         clock = self._parts.clock
         wake = self._woken.set  # One object, so that it is in each set of listeners once.
         while True:
@@ -139,8 +139,8 @@ class _Fetching:
                 return True
         return False
 
-    async def _read(self, wake: Callable[[], None]) -> dict[PartitionId, Given | HoldfastError]:
-        found: dict[PartitionId, Given | HoldfastError] = {}
+    async def _read(self, wake: Callable[[], None]) -> dict[PartitionId, GivenRecords | HoldfastError]:
+        found: dict[PartitionId, GivenRecords | HoldfastError] = {}
         count, size = self._count, self._size
         async for home in self._pace.through(list(self._session.partitions)):
             if count <= 0 or size <= 0:
@@ -164,7 +164,7 @@ class _Fetching:
 
     async def _read_one(
         self, home: PartitionId, wake: Callable[[], None], count: int, size: int, *, first: bool
-    ) -> Given | None:
+    ) -> GivenRecords | None:
         log, partition = await self._listen(home, wake)
         return await read(
             log,
@@ -177,7 +177,7 @@ class _Fetching:
             first=first,
         )
 
-    async def _listen(self, home: PartitionId, wake: Callable[[], None]) -> tuple[PartitionLog, HostedSharePartition]:
+    async def _listen(self, home: PartitionId, wake: Callable[[], None]) -> tuple[PartitionLog, DurableSharePartition]:
         """A partition; from here on whatever may be read of it wakes us."""
         log = find_log(self._parts.topics, home)
         partition = await self._parts.shares.partition(self._group.rules.id, home, log)
@@ -188,10 +188,10 @@ class _Fetching:
 
 
 def _partition(
-    parts: BrokerContext, home: PartitionId, refused: HoldfastError | None, found: Given | HoldfastError | None
+    parts: BrokerContext, home: PartitionId, refused: HoldfastError | None, found: GivenRecords | HoldfastError | None
 ) -> PartitionData:
     failure = found if isinstance(found, HoldfastError) else None
-    given = found if isinstance(found, Given) else None
+    given = found if isinstance(found, GivenRecords) else None
     return PartitionData(
         partition_index=home.partition,
         error_code=Code.NONE if failure is None else _code_of(parts, home, failure),

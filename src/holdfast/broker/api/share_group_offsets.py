@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.coordinator.share.durable_share import HostedShareGroup
-from holdfast.coordinator.share.partition import State
+from holdfast.coordinator.share.durable_share import DurableShareGroup
+from holdfast.coordinator.share.partition import RecordState
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_share_group_offsets import (
@@ -58,7 +58,7 @@ def _named(topics: Sequence[DescribeShareGroupOffsetsRequestTopic]) -> dict[str,
     return {topic.topic_name: topic.partitions for topic in topics}
 
 
-def _all(parts: BrokerContext, group: HostedShareGroup) -> Mapping[str, Sequence[int]]:
+def _all(parts: BrokerContext, group: DurableShareGroup) -> Mapping[str, Sequence[int]]:
     found: dict[str, list[int]] = {}
     for topic_id, number in sorted(group.partitions):
         opened = parts.topics.find_id(topic_id)
@@ -68,7 +68,7 @@ def _all(parts: BrokerContext, group: HostedShareGroup) -> Mapping[str, Sequence
 
 
 def _described(
-    parts: BrokerContext, group: HostedShareGroup, name: str, number: int
+    parts: BrokerContext, group: DurableShareGroup, name: str, number: int
 ) -> DescribeShareGroupOffsetsResponsePartition:
     try:
         opened = parts.topics.get(name)
@@ -82,7 +82,9 @@ def _described(
         return DescribeShareGroupOffsetsResponsePartition(
             partition_index=number, start_offset=-1, leader_epoch=0, lag=-1, error_code=Code.NONE
         )
-    done = sum(run.end - run.first for run in found.rules.runs if run.state in (State.ACKNOWLEDGED, State.ARCHIVED))
+    done = sum(
+        run.end - run.first for run in found.rules.runs if run.state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+    )
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=number,
         start_offset=found.rules.start,

@@ -7,7 +7,7 @@ import asyncio
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Pace, in_pieces
+from holdfast.broker.net.slices import Slices, in_pieces
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.write_txn_markers import (
@@ -29,7 +29,7 @@ async def handle(parts: BrokerContext, message: WriteTxnMarkersRequest, request:
     )
 
 
-async def _write(parts: BrokerContext, wanted: WritableTxnMarker, pace: Pace) -> WritableTxnMarkerResult:
+async def _write(parts: BrokerContext, wanted: WritableTxnMarker, pace: Slices) -> WritableTxnMarkerResult:
     kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
     now_ms = parts.clock.now_ms()
     marker = Marker(kind, wanted.producer_id, wanted.producer_epoch, wanted.coordinator_epoch, now_ms)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from holdfast.broker.configs.kafka import FOREIGN
-from holdfast.broker.configs.topic import TOPIC_CONFIGS, Kind, Source
+from holdfast.broker.configs.topic import TOPIC_CONFIGS, ConfigKind, ConfigSource
 from holdfast.broker.settings import BrokerSettings, kafka_name
 
 MEANINGS: Mapping[str, str] = {
@@ -79,7 +79,7 @@ MEANINGS: Mapping[str, str] = {
     "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
     "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
 }
-_KINDS = {bool: Kind.BOOLEAN, str: Kind.STRING}
+_KINDS = {bool: ConfigKind.BOOLEAN, str: ConfigKind.STRING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class BrokerConfig:
     """One setting, as it is shown."""
 
     name: str
-    kind: Kind
+    kind: ConfigKind
     value: str | None  # None: it means nothing here, and the meaning says why.
     default: str | None
     meaning: str
 
     @property
-    def source(self) -> Source:
-        return Source.DEFAULT if self.value == self.default else Source.BROKER
+    def source(self) -> ConfigSource:
+        return ConfigSource.DEFAULT if self.value == self.default else ConfigSource.BROKER
 
 
 def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
@@ -104,7 +104,7 @@ def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]
     for field in fields(BrokerSettings):
         value, default = getattr(settings, field.name), getattr(defaults, field.name)
         name = kafka_name(field.name)
-        kind = _KINDS.get(type(default), Kind.LONG)
+        kind = _KINDS.get(type(default), ConfigKind.LONG)
         own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
     known = {each.name for each in own}
     defaults_of_topics = [
@@ -120,9 +120,9 @@ def _fixed(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
     node = str(settings.node_id)
     return [
         BrokerConfig(
-            "advertised.listeners", Kind.LIST, f"PLAINTEXT://{address}", "", "where clients reach this broker"
+            "advertised.listeners", ConfigKind.LIST, f"PLAINTEXT://{address}", "", "where clients reach this broker"
         ),
-        BrokerConfig("broker.id", Kind.INT, node, _text(BrokerSettings().node_id), "the same as node.id"),
+        BrokerConfig("broker.id", ConfigKind.INT, node, _text(BrokerSettings().node_id), "the same as node.id"),
     ]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from holdfast.broker.configs.topic import Config, ConfigInvalid, Kind
+from holdfast.broker.configs.topic import Config, ConfigInvalid, ConfigKind
 from holdfast.broker.settings import BrokerSettings, range_of
 from holdfast.coordinator.group.settings import ConsumerTimes
-from holdfast.coordinator.share.partition import Limits
+from holdfast.coordinator.share.partition import ShareLimits
 from holdfast.coordinator.share.reset import Reset, ResetInvalid
 from holdfast.coordinator.share.settings import ShareConfigs, ShareTimes
 
@@ -37,13 +37,18 @@ def group_configs(settings: BrokerSettings) -> dict[str, Config]:
     rows = [_ranged(name, effect, settings) for name, effect in _RANGED.items()]
     for kind in ("consumer", "share"):
         name = f"{kind}.assignment.interval.ms"
-        rows.append(Config(name, Kind.INT, "0", _AT_ONCE, low=0, broker_name=f"group.{name}", fixed=True))
+        rows.append(Config(name, ConfigKind.INT, "0", _AT_ONCE, low=0, broker_name=f"group.{name}", fixed=True))
     rows += [
         Config(
-            RESET, Kind.STRING, "latest", "where a share group begins: latest, earliest or by_duration:PnDTnHnMn.nS"
+            RESET,
+            ConfigKind.STRING,
+            "latest",
+            "where a share group begins: latest, earliest or by_duration:PnDTnHnMn.nS",
         ),
-        Config(ISOLATION, Kind.STRING, "read_uncommitted", "what a share group sees of transactions", choices=_LEVELS),
-        Config(RENEWS, Kind.BOOLEAN, "true", "whether members may stay at a record for another lock duration"),
+        Config(
+            ISOLATION, ConfigKind.STRING, "read_uncommitted", "what a share group sees of transactions", choices=_LEVELS
+        ),
+        Config(RENEWS, ConfigKind.BOOLEAN, "true", "whether members may stay at a record for another lock duration"),
     ]
     return {each.name: each for each in sorted(rows, key=lambda each: each.name)}
 
@@ -52,7 +57,7 @@ def _ranged(name: str, effect: str, settings: BrokerSettings) -> Config:
     field = "group_" + name.replace(".", "_")
     low, high = (int(getattr(settings, each)) for each in range_of(field))
     default = str(getattr(settings, field))
-    return Config(name, Kind.INT, default, effect, low=low, high=high, broker_name=f"group.{name}")
+    return Config(name, ConfigKind.INT, default, effect, low=low, high=high, broker_name=f"group.{name}")
 
 
 def find_group_config(name: str, known: Mapping[str, Config]) -> Config:
@@ -93,7 +98,7 @@ def share_configs(own: Mapping[str, str], settings: BrokerSettings) -> ShareConf
     names = "share.delivery.count.limit", "share.partition.max.record.locks", "share.record.lock.duration.ms"
     return ShareConfigs(
         times=ShareTimes(session, heartbeat, settings.group_share_max_size),
-        limits=Limits(*_numbers(own, settings, *names)),
+        limits=ShareLimits(*_numbers(own, settings, *names)),
         reset=Reset.parse(own.get(RESET, "latest")),
         is_committed=own.get(ISOLATION) == "read_committed",
         renews=own.get(RENEWS) != "false",

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from holdfast.broker.configs.topic import Kind
+from holdfast.broker.configs.topic import ConfigKind
 
 
 class Foreign(NamedTuple):
     """One of Kafka's configs that is no setting here."""
 
     name: str
-    kind: Kind
+    kind: ConfigKind
     value: str | None  # Where there is a true one.
     reason: str
 
@@ -25,7 +25,7 @@ def _parsed(reason: str, table: str) -> Iterator[Foreign]:
     for line in table.strip().splitlines():
         named, _, value = line.strip().partition(" = ")
         name, kind = named.split(" ")
-        yield Foreign(name, Kind[kind.upper()], value or None, reason)
+        yield Foreign(name, ConfigKind[kind.upper()], value or None, reason)
 
 
 # Of Apache Kafka 4.3.1: name, type, and the value that is true here, if there is one.

@@ -97,7 +97,7 @@ class Match(enum.IntEnum):
     ANY = 2
 
 
-class Filter(NamedTuple):
+class QuotaFilter(NamedTuple):
     """One condition on an entity."""
 
     kind: str
@@ -105,7 +105,7 @@ class Filter(NamedTuple):
     name: str | None
 
     @staticmethod
-    def of(kind: str, match: int, name: str | None) -> Filter:
+    def of(kind: str, match: int, name: str | None) -> QuotaFilter:
         if kind not in (_USER, _CLIENT, _IP):
             raise QuotaRefused(f"there is no entity type {kind!r}", kind_unknown=True)
         if match not in list(Match):
@@ -114,10 +114,10 @@ class Filter(NamedTuple):
             raise QuotaRefused("an exact match, and no other, needs a name")
         if kind == _IP and name is not None:
             name = normal_address(name) or name
-        return Filter(kind, Match(match), name)
+        return QuotaFilter(kind, Match(match), name)
 
     @staticmethod
-    def check_all(filters: Sequence[Filter]) -> None:
+    def check_all(filters: Sequence[QuotaFilter]) -> None:
         kinds = [each.kind for each in filters]
         if len(set(kinds)) < len(kinds):
             raise QuotaRefused("an entity type is named twice")
@@ -125,7 +125,7 @@ class Filter(NamedTuple):
             raise QuotaRefused("an address has neither a user nor a client id")
 
     @staticmethod
-    def all_match(filters: Sequence[Filter], entity: Entity, *, strict: bool) -> bool:
+    def all_match(filters: Sequence[QuotaFilter], entity: Entity, *, strict: bool) -> bool:
         """Whether every condition holds; strict: and nothing else is known of the entity."""
         if strict and {each.kind for each in filters} != set(entity):
             return False

@@ -29,7 +29,7 @@ class ConfigInvalid(Rejected):
         self.reason = reason
 
 
-class Kind(enum.IntEnum):
+class ConfigKind(enum.IntEnum):
     """The type of a config, as DescribeConfigs numbers it."""
 
     BOOLEAN = 1
@@ -43,7 +43,7 @@ class Kind(enum.IntEnum):
     PASSWORD = 9
 
 
-class Source(enum.IntEnum):
+class ConfigSource(enum.IntEnum):
     """Where a value comes from, as DescribeConfigs numbers it."""
 
     TOPIC = 1
@@ -59,7 +59,7 @@ class Config:
     """One config."""
 
     name: str
-    kind: Kind
+    kind: ConfigKind
     default: str
     effect: str  # What it does here, or why what it asks for is so in any case.
     low: int = -1
@@ -78,17 +78,17 @@ class Config:
             raise ConfigInvalid(self.name, f"only {self.default!r} is taken, not {value!r}: {self.effect}")
 
     def _check(self, value: str) -> None:
-        if self.kind in (Kind.INT, Kind.LONG):
+        if self.kind in (ConfigKind.INT, ConfigKind.LONG):
             if not _is_number(value) or not self.low <= int(value) <= self.high:
                 raise ValueError(f"a whole number from {self.low} to {self.high}")
-        elif self.kind is Kind.BOOLEAN:
+        elif self.kind is ConfigKind.BOOLEAN:
             if value not in ("true", "false"):
                 raise ValueError("true or false")
-        elif self.kind is Kind.DOUBLE:
+        elif self.kind is ConfigKind.DOUBLE:
             if not _is_fraction(value):
                 raise ValueError("a number from 0 to 1")
         elif self.choices:
-            parts = {part.strip() for part in value.split(",")} if self.kind is Kind.LIST else {value}
+            parts = {part.strip() for part in value.split(",")} if self.kind is ConfigKind.LIST else {value}
             if not parts <= self.choices:
                 raise ValueError(f"of {', '.join(sorted(self.choices))}")
 
@@ -146,55 +146,55 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
     for each in [
         Config(
             "cleanup.policy",
-            Kind.LIST,
+            ConfigKind.LIST,
             "delete",
             "delete old segments, compact by key, or both",
             choices=frozenset({"delete", "compact"}),
             broker_name="log.cleanup.policy",
         ),
-        Config("compression.gzip.level", Kind.INT, "-1", _AS_SENT, high=9, fixed=True),
-        Config("compression.lz4.level", Kind.INT, "9", _AS_SENT, low=1, high=17, fixed=True),
-        Config("compression.type", Kind.STRING, "producer", _AS_SENT, choices=_CODECS, fixed=True),
-        Config("compression.zstd.level", Kind.INT, "3", _AS_SENT, low=-131072, high=22, fixed=True),
-        Config("delete.retention.ms", Kind.LONG, str(DAY_MS), "how long tombstones are kept", low=0),
+        Config("compression.gzip.level", ConfigKind.INT, "-1", _AS_SENT, high=9, fixed=True),
+        Config("compression.lz4.level", ConfigKind.INT, "9", _AS_SENT, low=1, high=17, fixed=True),
+        Config("compression.type", ConfigKind.STRING, "producer", _AS_SENT, choices=_CODECS, fixed=True),
+        Config("compression.zstd.level", ConfigKind.INT, "3", _AS_SENT, low=-131072, high=22, fixed=True),
+        Config("delete.retention.ms", ConfigKind.LONG, str(DAY_MS), "how long tombstones are kept", low=0),
         Config(
             "file.delete.delay.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             "60000",
             "kept in any case: what no manifest lists any more is deleted an hour later at the earliest",
             low=0,
             high=HOUR_MS,
         ),
-        Config("flush.messages", Kind.LONG, str(_LONG_MAX), _DURABLE, low=1),
-        Config("flush.ms", Kind.LONG, str(_LONG_MAX), _DURABLE, low=0),
-        Config("follower.replication.throttled.replicas", Kind.LIST, "", _ALONE),
+        Config("flush.messages", ConfigKind.LONG, str(_LONG_MAX), _DURABLE, low=1),
+        Config("flush.ms", ConfigKind.LONG, str(_LONG_MAX), _DURABLE, low=0),
+        Config("follower.replication.throttled.replicas", ConfigKind.LIST, "", _ALONE),
         Config(
             "holdfast.durability",
-            Kind.STRING,
+            ConfigKind.STRING,
             "fsync",
             "whether an ack waits for the fsync, or only for memory",
             choices=frozenset({"fsync", "memory"}),
         ),
         Config(
             "holdfast.validate.records",
-            Kind.BOOLEAN,
+            ConfigKind.BOOLEAN,
             "true",
             "whether records are looked at before they are acknowledged; `false` takes whatever has a right crc",
         ),
-        Config("index.interval.bytes", Kind.INT, "4096", _INDEX, low=0, high=_INT_MAX),
-        Config("leader.replication.throttled.replicas", Kind.LIST, "", _ALONE),
-        Config("local.retention.bytes", Kind.LONG, "-2", _NOT_TIERED, low=-2, fixed=True),
-        Config("local.retention.ms", Kind.LONG, "-2", _NOT_TIERED, low=-2, fixed=True),
+        Config("index.interval.bytes", ConfigKind.INT, "4096", _INDEX, low=0, high=_INT_MAX),
+        Config("leader.replication.throttled.replicas", ConfigKind.LIST, "", _ALONE),
+        Config("local.retention.bytes", ConfigKind.LONG, "-2", _NOT_TIERED, low=-2, fixed=True),
+        Config("local.retention.ms", ConfigKind.LONG, "-2", _NOT_TIERED, low=-2, fixed=True),
         Config(
             "max.compaction.lag.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             str(_LONG_MAX),
             "after this time records are compacted, however little is dirty",
             low=1,
         ),
         Config(
             "max.message.bytes",
-            Kind.INT,
+            ConfigKind.INT,
             "1048588",
             "the largest batch, in bytes",
             low=0,
@@ -203,21 +203,21 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
         ),
         Config(
             "message.timestamp.after.max.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             str(HOUR_MS),
             "how far a record may be ahead of the broker's time: more is refused",
             low=0,
         ),
         Config(
             "message.timestamp.before.max.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             str(_LONG_MAX),
             "how far a record may be behind the broker's time: more is refused",
             low=0,
         ),
         Config(
             "message.timestamp.type",
-            Kind.STRING,
+            ConfigKind.STRING,
             "CreateTime",
             "whose time a record has: its producer's or the broker's",
             choices=frozenset({"CreateTime", "LogAppendTime"}),
@@ -225,62 +225,66 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
         ),
         Config(
             "min.cleanable.dirty.ratio",
-            Kind.DOUBLE,
+            ConfigKind.DOUBLE,
             "0.5",
             "from which part of the bytes on that may hold keys twice a partition is compacted",
         ),
         Config(
-            "min.compaction.lag.ms", Kind.LONG, "0", "so long after its timestamp no record is compacted away", low=0
+            "min.compaction.lag.ms",
+            ConfigKind.LONG,
+            "0",
+            "so long after its timestamp no record is compacted away",
+            low=0,
         ),
-        Config("min.insync.replicas", Kind.INT, "1", _ALONE, low=1, high=_INT_MAX, fixed=True),
+        Config("min.insync.replicas", ConfigKind.INT, "1", _ALONE, low=1, high=_INT_MAX, fixed=True),
         Config(
             "preallocate",
-            Kind.BOOLEAN,
+            ConfigKind.BOOLEAN,
             "false",
             "kept in any case: the files of the write-ahead log are used again, and segments are put whole",
         ),
-        Config("remote.log.copy.disable", Kind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
-        Config("remote.log.delete.on.disable", Kind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
-        Config("remote.storage.enable", Kind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
+        Config("remote.log.copy.disable", ConfigKind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
+        Config("remote.log.delete.on.disable", ConfigKind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
+        Config("remote.storage.enable", ConfigKind.BOOLEAN, "false", _NOT_TIERED, fixed=True),
         Config(
             "retention.bytes",
-            Kind.LONG,
+            ConfigKind.LONG,
             "-1",
             "how much of a partition is kept, in bytes; -1 is all",
             broker_name="log.retention.bytes",
         ),
         Config(
             "retention.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             str(7 * DAY_MS),
             "how long records are kept; -1 is for ever",
             broker_name="log.retention.ms",
         ),
         Config(
             "segment.bytes",
-            Kind.INT,
+            ConfigKind.INT,
             "1073741824",
             "a tail of this size becomes a segment, after a second at the earliest if that is less than "
             "`log.segment_size_max`, and of that size in any case",
             low=14,
             high=_INT_MAX,
         ),
-        Config("segment.index.bytes", Kind.INT, "10485760", _INDEX, low=4, high=_INT_MAX),
+        Config("segment.index.bytes", ConfigKind.INT, "10485760", _INDEX, low=4, high=_INT_MAX),
         Config(
             "segment.jitter.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             "0",
             "kept in any case: it allows `segment.ms` to be less by up to so much, at random",
             low=0,
         ),
         Config(
             "segment.ms",
-            Kind.LONG,
+            ConfigKind.LONG,
             str(7 * DAY_MS),
             "after this time, one second at least, a tail becomes a segment; after `log.flush_age_ms_max` in any case",
             low=1,
         ),
-        Config("unclean.leader.election.enable", Kind.BOOLEAN, "false", _ALONE),
+        Config("unclean.leader.election.enable", ConfigKind.BOOLEAN, "false", _ALONE),
     ]
 }
 

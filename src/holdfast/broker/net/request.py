@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.io.clock import SystemClock
 from holdfast.protocol.header import RequestHeader
 from holdfast.types import Buffer
 
-_SHARED = Pace(SystemClock())  # A handler that goes through many items gets one of its own.
+_SHARED = Slices(SystemClock())  # A handler that goes through many items gets one of its own.
 
 Body: TypeAlias = Sequence[Buffer]  # An answer, without its size and header.
 
@@ -21,7 +21,7 @@ class Request(NamedTuple):
     header: RequestHeader
     frame: memoryview
     client_host: str
-    pace: Pace = _SHARED  # How its handler goes through what it names.
+    pace: Slices = _SHARED  # How its handler goes through what it names.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
 
     @property

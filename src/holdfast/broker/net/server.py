@@ -32,7 +32,7 @@ _PRESSED_S = 1.0  # Without progress, when others wait.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ConnectionLimits:
     """How much clients may use."""
 
     frame_size_max: int = 100 * MIB
@@ -61,7 +61,7 @@ class Work(Protocol):
 class Server:
     """Accepts connections and hands their requests to `work`."""
 
-    def __init__(self, work: Work, limits: Limits, clock: Clock, held: HeldLoop | None = None) -> None:
+    def __init__(self, work: Work, limits: ConnectionLimits, clock: Clock, held: HeldLoop | None = None) -> None:
         self._work = work
         self.limits = limits
         self.clock = clock

@@ -23,7 +23,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Pace:
+class Slices:
     """How long the event loop has been held for one request."""
 
     __slots__ = ("_began", "_now")

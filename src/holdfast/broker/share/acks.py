@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
-from holdfast.broker.net.slices import Pace
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.topics import Topics
 from holdfast.cluster.errors import TopicUnknown
-from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition
+from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
 from holdfast.coordinator.share.errors import InvalidRecordState
 from holdfast.coordinator.share.partition import Judged, Verdict
 from holdfast.errors import HoldfastError, Rejected
@@ -31,7 +31,7 @@ def named(
 
 
 async def judged(
-    topics: Sequence[FetchTopic | AcknowledgeTopic], pace: Pace, *, renews: bool
+    topics: Sequence[FetchTopic | AcknowledgeTopic], pace: Slices, *, renews: bool
 ) -> dict[PartitionId, list[Judged]]:
     """What a request says of records, by partition; raises if it contradicts itself."""
     found: dict[PartitionId, list[Judged]] = {}
@@ -55,11 +55,11 @@ def find_log(topics: Topics, home: PartitionId) -> PartitionLog:
 
 
 async def acknowledge(
-    group: HostedShareGroup, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]], pace: Pace
+    group: DurableShareGroup, member_id: str, judgements: Mapping[PartitionId, Sequence[Judged]], pace: Slices
 ) -> dict[PartitionId, HoldfastError | None]:
     """Take all verdicts, then wait until they are durable; of each partition what went wrong, if anything."""
     results: dict[PartitionId, HoldfastError | None] = {}
-    taken: list[tuple[PartitionId, HostedSharePartition]] = []
+    taken: list[tuple[PartitionId, DurableSharePartition]] = []
     try:
         if judgements:
             await group.writer.room()

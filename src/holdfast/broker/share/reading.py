@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.coordinator.share.durable_share import HostedSharePartition
-from holdfast.coordinator.share.partition import Acquired, Found
+from holdfast.coordinator.share.durable_share import DurableSharePartition
+from holdfast.coordinator.share.partition import Acquired, AvailableRange
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.read import Read
 from holdfast.record.batch import BatchHeader, split
@@ -16,7 +16,7 @@ READ_SIZE_MAX = 1 << 20  # Bytes of one partition in one answer, unless its firs
 _READS_MAX = 16  # In one answer: more of them only where others were quicker, or nobody may see what was read.
 
 
-class Given(NamedTuple):
+class GivenRecords(NamedTuple):
     """Batches, and which of their records are the member's."""
 
     batches: Sequence[memoryview]
@@ -29,7 +29,7 @@ class Given(NamedTuple):
 
 async def read(
     log: PartitionLog,
-    partition: HostedSharePartition,
+    partition: DurableSharePartition,
     member_id: str,
     count_max: int,
     size_max: int,
@@ -37,7 +37,7 @@ async def read(
     committed: bool,
     whole: bool,
     first: bool,
-) -> Given | None:
+) -> GivenRecords | None:
     """Give a member what is free, if anything is. Unless it is the `first` of an answer, it must fit."""
     for _ in range(_READS_MAX):
         partition.cut(log.marks.log_start)
@@ -55,7 +55,7 @@ async def read(
         if acquired:
             begin, stop = acquired[0].first, acquired[-1].end
             sent = [batch for header, batch in batches if header.base_offset < stop and header.end_offset > begin]
-            return Given(sent, acquired)
+            return GivenRecords(sent, acquired)
     return None
 
 
@@ -70,7 +70,7 @@ class Ahead:
         self._first = self._end = -1
         self._size = 0
 
-    async def look(self, log: PartitionLog, partition: HostedSharePartition, size_max: int, *, committed: bool) -> int:
+    async def look(self, log: PartitionLog, partition: DurableSharePartition, size_max: int, *, committed: bool) -> int:
         """Bytes that a member could be given now, counted up to `size_max`."""
         partition.cut(log.marks.log_start)
         first = partition.rules.next_offset(partition.limits)
@@ -91,7 +91,9 @@ class Ahead:
         return self._size
 
 
-def _found(offset: int, found: Read, batches: Sequence[tuple[BatchHeader, memoryview]], *, committed: bool) -> Found:
+def _found(
+    offset: int, found: Read, batches: Sequence[tuple[BatchHeader, memoryview]], *, committed: bool
+) -> AvailableRange:
     """What was read, with what nobody may see: markers, aborted transactions, and what compaction has taken out."""
     aborted = AbortedIndex(found.aborted if committed else ())
     spoiled, at = [], offset
@@ -103,4 +105,4 @@ def _found(offset: int, found: Read, batches: Sequence[tuple[BatchHeader, memory
             spoiled.append(range(max(header.base_offset, offset), header.end_offset))
     if found.next_offset > at:
         spoiled.append(range(at, found.next_offset))
-    return Found(offset, found.next_offset, spoiled, [header.end_offset for header, _ in batches])
+    return AvailableRange(offset, found.next_offset, spoiled, [header.end_offset for header, _ in batches])

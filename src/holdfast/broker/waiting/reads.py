@@ -18,8 +18,8 @@ from uuid import UUID
 from holdfast.broker.net.budget import Budget
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import HoldfastError
-from holdfast.io.calls import Calls
-from holdfast.log.recovery.tails import Known, Tails, batches_of, is_own_history
+from holdfast.io.calls import BlockingCalls
+from holdfast.log.recovery.tails import KnownTail, Tails, batches_of, is_own_history
 from holdfast.protocol.codes import Code
 from holdfast.protocol.fetch import FetchPartition, FetchRequest, FetchTopic
 from holdfast.protocol.fetch_response import AbortedTransaction, Fetched, FetchedTopic
@@ -49,7 +49,7 @@ _NONE_ABORTED: tuple[AbortedTransaction, ...] = ()
 class WaitingReads:
     """What readers are answered from the tails."""
 
-    def __init__(self, copy: Metadata, tails: Tails | None = None, calls: Calls | None = None) -> None:
+    def __init__(self, copy: Metadata, tails: Tails | None = None, calls: BlockingCalls | None = None) -> None:
         self._topics = copy.topics
         self._by_id = {each.topic_id.bytes: each for each in copy.topics.values()}
         self._tails = tails
@@ -101,7 +101,7 @@ class WaitingReads:
         aborted = _NONE_ABORTED if committed else None
         return Fetched(number, Code.NONE, known.end, stable, known.log_start, aborted, records=records)
 
-    async def _read(self, known: Known, offset: int, size_max: int) -> list[Buffer]:
+    async def _read(self, known: KnownTail, offset: int, size_max: int) -> list[Buffer]:
         assert self._tails is not None
         assert self._calls is not None
         if self.answers is not None:
@@ -119,7 +119,7 @@ class WaitingReads:
             if self.answers is not None:
                 self.answers.release(size)
 
-    def _known(self, topic: Topic | None, number: int, epoch: int, *, committed: bool) -> tuple[Known | None, Code]:
+    def _known(self, topic: Topic | None, number: int, epoch: int, *, committed: bool) -> tuple[KnownTail | None, Code]:
         """What is certain of a partition, or with which code its reader is to try again."""
         if topic is None or self._tails is None:
             return None, NOT_NOW
@@ -161,7 +161,7 @@ class WaitingReads:
 
     # What is served
 
-    def served(self) -> list[tuple[str, int, Known]]:
+    def served(self) -> list[tuple[str, int, KnownTail]]:
         """The partitions that are served, with their topics' names."""
         if self._tails is None:
             return []

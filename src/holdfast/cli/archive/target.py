@@ -11,7 +11,7 @@ from holdfast.spark.jobs.archive.delta import DeltaTarget
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
 from holdfast.spark.jobs.archive.layout import check_layout
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
-from holdfast.spark.jobs.archive.state import Target
+from holdfast.spark.jobs.archive.state import ArchiveTarget
 
 COMPRESSIONS = ("snappy", "zstd", "lz4", "gzip", "none")
 
@@ -24,7 +24,7 @@ def open_target(
     options: Mapping[str, str],
     properties: Mapping[str, str],
     compression: str,
-) -> Target:
+) -> ArchiveTarget:
     """A target of this kind; its directory is made when it is not there."""
     if compression not in COMPRESSIONS:
         raise Rejected(f"--compression {compression} is none of {', '.join(COMPRESSIONS)}")

@@ -17,7 +17,7 @@ from holdfast.record.batch import is_crc_right, split
 from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.audit import Evidence
 from holdfast.spark.jobs.audit.expect import read_expected
-from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch
+from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks
 from holdfast.types import TopicPartition
 
 
@@ -38,26 +38,26 @@ def _wal_beside(path: str, store: Store) -> Path | None:
     return wal if "://" not in path and Path(store.url) == Path(path).absolute() / "objects" and wal.is_dir() else None
 
 
-def _tails(wal: Path) -> Mapping[PartitionId, Sequence[TailBatch]]:
+def _tails(wal: Path) -> Mapping[PartitionId, Sequence[AuditedBatch]]:
     tails = read_tails(log_directory(wal))
     if tails.problems:
         raise Corrupt(f"{said(tails.problems[0])}: `holdfast wal verify` says more")
     return {
-        home: [TailBatch(each.header, each.crc_ok) for each in rows.above(0)]
+        home: [AuditedBatch(each.header, each.crc_ok) for each in rows.above(0)]
         for home, rows in tails.rows.items()
         if home.topic_id not in tails.deleted
     }
 
 
-def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> list[TailBatch]:
+def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> list[AuditedBatch]:
     """The batches of `[start, end)` from the broker, as it would send them to a consumer that reads everything."""
-    found: list[TailBatch] = []
+    found: list[AuditedBatch] = []
     with Client(bootstrap, "holdfast-audit") as client:
         while start < end:
             fetched = client.fetch({where: start})[where]
             if fetched.error is not None:
                 raise fetched.error
-            batches = [TailBatch(header, is_crc_right(header, batch)) for header, batch in split(fetched.records)]
+            batches = [AuditedBatch(header, is_crc_right(header, batch)) for header, batch in split(fetched.records)]
             if not batches:
                 break  # What is missing is counted as missing.
             found += batches

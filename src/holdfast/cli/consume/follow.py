@@ -11,7 +11,7 @@ from holdfast.cli.consume.start import Start, find_offsets, find_start
 from holdfast.cli.terminal.broker import staying
 from holdfast.cli.terminal.interrupt import CtrlC
 from holdfast.cli.terminal.talk import give_json, tell
-from holdfast.client import EARLIEST, LATEST, Client, Fetched, TopicPartition
+from holdfast.client import EARLIEST, LATEST, Client, FetchedBatches, TopicPartition
 from holdfast.client.errors import OffsetGone
 from holdfast.errors import Rejected
 from holdfast.record.records import Record
@@ -69,7 +69,7 @@ class Follower:
             return []
         return [number for number, offset in self._next.items() if self._follow or offset < self._ends[number]]
 
-    def _fetch(self, client: Client) -> dict[TopicPartition, Fetched]:
+    def _fetch(self, client: Client) -> dict[TopicPartition, FetchedBatches]:
         """One fetch of all partitions of which more is wanted; waits a while if there is nothing yet."""
         return client.fetch(
             {(self._topic, number): self._next[number] for number in self._unfinished()},
@@ -79,7 +79,7 @@ class Follower:
             max_wait_ms=_WAIT_MS,
         )
 
-    def _take(self, client: Client, answers: dict[TopicPartition, Fetched], *, as_json: bool) -> None:
+    def _take(self, client: Client, answers: dict[TopicPartition, FetchedBatches], *, as_json: bool) -> None:
         """Print what has come."""
         for (_, number), fetched in answers.items():
             if isinstance(fetched.error, OffsetGone):

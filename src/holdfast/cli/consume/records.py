@@ -21,7 +21,7 @@ class Aborted(NamedTuple):
     first_offset: int
 
 
-class Found(NamedTuple):
+class ConsumedRecord(NamedTuple):
     """What an answer holds."""
 
     records: list[Record]
@@ -29,7 +29,7 @@ class Found(NamedTuple):
     unreadable: list[Unreadable]
 
 
-def find_records(data: Buffer, offset: int, aborted: Iterable[Aborted] = ()) -> Found:
+def find_records(data: Buffer, offset: int, aborted: Iterable[Aborted] = ()) -> ConsumedRecord:
     """The records from `offset` on; an answer begins with the whole batch that has it."""
     view = memoryview(data)
     dropped = AbortedIndex.of_fetch(aborted, (header for header, _ in _whole_batches(view)))
@@ -46,7 +46,7 @@ def find_records(data: Buffer, offset: int, aborted: Iterable[Aborted] = ()) -> 
                 found = []
             records += [each for each in found if each.offset is not None and each.offset >= offset]
         next_offset = max(next_offset, header.end_offset)
-    return Found(records, next_offset, unreadable)
+    return ConsumedRecord(records, next_offset, unreadable)
 
 
 def _whole_batches(data: memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:

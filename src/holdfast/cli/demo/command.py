@@ -18,7 +18,7 @@ from holdfast.cli.terminal.options import JsonOption
 from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
-    from holdfast.demo.stage import Wanted
+    from holdfast.demo.stage import DemoWanted
     from holdfast.demo.steps import Step
 
 EVENTS, QUICK_EVENTS = 1_000_000, 20_000
@@ -55,16 +55,16 @@ def demo(
       holdfast demo --quick
       holdfast demo --events 5000000 --dir /mnt/disk --report five-million.html
     """
-    from holdfast.demo.stage import Wanted
+    from holdfast.demo.stage import DemoWanted
     from holdfast.demo.steps import STEPS
 
-    wanted = Wanted(events or (QUICK_EVENTS if quick else EVENTS), directory)
+    wanted = DemoWanted(events or (QUICK_EVENTS if quick else EVENTS), directory)
     code = carry_out(wanted, STEPS, report, as_json=as_json)
     if code:
         raise typer.Exit(code)
 
 
-def carry_out(wanted: Wanted, steps: Sequence[Step], report: Path, *, as_json: bool = False) -> int:
+def carry_out(wanted: DemoWanted, steps: Sequence[Step], report: Path, *, as_json: bool = False) -> int:
     """Do the steps, show what happened, write the page; the exit code."""
     from holdfast.cli.demo.show import DemoShow, give_story
     from holdfast.demo.page import page_of

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from holdfast.cli.terminal.table import give_table
-from holdfast.demo.outcome import Verdict
+from holdfast.demo.outcome import DemoVerdict
 from holdfast.demo.steps import Step
 from holdfast.demo.story import Chapter, Story
 
@@ -54,7 +54,7 @@ class DemoShow:
             self.say(f"{'yes' if claim.holds else 'NO'}: {claim.sentence} ({claim.found})")
         for name, value in outcome.facts.items():
             self.say(f"{name}: {value}")
-        if chapter.verdict is not Verdict.AS_CLAIMED:
+        if chapter.verdict is not DemoVerdict.AS_CLAIMED:
             self.say(f"{chapter.step.name}: {chapter.verdict}{': ' if chapter.said else ''}{chapter.said}", indent="")
 
     def __enter__(self) -> Self:

@@ -47,7 +47,7 @@ def doctor(
       holdfast doctor --config holdfast.toml --json
     """
     from holdfast import config
-    from holdfast.operate.doctor.finding import State
+    from holdfast.operate.doctor.finding import FindingState
 
     short = {"data_path": data, "listen": listen, "store": store}
     given = [f"serve.{name}={value}" for name, value in short.items() if value is not None]
@@ -57,7 +57,7 @@ def doctor(
             give_json(each._asdict())
         else:
             print(each)
-    lacking = [each.check for each in findings if each.state is State.MISSING]
+    lacking = [each.check for each in findings if each.state is FindingState.MISSING]
     if lacking:
         tell(f"holdfast: a broker cannot run here: {', '.join(lacking)}")
         raise typer.Exit(1)
@@ -68,14 +68,14 @@ def look(settings: config.Settings) -> Iterator[Finding]:
     from holdfast.io.chance import SystemChance
     from holdfast.io.clock import SystemClock
     from holdfast.operate.doctor import machine, running, storage
-    from holdfast.operate.doctor.finding import State
+    from holdfast.operate.doctor.finding import FindingState
 
     serve = settings.serve
     data = Path(serve.data_path)
     yield machine.python()
     yield machine.packages()
     yield (directory := storage.data_directory(data))
-    if directory.state is State.OK:
+    if directory.state is FindingState.OK:
         yield storage.disk_sync(data, SystemClock(), SystemChance())
         yield storage.free_space(data, serve.disk_reserve_size + 2 * settings.wal.chunk_size_max)
     yield machine.open_files()
@@ -87,7 +87,7 @@ def look(settings: config.Settings) -> Iterator[Finding]:
         yield machine.port("subscribers' port", settings.subscribe.listen)
     if serve.store:
         yield look_at_store(serve.store, is_known=any((data / "wal").glob("*.wal")))
-    elif directory.state is State.OK:  # Segments will be on the same disk: a folder beside them tells as much.
+    elif directory.state is FindingState.OK:  # Segments will be on the same disk: a folder beside them tells as much.
         with tempfile.TemporaryDirectory(prefix=".holdfast-doctor-", dir=storage.existing(data)) as folder:
             yield look_at_store(folder)
     yield machine.compiled_code()

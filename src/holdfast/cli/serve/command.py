@@ -25,7 +25,7 @@ from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import config
-    from holdfast.broker.running import Surroundings
+    from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.log.logs import Logs
 
@@ -153,7 +153,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings
     from holdfast.cli.serve.garbage import freeze_survivors
-    from holdfast.cli.serve.start import Place, started
+    from holdfast.cli.serve.start import StartPlace, started
     from holdfast.cli.subscribe.port import subscriptions
     from holdfast.io.address import Address, bind, parse_address
     from holdfast.operate.data_lock import held
@@ -176,7 +176,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         finish_interrupted(data)
         around = _surroundings(data, settings, metrics)
         stack.callback(around.calls.close)
-        place = Place(bound, here, told, metrics.traffic if metrics else None)
+        place = StartPlace(bound, here, told, metrics.traffic if metrics else None)
         broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:
@@ -197,8 +197,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
-def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None) -> Surroundings:
-    from holdfast.broker.running import Surroundings
+def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None) -> BrokerEnvironment:
+    from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.here import here
     from holdfast.io.disk import RealDirectory
     from holdfast.io.objects.open import is_remote, open_objects
@@ -206,7 +206,7 @@ def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None
     url = settings.serve.store or str(data / "objects")
     is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.
     objects = open_objects(url, asdict(settings.store) if is_remote(url) else None, is_known=is_known)
-    return Surroundings.real(
+    return BrokerEnvironment.real(
         metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
         metrics.objects(objects) if metrics else objects,
         lambda: RealDirectory(data / "quarantine"),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.server import Server
-from holdfast.broker.running import STOP_S, AllSettings, Opened, Surroundings, answering, opened, opened_local
+from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, opened, opened_local
 from holdfast.broker.topics import Topics
 from holdfast.broker.waiting.reads import WaitingReads, without_deleted
 from holdfast.broker.waiting.waiting import Switch, Told, Waiting
@@ -34,7 +34,7 @@ from holdfast.io.objects import StoreFailed
 from holdfast.io.store_errors import Undecided
 from holdfast.log.errors import StoreUnknown
 from holdfast.log.recovery.begin import LocalLog
-from holdfast.log.recovery.tails import Known, Tails
+from holdfast.log.recovery.tails import KnownTail, Tails
 from holdfast.measure import Traffic
 from holdfast.metrics.collect_waiting import WatchedWait
 
@@ -52,7 +52,7 @@ _SAY_S = 30.0
 _NAMED_MAX = 20  # Partitions in one line.
 
 
-class Place(NamedTuple):
+class StartPlace(NamedTuple):
     """Where clients find us."""
 
     bound: socket.socket
@@ -64,7 +64,7 @@ class Place(NamedTuple):
 class _Opening:
     """Attempts to open the whole broker, one after the other, over a write-ahead log that is read once."""
 
-    def __init__(self, stack: AsyncExitStack, around: Surroundings, settings: AllSettings, told: Address) -> None:
+    def __init__(self, stack: AsyncExitStack, around: BrokerEnvironment, settings: AllSettings, told: Address) -> None:
         self._stack = stack
         self._around = around
         self._settings = settings
@@ -107,10 +107,10 @@ class _Opening:
 
 async def started(
     stack: AsyncExitStack,
-    around: Surroundings,
+    around: BrokerEnvironment,
     settings: AllSettings,
     data: Path,
-    place: Place,
+    place: StartPlace,
     metrics: Metrics | None = None,
 ) -> tuple[Opened, Server]:
     """The whole broker and its port; both are closed with the stack, the port first."""
@@ -144,7 +144,9 @@ async def started(
 class _Wait:
     """A start whose store has not answered yet: what clients, metrics and the log are told until it does."""
 
-    def __init__(self, around: Surroundings, copy: Metadata, told: Told, opening: _Opening, place: Place) -> None:
+    def __init__(
+        self, around: BrokerEnvironment, copy: Metadata, told: Told, opening: _Opening, place: StartPlace
+    ) -> None:
         self._around = around
         self._copy = copy
         self._told = told
@@ -224,7 +226,7 @@ class _Wait:
     def _waited_s(self) -> float:
         return self._around.clock.monotonic() - self._since
 
-    def _served(self) -> list[tuple[str, int, Known]]:
+    def _served(self) -> list[tuple[str, int, KnownTail]]:
         return self._reads.served()
 
     def _say_first(self) -> None:
@@ -254,18 +256,18 @@ class _Wait:
             )
 
 
-def _in_words(served: list[tuple[str, int, Known]]) -> str:
+def _in_words(served: list[tuple[str, int, KnownTail]]) -> str:
     some = ", ".join(f"{name}-{number} [{known.start}, {known.end})" for name, number, known in served[:_NAMED_MAX])
     more = f" and {len(served) - _NAMED_MAX} more" if len(served) > _NAMED_MAX else ""
     return f"{len(served)} partitions are read from the write-ahead log{': ' if some else ''}{some}{more}"
 
 
-def _as_facts(served: list[tuple[str, int, Known]]) -> dict[str, object]:
+def _as_facts(served: list[tuple[str, int, KnownTail]]) -> dict[str, object]:
     named = [[name, number, known.start, known.end] for name, number, known in served[:_NAMED_MAX]]
     return {"served_partitions": len(served), "served": named}
 
 
-def _keep_copy(stack: AsyncExitStack, around: Surroundings, data: Path, topics: Topics) -> None:
+def _keep_copy(stack: AsyncExitStack, around: BrokerEnvironment, data: Path, topics: Topics) -> None:
     """From here on the copy follows the metadata, without topics whose deletion is not in the store yet."""
 
     def current() -> Metadata:

@@ -13,8 +13,8 @@ from holdfast.measure import SubscriptionCounts
 
 if TYPE_CHECKING:
     from holdfast.broker.context import BrokerContext
-    from holdfast.broker.running import Surroundings
-    from holdfast.subscribe.server.context import Site
+    from holdfast.broker.running import BrokerEnvironment
+    from holdfast.subscribe.server.context import ServerContext
     from holdfast.subscribe.settings import SubscribeSettings
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 async def subscriptions(
     settings: SubscribeSettings,
     parts: BrokerContext,
-    around: Surroundings,
+    around: BrokerEnvironment,
     kafka: Address,
     counts: SubscriptionCounts | None = None,
 ) -> AsyncIterator[None]:
@@ -37,10 +37,10 @@ async def subscriptions(
     if settings.listen in ("", "none"):
         yield
         return
-    from holdfast.subscribe.server.context import Site
+    from holdfast.subscribe.server.context import ServerContext
 
     beside = around.objects.url, around.calls, around.clock, settings
-    site = Site(parts.topics, parts.cluster_id, *beside, counts or SubscriptionCounts())
+    site = ServerContext(parts.topics, parts.cluster_id, *beside, counts or SubscriptionCounts())
     port = _Port(site, kafka)
     task = asyncio.ensure_future(port.run())
     try:
@@ -55,7 +55,7 @@ async def subscriptions(
 class _Port:
     """The service from its start to its end, in a task of its own."""
 
-    def __init__(self, site: Site, kafka: Address) -> None:
+    def __init__(self, site: ServerContext, kafka: Address) -> None:
         self._site = site
         self._kafka = kafka
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()

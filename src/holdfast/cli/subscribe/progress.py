@@ -14,7 +14,7 @@ from holdfast.subscribe import Stats
 PERIOD_S = 1.0
 
 
-class Progress:
+class SubscribeProgress:
     """Shows nothing: lines on a terminal are progress enough."""
 
     def __init__(self, stats: Stats, clock: Clock) -> None:
@@ -43,7 +43,7 @@ class Progress:
         """Until it is cancelled."""
 
 
-class JsonProgress(Progress):
+class JsonProgress(SubscribeProgress):
     """One object a second."""
 
     async def run(self) -> None:
@@ -52,7 +52,7 @@ class JsonProgress(Progress):
             print(json.dumps(self.facts()), file=sys.stderr, flush=True)
 
 
-class BarProgress(Progress):
+class BarProgress(SubscribeProgress):
     """How much of what is there was read, how fast, and how far behind."""
 
     async def run(self) -> None:
@@ -76,7 +76,7 @@ def _sentence(facts: dict[str, Any]) -> str:
     return f"{told}, {facts['errors']} errors" if facts["errors"] else told
 
 
-def progress_for(how: str, stats: Stats, clock: Clock) -> Progress:
+def progress_for(how: str, stats: Stats, clock: Clock) -> SubscribeProgress:
     """The one that was asked for, or that suits where the lines go."""
     if how == "json":
         return JsonProgress(stats, clock)
@@ -84,4 +84,4 @@ def progress_for(how: str, stats: Stats, clock: Clock) -> Progress:
         return BarProgress(stats, clock)
     if how not in ("auto", "none"):
         raise Rejected(f"--progress {how} is none of: auto, json, none")
-    return Progress(stats, clock)
+    return SubscribeProgress(stats, clock)

@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.cli.consume.lines import record_facts, record_line
 from holdfast.cli.consume.start import Kind, parse_start
-from holdfast.cli.subscribe.progress import Progress, progress_for
+from holdfast.cli.subscribe.progress import SubscribeProgress, progress_for
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
@@ -52,7 +52,7 @@ async def run(wanted: Wanted) -> None:
         _tell_end(subscription, progress.given)
 
 
-async def _print_all(subscription: Subscription, wanted: Wanted, progress: Progress) -> None:
+async def _print_all(subscription: Subscription, wanted: Wanted, progress: SubscribeProgress) -> None:
     async for event in subscription:
         progress.given += 1
         if wanted.as_json:

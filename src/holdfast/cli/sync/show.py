@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.io.clock import Clock, SystemClock
-from holdfast.sync.progress import Look, TopicLook
+from holdfast.sync.progress import SyncLook, TopicLook
 
 _RATE_S = 5.0  # Rates are means over the last so many seconds, about.
 
@@ -24,9 +24,9 @@ class Show:
         self._json = json
         self._seen: dict[str, list[tuple[float, int]]] = {}
         self._live: Any = None
-        self.looks: list[Look] = []
+        self.looks: list[SyncLook] = []
 
-    def __call__(self, looks: list[Look]) -> None:
+    def __call__(self, looks: list[SyncLook]) -> None:
         self.looks = looks
         if self._json:
             for each in looks:
@@ -35,7 +35,7 @@ class Show:
         elif self._live is not None:
             self._live.update(self._table(looks), refresh=True)
 
-    def facts(self, look: Look) -> dict[str, object]:
+    def facts(self, look: SyncLook) -> dict[str, object]:
         """One direction as plain facts."""
         counts = look.counts
         return {
@@ -67,7 +67,7 @@ class Show:
         seconds = now - seen[0][0]
         return (count - seen[0][1]) / seconds if seconds else 0.0
 
-    def _table(self, looks: list[Look]) -> Any:
+    def _table(self, looks: list[SyncLook]) -> Any:
         from rich.table import Table
 
         table = Table("direction", "topic", "records", "records/s", "lag", "lag in time", "errors", box=None)
@@ -78,7 +78,7 @@ class Show:
                 table.add_row(look.direction, look.state, "", "", "", "", look.last_error)
         return table
 
-    def _cells(self, look: Look, topic: TopicLook) -> tuple[str, ...]:
+    def _cells(self, look: SyncLook, topic: TopicLook) -> tuple[str, ...]:
         rate = self.rate(f"{look.direction} {topic.topic}", topic.counts.records)
         return f"{topic.counts.records:,}", f"{rate:,.0f}", f"{topic.lag_records:,}", f"{topic.lag_ms / 1000:,.1f} s"
 
@@ -100,7 +100,7 @@ class Show:
                 tell(_sentence(each))
 
 
-def _sentence(look: Look) -> str:
+def _sentence(look: SyncLook) -> str:
     counts = look.counts
     unreadable = f", {counts.unreadable:,} left out that nobody can read" if counts.unreadable else ""
     copied = f"{counts.records:,} records copied{unreadable}"

@@ -19,7 +19,7 @@ from holdfast.io.disk import RealDirectory
 from holdfast.operate.place import log_directory
 
 if TYPE_CHECKING:
-    from holdfast.wal.inspect import Verdict
+    from holdfast.wal.inspect import WalVerdict
 
 app = typer.Typer(
     no_args_is_help=True, help="Look inside a write-ahead log, also while it is in use.", rich_markup_mode="rich"
@@ -123,7 +123,7 @@ def on_disk_size(directory: RealDirectory) -> int:
     return size
 
 
-def sound_facts(verdict: Verdict) -> dict[str, object]:
+def sound_facts(verdict: WalVerdict) -> dict[str, object]:
     """What is told about a sound log."""
     return {
         "chunks": verdict.chunks,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from holdfast.wal.inspect import RecordLine, Verdict
-    from holdfast.wal.state import LogId, State, Vote
+    from holdfast.wal.inspect import RecordLine, WalVerdict
+    from holdfast.wal.state import LogId, Vote, WalState
 
 DUMP_HEADING = f"{'position':>12}  {'kind':<8}  {'log ids':<24}  {'size':>10}  crc  {'round':>8}  {'chunk':>6}  detail"
 
@@ -48,7 +48,7 @@ def record_facts(line: RecordLine) -> dict[str, object]:
     }
 
 
-def state_facts(state: State) -> dict[str, object]:
+def state_facts(state: WalState) -> dict[str, object]:
     """The state, without the user data itself: it may be large, and is not ours to show."""
     return {
         "vote": id_facts(state.vote),
@@ -64,7 +64,7 @@ def id_facts(id_: LogId | Vote | None) -> dict[str, Any] | None:
     return None if id_ is None else id_._asdict()
 
 
-def damage_facts(verdict: Verdict) -> dict[str, object]:
+def damage_facts(verdict: WalVerdict) -> dict[str, object]:
     """What is wrong, and where."""
     return {
         "damage": verdict.damage,

@@ -22,13 +22,13 @@ from holdfast.coordinator.group.classic.group import ClassicGroup
 from holdfast.coordinator.group.consumer.errors import NotAClassicGroup, NotAConsumerGroup
 from holdfast.coordinator.group.consumer.group import ConsumerGroup, check_request
 from holdfast.coordinator.group.consumer.member import JOINS
-from holdfast.coordinator.group.consumer.requests import Beaten, ConsumerGroupDescription, HeartbeatRequest
-from holdfast.coordinator.group.durable_group import HostedGroup
+from holdfast.coordinator.group.consumer.requests import ConsumerGroupDescription, HeartbeatRequest, HeartbeatResult
+from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.errors import GroupNotFound, InvalidGroupId, UnknownMember
 from holdfast.coordinator.group.offset_commits import GroupOffsets
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.group.settings import GroupSettings
-from holdfast.coordinator.group.shard import Surroundings
+from holdfast.coordinator.group.shard import GroupContext
 from holdfast.coordinator.group.shards import Shards
 from holdfast.coordinator.group.topic_view import NoTopics, TopicView
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
@@ -57,7 +57,7 @@ class GroupCoordinator:
         """
         self._settings = settings or GroupSettings()
         self.timers = Timers(clock, alarm or LoopAlarm())
-        around = Surroundings(self._settings, clock, chance, self.timers, topics or NoTopics())
+        around = GroupContext(self._settings, clock, chance, self.timers, topics or NoTopics())
         self._shards = Shards(logs, around)
         self.offsets = GroupOffsets(self._shards, around)
 
@@ -121,7 +121,7 @@ class GroupCoordinator:
         answer = await hosted.ask(lambda ticket, now: hosted.group.leave(members, ticket, now))
         return cast(list[Rejected | None], answer)
 
-    async def beat(self, group_id: str, request: HeartbeatRequest) -> Beaten:
+    async def beat(self, group_id: str, request: HeartbeatRequest) -> HeartbeatResult:
         """A member of the new protocol comes, stays or goes."""
         if not group_id:
             raise InvalidGroupId(group_id)
@@ -136,9 +136,9 @@ class GroupCoordinator:
             raise UnknownMember(group_id, request.member_id)
         else:
             group = hosted.group
-        return cast(Beaten, await hosted.ask(lambda ticket, now: group.beat(request, ticket, now)))
+        return cast(HeartbeatResult, await hosted.ask(lambda ticket, now: group.beat(request, ticket, now)))
 
-    async def _find_member(self, group_id: str, caller: Caller) -> HostedGroup:
+    async def _find_member(self, group_id: str, caller: Caller) -> DurableGroup:
         if not group_id:
             raise InvalidGroupId(group_id)
         hosted = await self._shards.find(group_id)

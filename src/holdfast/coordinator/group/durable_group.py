@@ -18,7 +18,7 @@ from holdfast.coordinator.group.offsets import Changes, OffsetTable
 from holdfast.coordinator.group.records import group_key, offset_record
 from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.coordinator.runtime.timers import Timers
-from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.runtime.writer import PartitionWriter
 from holdfast.errors import HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.record.records import Record
@@ -26,14 +26,14 @@ from holdfast.record.records import Record
 Ask = Callable[[Ticket, int], list[Answer]]
 
 
-class HostedGroup:
+class DurableGroup:
     """One group. Belongs to one event loop."""
 
     def __init__(
         self,
         group: Group,
         offsets: OffsetTable,
-        writer: Writer,
+        writer: PartitionWriter,
         timers: Timers,
         clock: Clock,
         *,
@@ -47,7 +47,7 @@ class HostedGroup:
         self.since_ms = clock.now_ms() if since_ms is None else since_ms  # When it came into its state.
         # Since when it is there; of one that was loaded only its commits tell.
         self.first_ms = clock.now_ms() if since_ms is None else (offsets.times_ms or (since_ms, since_ms))[0]
-        self.on_change: Callable[[HostedGroup], None] = lambda _: None
+        self.on_change: Callable[[DurableGroup], None] = lambda _: None
         self.successor: Callable[[Group, int], Group | None] = lambda *_: None  # Who goes on in a group's place.
         self._keys = set(keys)
         self._leftover: set[bytes] = set()  # Keys of a group whose place another kind has taken.

@@ -42,7 +42,7 @@ class Decided:
         return header.is_transactional and start is not None and header.base_offset >= start
 
 
-class Loaded:
+class LoadedGroups:
     """Groups and offsets, as the records so far have them."""
 
     def __init__(self, place: str, decided: Decided) -> None:
@@ -116,9 +116,9 @@ class Loaded:
         self._skipped[key.kind] = self._skipped.get(key.kind, 0) + 1
 
 
-async def load(partition: PartitionLog, place: str) -> Loaded:
+async def load(partition: PartitionLog, place: str) -> LoadedGroups:
     """Read a whole internal partition."""
-    loaded = Loaded(place, Decided(partition))
+    loaded = LoadedGroups(place, Decided(partition))
     await replay(partition, place, loaded.add)
     await partition.ground.calls.local(loaded.end)
     return loaded

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.consumer.group import ConsumerGroup
-from holdfast.coordinator.group.durable_group import HostedGroup
+from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.errors import (
     GroupNotEmpty,
     GroupNotFound,
@@ -21,7 +21,7 @@ from holdfast.coordinator.group.errors import (
     WrongGeneration,
 )
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
-from holdfast.coordinator.group.shard import Shard, Surroundings
+from holdfast.coordinator.group.shard import GroupContext, Shard
 from holdfast.coordinator.group.shards import Shards
 from holdfast.coordinator.group.transaction_offsets import append_end, append_offsets
 from holdfast.coordinator.transaction.transaction import Producer
@@ -33,7 +33,7 @@ from holdfast.types import TopicPartition
 class GroupOffsets:
     """Belongs to one event loop."""
 
-    def __init__(self, shards: Shards, around: Surroundings) -> None:
+    def __init__(self, shards: Shards, around: GroupContext) -> None:
         self._shards = shards
         self._settings = around.settings
         self._clock = around.clock
@@ -103,7 +103,7 @@ class GroupOffsets:
         """A transaction ends in an internal partition: its offsets count, or never will, once that is durable."""
         append_end(self._shards[partition], marker)
 
-    async def _committed_to(self, shard: Shard, group_id: str, caller: Caller) -> HostedGroup | None:
+    async def _committed_to(self, shard: Shard, group_id: str, caller: Caller) -> DurableGroup | None:
         """The group to commit to. It is made if it is not there, but not for who says to be in a generation of it."""
         await shard.writer.room()
         hosted = await self._shards.find(group_id)
@@ -113,7 +113,7 @@ class GroupOffsets:
             hosted.heard()
         return hosted
 
-    async def _check_commit(self, hosted: HostedGroup, caller: Caller, *, in_transaction: bool = False) -> None:
+    async def _check_commit(self, hosted: DurableGroup, caller: Caller, *, in_transaction: bool = False) -> None:
         try:
             hosted.group.check_commit(caller, self._timers.now(), in_transaction=in_transaction)
         except HoldfastError:

@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.classic.image import GroupImage, MemberImage
 from holdfast.coordinator.group.consumer.image import ConsumerImage
-from holdfast.coordinator.group.consumer.records import Kind
+from holdfast.coordinator.group.consumer.records import RecordKind
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.fields import Malformed, Reader, bytes_field, string
 from holdfast.record.records import Record
@@ -57,7 +57,7 @@ class ConsumerKey(NamedTuple):
     """Names a part of a consumer group: the group itself, or a member or pattern of it."""
 
     group_id: str
-    kind: Kind
+    kind: RecordKind
     name: str
 
 
@@ -101,7 +101,7 @@ def apply_consumer_record(image: ConsumerImage, key: ConsumerKey, value: bytes |
     what = f"consumer group's {key.kind.name.lower()}"
 
     def apply() -> None:
-        if value is None or key.kind is Kind.PARTITIONS:
+        if value is None or key.kind is RecordKind.PARTITIONS:
             image.apply(key.kind, key.name, None)
             return
         reader, version = _versioned(what, value)
@@ -139,9 +139,9 @@ def _decode_key(reader: Reader) -> Key:
         key = OffsetKey(reader.string(), TopicPartition(reader.string(), reader.i32()))
     elif kind == _GROUP_KIND:
         key = GroupKey(reader.string())
-    elif kind in list(Kind):
+    elif kind in list(RecordKind):
         group_id = reader.string()
-        key = ConsumerKey(group_id, Kind(kind), reader.string() if Kind(kind).is_named else "")
+        key = ConsumerKey(group_id, RecordKind(kind), reader.string() if RecordKind(kind).is_named else "")
     else:
         return UnknownKey(kind)
     _check_end(reader)

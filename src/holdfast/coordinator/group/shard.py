@@ -12,15 +12,15 @@ from holdfast.coordinator.group.classic.group import ClassicGroup
 from holdfast.coordinator.group.consumer.core import ConsumerCore
 from holdfast.coordinator.group.consumer.group import ConsumerGroup
 from holdfast.coordinator.group.consumer.migration import Group, check_upgrade, downgraded, must_downgrade, upgrade
-from holdfast.coordinator.group.durable_group import HostedGroup
+from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.errors import RebalanceInProgress
-from holdfast.coordinator.group.loader import Loaded, load
+from holdfast.coordinator.group.loader import LoadedGroups, load
 from holdfast.coordinator.group.offsets import OffsetTable
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped
 from holdfast.coordinator.runtime.timers import Timers
-from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.runtime.writer import PartitionWriter
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class GroupContext:
     """What all shards share."""
 
     settings: GroupSettings
@@ -43,10 +43,10 @@ class Surroundings:
 class Shard:
     """Belongs to one event loop."""
 
-    def __init__(self, number: int, partition: PartitionLog, around: Surroundings) -> None:
+    def __init__(self, number: int, partition: PartitionLog, around: GroupContext) -> None:
         self.number = number
-        self.writer = Writer(partition)
-        self.groups: dict[str, HostedGroup] = {}  # The oldest first.
+        self.writer = PartitionWriter(partition)
+        self.groups: dict[str, DurableGroup] = {}  # The oldest first.
         self.is_loaded = False
         self.undecided: dict[int, set[str]] = {}  # Producer id → groups whose offsets its open transaction has written.
         self.partition = partition
@@ -69,7 +69,7 @@ class Shard:
         if self.groups:
             log.debug("internal partition %d is loaded: %d groups", self.number, len(self.groups))
 
-    def _restored(self, group_id: str, loaded: Loaded) -> tuple[Group, int]:
+    def _restored(self, group_id: str, loaded: LoadedGroups) -> tuple[Group, int]:
         """A group as its records have it, and since when it is in its state."""
         now = self._around.timers.now()
         consumer_image = loaded.consumer_images.get(group_id)
@@ -89,7 +89,7 @@ class Shard:
 
     # Groups
 
-    async def find(self, group_id: str) -> HostedGroup | None:
+    async def find(self, group_id: str) -> DurableGroup | None:
         """A group, if there is one. One that is being deleted is waited for: until then its offsets may yet stay."""
         self.check_ready()
         while group_id in self._leaving:
@@ -103,7 +103,7 @@ class Shard:
         if not self.is_loaded:
             raise CoordinatorLoading(self.number)
 
-    def create(self, group_id: str) -> HostedGroup:
+    def create(self, group_id: str) -> DurableGroup:
         """A group that is not there yet. It goes by itself if nobody comes to use it."""
         return self._host(self._new_group(group_id), None, None)
 
@@ -118,10 +118,10 @@ class Shard:
 
     def _host(
         self, group: Group, offsets: OffsetTable | None, since_ms: int | None, keys: Iterable[bytes] = ()
-    ) -> HostedGroup:
+    ) -> DurableGroup:
         around = self._around
         table = OffsetTable() if offsets is None else offsets  # One with nothing but undecided offsets is empty, too.
-        hosted = HostedGroup(group, table, self.writer, around.timers, around.clock, since_ms=since_ms, keys=keys)
+        hosted = DurableGroup(group, table, self.writer, around.timers, around.clock, since_ms=since_ms, keys=keys)
         hosted.on_change = self.drop_if_unused
         hosted.successor = self._successor
         self.groups[group.id] = hosted
@@ -129,7 +129,7 @@ class Shard:
 
     # Moving between the protocols
 
-    def move_to_consumer(self, hosted: HostedGroup) -> ConsumerGroup:
+    def move_to_consumer(self, hosted: DurableGroup) -> ConsumerGroup:
         """Make sure that a group follows the new protocol; raises if it cannot."""
         group = hosted.group
         if isinstance(group, ConsumerGroup):
@@ -143,7 +143,7 @@ class Shard:
         hosted.move(moved)
         return moved
 
-    def move_if_empty(self, hosted: HostedGroup) -> None:
+    def move_if_empty(self, hosted: DurableGroup) -> None:
         """Let an empty consumer group be a classic one again: somebody comes who speaks that."""
         if isinstance(hosted.group, ConsumerGroup) and hosted.group.is_unused:
             hosted.move(self._downgraded(hosted.group, self._around.timers.now()))
@@ -160,18 +160,18 @@ class Shard:
             classic.remember_epoch(member.id, member.epoch)
         return classic
 
-    def drop_if_unused(self, hosted: HostedGroup) -> None:
+    def drop_if_unused(self, hosted: DurableGroup) -> None:
         """Forget a group that nobody uses and of which nothing was ever stored."""
         if hosted.is_unused and not hosted.is_stored and self.groups.get(hosted.group.id) is hosted:
             del self.groups[hosted.group.id]
             self._around.timers.forget(hosted.tick)
 
-    async def delete(self, hosted: HostedGroup) -> None:
+    async def delete(self, hosted: DurableGroup) -> None:
         """Delete an empty group with its offsets. Durable on return; happens also if nobody waits."""
         hosted.group.check_delete()
         await asyncio.shield(self._start_delete(hosted))
 
-    def _start_delete(self, hosted: HostedGroup) -> asyncio.Future[None]:
+    def _start_delete(self, hosted: DurableGroup) -> asyncio.Future[None]:
         group_id = hosted.group.id
         deleted = hosted.delete()
         self._leaving[group_id] = deleted
@@ -186,20 +186,20 @@ class Shard:
 
     # Making room
 
-    def is_silent(self, hosted: HostedGroup, before: int) -> bool:
+    def is_silent(self, hosted: DurableGroup, before: int) -> bool:
         """Whether nobody has heard of a group since, and it has no offsets."""
         return hosted.asked_at <= before and hosted.offsets.is_unused and self._is_here(hosted)
 
-    def is_fleeting(self, hosted: HostedGroup, before: int, lived_ms_max: int) -> bool:
+    def is_fleeting(self, hosted: DurableGroup, before: int, lived_ms_max: int) -> bool:
         """Whether a group has offsets, but was there only shortly, and nobody has heard of it since."""
         if hosted.asked_at > before or not hosted.group.is_unused or not hosted.offsets.is_settled:
             return False
         return hosted.lived_ms < lived_ms_max and self._is_here(hosted)
 
-    def _is_here(self, hosted: HostedGroup) -> bool:
+    def _is_here(self, hosted: DurableGroup) -> bool:
         return hosted.group.id not in self._leaving and self.groups.get(hosted.group.id) is hosted
 
-    async def give_up(self, hosted: HostedGroup) -> None:
+    async def give_up(self, hosted: DurableGroup) -> None:
         """Let a group go whose members are silent, with its offsets. Should one come back, it joins again."""
         hosted.end(RebalanceInProgress(hosted.group.id))
         if hosted.is_stored:
@@ -223,7 +223,7 @@ class Shard:
                 log.debug("group %s: %d offsets have expired", hosted.group.id, len(expired))
                 hosted.change_offsets(dict.fromkeys(expired)).add_done_callback(lambda future: future.exception())
 
-    def _expired(self, hosted: HostedGroup, now_ms: int) -> list[TopicPartition]:
+    def _expired(self, hosted: DurableGroup, now_ms: int) -> list[TopicPartition]:
         group, retention_ms = hosted.group, self._around.settings.offsets_retention_ms
         if group.state is GroupState.EMPTY:
             since_ms = (
@@ -236,7 +236,7 @@ class Shard:
         return hosted.offsets.expired(now_ms, retention_ms, None, topics)
 
 
-def _by_age(loaded: Loaded) -> list[str]:
+def _by_age(loaded: LoadedGroups) -> list[str]:
     """The groups of a partition, the oldest first, as far as commits tell."""
     times = {group_id: offsets.times_ms or (0, 0) for group_id, offsets in loaded.offsets.items()}
     return sorted(loaded.group_ids, key=lambda group_id: (times.get(group_id, (0, 0))[0], group_id))

@@ -9,9 +9,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 
-from holdfast.coordinator.group.durable_group import HostedGroup
+from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.errors import ProtocolMismatch, TooManyGroups
-from holdfast.coordinator.group.shard import Shard, Surroundings
+from holdfast.coordinator.group.shard import GroupContext, Shard
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.errors import Corrupt
@@ -26,7 +26,7 @@ _AT_A_TIME = 500  # Groups that are looked at in one turn of the loop.
 class Shards:
     """Belongs to one event loop. Iterates over those that are served."""
 
-    def __init__(self, logs: InternalLogs, around: Surroundings) -> None:
+    def __init__(self, logs: InternalLogs, around: GroupContext) -> None:
         self._topic = InternalTopic("groups", logs)
         self._groups_max = around.settings.groups_max
         self._silence_ms = around.settings.silence_ms
@@ -64,11 +64,11 @@ class Shards:
             return True
         return group_id in self._served[self.number_of(group_id)].groups
 
-    async def find(self, group_id: str) -> HostedGroup | None:
+    async def find(self, group_id: str) -> DurableGroup | None:
         """A group, if there is one."""
         return await self.of(group_id).find(group_id)
 
-    async def find_or_create(self, group_id: str) -> HostedGroup:
+    async def find_or_create(self, group_id: str) -> DurableGroup:
         """A group; made if it is not there, and there are not too many."""
         found = await self.find(group_id)
         if found is not None:
@@ -109,14 +109,14 @@ class Shards:
         log.warning(told, self._groups_max, len(gone), extra={"facts": facts})
         await asyncio.gather(*(shard.give_up(hosted) for shard, hosted in gone))
 
-    async def _newest(self, goes: Callable[[Shard, HostedGroup], bool], kept: int) -> list[tuple[Shard, HostedGroup]]:
+    async def _newest(self, goes: Callable[[Shard, DurableGroup], bool], kept: int) -> list[tuple[Shard, DurableGroup]]:
         """Of the groups that may go the newest, of each shard: a flood is newer than who was here before it.
 
         The oldest `kept` are not asked. Others have their turn meanwhile.
         """
-        found: list[tuple[Shard, HostedGroup]] = []
+        found: list[tuple[Shard, DurableGroup]] = []
         for shard in self:
-            some: list[tuple[Shard, HostedGroup]] = []
+            some: list[tuple[Shard, DurableGroup]] = []
             for number, hosted in enumerate(list(shard.groups.values())[kept:][::-1], 1):
                 if number % _AT_A_TIME == 0:
                     await asyncio.sleep(0)

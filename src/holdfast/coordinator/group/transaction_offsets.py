@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 
 from holdfast.coordinator.group.answers import CommittedOffset
-from holdfast.coordinator.group.durable_group import HostedGroup
+from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.records import offset_record
 from holdfast.coordinator.group.shard import Shard
 from holdfast.coordinator.transaction.transaction import Producer
@@ -22,7 +22,7 @@ from holdfast.types import TopicPartition
 
 def append_offsets(
     shard: Shard,
-    hosted: HostedGroup,
+    hosted: DurableGroup,
     producer: Producer,
     changes: Mapping[TopicPartition, CommittedOffset],
     now_ms: int,

@@ -10,16 +10,16 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.runtime.writer import PartitionWriter
 from holdfast.errors import HoldfastError
 from holdfast.io.clock import Clock
 from holdfast.record.records import Record
 
 
-class Kept:
+class DurableKey:
     """One value under one key. Belongs to one event loop."""
 
-    def __init__(self, key: bytes, value: Callable[[], bytes | None], writer: Writer, clock: Clock) -> None:
+    def __init__(self, key: bytes, value: Callable[[], bytes | None], writer: PartitionWriter, clock: Clock) -> None:
         """`value` is asked when there is something to write; None takes the key back."""
         self._key = key
         self._value = value

@@ -26,7 +26,7 @@ class _Waiting(NamedTuple):
     done: Done
 
 
-class Writer:
+class PartitionWriter:
     """Belongs to one event loop."""
 
     def __init__(self, log: PartitionLog) -> None:

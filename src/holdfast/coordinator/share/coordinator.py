@@ -26,10 +26,10 @@ from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
-from holdfast.coordinator.runtime.writer import Writer
-from holdfast.coordinator.share.durable_share import HostedShareGroup, HostedSharePartition, ShareCounts
+from holdfast.coordinator.runtime.writer import PartitionWriter
+from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition, ShareCounts
 from holdfast.coordinator.share.errors import NotAShareGroup, TooManySharePartitions
-from holdfast.coordinator.share.group import ShareBeat, ShareBeaten
+from holdfast.coordinator.share.group import ShareBeat, ShareHeartbeatResult
 from holdfast.coordinator.share.loader import load
 from holdfast.coordinator.share.partition import Image
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
@@ -67,8 +67,8 @@ class ShareCoordinator:
         self.counts = ShareCounts()
         self._making = asyncio.Lock()
         self._topic = InternalTopic("share groups")  # Empty until there is a group.
-        self._writers: dict[int, Writer] = {}
-        self._groups: dict[str, HostedShareGroup] = {}
+        self._writers: dict[int, PartitionWriter] = {}
+        self._groups: dict[str, DurableShareGroup] = {}
         self._partition_count = 0  # Of all groups together.
         self._stopped = False
 
@@ -83,17 +83,17 @@ class ShareCoordinator:
 
     async def _load(self, number: int, partition: PartitionLog) -> None:
         loaded = await load(partition, f"internal partition {number} of share groups")
-        self._writers[number] = Writer(partition)
+        self._writers[number] = PartitionWriter(partition)
         for group_id, epoch in loaded.groups.items():
             self._host(group_id, epoch)
         for (group_id, home), image in loaded.partitions.items():
             group = self._groups.get(group_id)
             if group is None or self._topics.find_id(home.topic_id) is None:
                 group = group or self._host(group_id)
-                gone = HostedSharePartition(group, home, image)
+                gone = DurableSharePartition(group, home, image)
                 gone.delete()  # Of a topic, or a group, that was deleted: a crash came between.
             else:
-                group.partitions[home] = HostedSharePartition(group, home, image)
+                group.partitions[home] = DurableSharePartition(group, home, image)
                 self._partition_count += 1
         for group_id in {key.group_id for key in loaded.partitions} - loaded.groups.keys():
             del self._groups[group_id]
@@ -108,9 +108,9 @@ class ShareCoordinator:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
         return self._topic.quarantined(group_id)
 
-    def _host(self, group_id: str, epoch: int = 0) -> HostedShareGroup:
+    def _host(self, group_id: str, epoch: int = 0) -> DurableShareGroup:
         writer = self._writers[self._topic.number_of(group_id)]
-        hosted = HostedShareGroup(
+        hosted = DurableShareGroup(
             group_id, epoch, self._topics, writer, self.timers, self._clock, self.settings, self.counts
         )
         self._groups[group_id] = hosted
@@ -118,7 +118,7 @@ class ShareCoordinator:
 
     # Members
 
-    async def beat(self, group_id: str, request: ShareBeat) -> ShareBeaten:
+    async def beat(self, group_id: str, request: ShareBeat) -> ShareHeartbeatResult:
         """A member comes, stays or goes."""
         self._check(group_id)
         request.check()
@@ -131,11 +131,11 @@ class ShareCoordinator:
         await group.note()
         return beaten
 
-    async def _find_or_create(self, group_id: str) -> HostedShareGroup:
+    async def _find_or_create(self, group_id: str) -> DurableShareGroup:
         async with self._making:
             return await self._make(group_id)
 
-    async def _make(self, group_id: str) -> HostedShareGroup:
+    async def _make(self, group_id: str) -> DurableShareGroup:
         """A group, also one that is new. By one at a time."""
         self._check(group_id)
         found = self._groups.get(group_id)
@@ -167,7 +167,7 @@ class ShareCoordinator:
 
     # Partitions
 
-    async def partition(self, group_id: str, home: PartitionId, data: PartitionLog) -> HostedSharePartition:
+    async def partition(self, group_id: str, home: PartitionId, data: PartitionLog) -> DurableSharePartition:
         """A partition as a group reads it. Where the group begins is durable before anything is given to anybody."""
         group = self.find(group_id)
         found = await self._present(group, home)
@@ -178,7 +178,7 @@ class ShareCoordinator:
         await found.durable()
         return found
 
-    async def _present(self, group: HostedShareGroup, home: PartitionId) -> HostedSharePartition | None:
+    async def _present(self, group: DurableShareGroup, home: PartitionId) -> DurableSharePartition | None:
         """What a group knows of a partition; what is being forgotten is so for good before anything new is known."""
         found = group.partitions.get(home)
         if found is not None and found.is_deleted:
@@ -187,16 +187,16 @@ class ShareCoordinator:
             found = group.partitions.get(home)
         return found
 
-    def _begin(self, group: HostedShareGroup, home: PartitionId, first: int) -> HostedSharePartition:
+    def _begin(self, group: DurableShareGroup, home: PartitionId, first: int) -> DurableSharePartition:
         if self._partition_count >= self.settings.partitions_max:
             raise TooManySharePartitions(self.settings.partitions_max)
-        found = HostedSharePartition(group, home, Image(first, ()))
+        found = DurableSharePartition(group, home, Image(first, ()))
         group.partitions[home] = found
         self._partition_count += 1
         found.begin()
         return found
 
-    def _drop(self, group: HostedShareGroup, partition: HostedSharePartition) -> None:
+    def _drop(self, group: DurableShareGroup, partition: DurableSharePartition) -> None:
         if group.partitions.get(partition.home) is partition:
             del group.partitions[partition.home]
             self._partition_count -= 1
@@ -258,7 +258,7 @@ class ShareCoordinator:
                 await partition.durable()
                 self._drop(group, partition)
 
-    def _empty(self, group_id: str) -> HostedShareGroup:
+    def _empty(self, group_id: str) -> DurableShareGroup:
         group = self.find(group_id)
         if group.rules.members:
             raise GroupNotEmpty(group_id)
@@ -269,7 +269,7 @@ class ShareCoordinator:
         group = self._groups.get(group_id)
         return group is not None and group.rules.epoch > 0
 
-    def find(self, group_id: str) -> HostedShareGroup:
+    def find(self, group_id: str) -> DurableShareGroup:
         """One group; GroupNotFound if there is none."""
         self._check(group_id)
         found = self._groups.get(group_id)
@@ -277,7 +277,7 @@ class ShareCoordinator:
             raise NotAShareGroup(group_id) if self._is_taken(group_id) else GroupNotFound(group_id)
         return found
 
-    def __iter__(self) -> Iterator[HostedShareGroup]:
+    def __iter__(self) -> Iterator[DurableShareGroup]:
         """All groups; those that are set aside are not among them."""
         return iter([each for each in self._groups.values() if each.rules.epoch])
 

@@ -7,12 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.coordinator.group.topic_view import TopicView
-from holdfast.coordinator.runtime.durable_key import Kept
+from holdfast.coordinator.runtime.durable_key import DurableKey
 from holdfast.coordinator.runtime.timers import Timers
-from holdfast.coordinator.runtime.writer import Writer
+from holdfast.coordinator.runtime.writer import PartitionWriter
 from holdfast.coordinator.share.errors import InvalidRecordState
 from holdfast.coordinator.share.group import ShareGroup
-from holdfast.coordinator.share.partition import Acquired, Found, Image, Judged, Limits, SharePartition, Verdict
+from holdfast.coordinator.share.partition import (
+    Acquired,
+    AvailableRange,
+    Image,
+    Judged,
+    ShareLimits,
+    SharePartition,
+    Verdict,
+)
 from holdfast.coordinator.share.records import (
     ShareGroupKey,
     SharePartitionKey,
@@ -35,16 +43,16 @@ class ShareCounts:
     given_up: int = 0  # They were delivered as often as is allowed.
 
 
-class HostedSharePartition:
+class DurableSharePartition:
     """One partition as one group reads it. Belongs to one event loop."""
 
-    def __init__(self, group: HostedShareGroup, home: PartitionId, image: Image) -> None:
+    def __init__(self, group: DurableShareGroup, home: PartitionId, image: Image) -> None:
         self._group = group
         self.home = home
         self.rules = SharePartition(image)
         self.is_deleted = False
         key = encode_key(SharePartitionKey(group.rules.id, home))
-        self._kept = Kept(key, self._value, group.writer, group.clock)
+        self._kept = DurableKey(key, self._value, group.writer, group.clock)
         self._written = self.rules.revision
         self.listeners: set[Callable[[], None]] = set()  # Each is told once, when something may have become available.
 
@@ -52,7 +60,7 @@ class HostedSharePartition:
         return None if self.is_deleted else encode_image(self.rules.image())
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ShareLimits:
         return self._group.limits
 
     async def durable(self) -> None:
@@ -81,7 +89,7 @@ class HostedSharePartition:
 
     # What members ask
 
-    def acquire(self, member: str, found: Found, count_max: int, *, whole: bool) -> list[Acquired]:
+    def acquire(self, member: str, found: AvailableRange, count_max: int, *, whole: bool) -> list[Acquired]:
         """Give a member what is free of what was read."""
         if self.is_deleted:
             return []
@@ -140,7 +148,7 @@ class HostedSharePartition:
             each()
 
 
-class HostedShareGroup:
+class DurableShareGroup:
     """One group and its partitions. Belongs to one event loop."""
 
     def __init__(
@@ -148,21 +156,21 @@ class HostedShareGroup:
         group_id: str,
         epoch: int,
         topics: TopicView,
-        writer: Writer,
+        writer: PartitionWriter,
         timers: Timers,
         clock: Clock,
         settings: ShareSettings,
         counts: ShareCounts,
     ) -> None:
         self.rules = ShareGroup(group_id, topics, epoch)
-        self.partitions: dict[PartitionId, HostedSharePartition] = {}
+        self.partitions: dict[PartitionId, DurableSharePartition] = {}
         self.writer = writer
         self.timers = timers
         self.clock = clock
         self.counts = counts
         self._settings = settings
         self.is_deleted = False
-        self._kept = Kept(encode_key(ShareGroupKey(group_id)), self._value, writer, clock)
+        self._kept = DurableKey(encode_key(ShareGroupKey(group_id)), self._value, writer, clock)
         self._written = epoch
 
     def _value(self) -> bytes | None:
@@ -173,7 +181,7 @@ class HostedShareGroup:
         return self._settings.configs_of(self.rules.id)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ShareLimits:
         return self.configs.limits
 
     @property

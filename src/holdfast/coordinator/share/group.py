@@ -67,7 +67,7 @@ class ShareMember:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareBeaten:
+class ShareHeartbeatResult:
     """What a member is answered; without an assignment: as before."""
 
     member_id: str
@@ -87,13 +87,13 @@ class ShareGroup:
     _target: dict[str, Partitions] = field(default_factory=dict)
     _seen: int | None = None  # The version of the topics that the target was made for.
 
-    def beat(self, request: ShareBeat, times: ShareTimes, now: int) -> ShareBeaten:
+    def beat(self, request: ShareBeat, times: ShareTimes, now: int) -> ShareHeartbeatResult:
         """A member comes, stays or goes. The request has been checked."""
         if request.epoch == LEAVES:
             if request.member_id not in self.members:
                 raise UnknownMember(self.id, request.member_id)
             self.remove([request.member_id])
-            return ShareBeaten(request.member_id, LEAVES, times.interval_ms)
+            return ShareHeartbeatResult(request.member_id, LEAVES, times.interval_ms)
         member = self._come(request, times) if request.epoch == JOINS else self._known(request)
         member.deadline = now + times.session_ms
         changed = request.topics is not None and request.topics != member.topics
@@ -107,7 +107,7 @@ class ShareGroup:
         if member.epoch != self.epoch:
             member.previous_epoch, member.epoch = member.epoch, self.epoch
         member.assigned = target
-        return ShareBeaten(member.id, member.epoch, times.interval_ms, target if tell else None)
+        return ShareHeartbeatResult(member.id, member.epoch, times.interval_ms, target if tell else None)
 
     def _come(self, request: ShareBeat, times: ShareTimes) -> ShareMember:
         known = self.members.get(request.member_id)

@@ -19,16 +19,16 @@ from holdfast.record.errors import stored
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedShares:
     """Epochs of groups, and how far they are."""
 
     groups: dict[str, int] = field(default_factory=dict)
     partitions: dict[SharePartitionKey, Image] = field(default_factory=dict)
 
 
-async def load(partition: PartitionLog, place: str) -> Loaded:
+async def load(partition: PartitionLog, place: str) -> LoadedShares:
     """Read a whole internal partition."""
-    loaded = Loaded()
+    loaded = LoadedShares()
     newest: dict[ShareKey, bytes] = await newest_values(partition, place, decode_key)
     with stored(place):
         for key, value in newest.items():

@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 from holdfast.coordinator.share.errors import InvalidRecordState
 
 
-class State(IntEnum):
+class RecordState(IntEnum):
     """Where a record is in its cycle; the numbers are stored."""
 
     AVAILABLE = 0
@@ -49,7 +49,7 @@ class Acquired(NamedTuple):
     delivery_count: int
 
 
-class Found(NamedTuple):
+class AvailableRange(NamedTuple):
     """What was read from the log, to be given to a member; `end` is exclusive."""
 
     first: int
@@ -67,12 +67,12 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class OffsetRun:
     """Neighbours that are alike; `end` is exclusive."""
 
     first: int
     end: int
-    state: State
+    state: RecordState
     count: int = 0  # How often they were delivered.
     member: str = ""  # Who has acquired them, …
     deadline: int = 0  # … and until when.
@@ -82,11 +82,11 @@ class Image(NamedTuple):
     """What survives: the start, and the runs above it, without who has them."""
 
     start: int
-    runs: tuple[Run, ...]
+    runs: tuple[OffsetRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ShareLimits:
     """What a group allows."""
 
     deliveries_max: int = 5
@@ -102,7 +102,7 @@ class SharePartition:
 
     def __init__(self, image: Image) -> None:
         self.start = image.start
-        self._runs: list[Run] = list(image.runs)
+        self._runs: list[OffsetRun] = list(image.runs)
         self._cut = 0  # Below this the log has let records go while members may have had them.
         self.revision = 0
         self.given_up = 0  # Records that were delivered as often as is allowed, and nobody judged: archived.
@@ -114,25 +114,25 @@ class SharePartition:
         return self._runs[-1].end if self._runs else self.start
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[OffsetRun, ...]:
         return tuple(self._runs)
 
     @property
     def deadline(self) -> int | None:
         """When `tick` is to be called, at the latest."""
-        return min((run.deadline for run in self._runs if run.state is State.ACQUIRED), default=None)
+        return min((run.deadline for run in self._runs if run.state is RecordState.ACQUIRED), default=None)
 
-    def next_offset(self, limits: Limits) -> int | None:
+    def next_offset(self, limits: ShareLimits) -> int | None:
         """The first record that may be acquired, if it is there; None while as many as are allowed are under way."""
         for run in self._runs:
-            if run.state is State.AVAILABLE:
+            if run.state is RecordState.AVAILABLE:
                 return run.first
         return self.end if self.end - self.start < limits.records_max else None
 
     # Changes
 
     def acquire(
-        self, member: str, found: Found, count_max: int, limits: Limits, now: int, *, whole: bool = False
+        self, member: str, found: AvailableRange, count_max: int, limits: ShareLimits, now: int, *, whole: bool = False
     ) -> list[Acquired]:
         """Give a member what is free of what was read: at most so many, or `whole` batches until it is so many."""
         first, end, spoiled, ends = found
@@ -142,7 +142,7 @@ class SharePartition:
         left = count_max
         for run in self._runs:
             begin, stop = max(run.first, first), min(run.end, end)
-            if left <= 0 or run.state is not State.AVAILABLE or stop <= begin:
+            if left <= 0 or run.state is not RecordState.AVAILABLE or stop <= begin:
                 continue
             if begin + left < stop:
                 batch_end = next((each for each in ends if each >= begin + left), stop) if whole else begin + left
@@ -154,7 +154,7 @@ class SharePartition:
         self._settle()
         return given
 
-    def acknowledge(self, member: str, batches: Iterable[Judged], limits: Limits, now: int) -> None:
+    def acknowledge(self, member: str, batches: Iterable[Judged], limits: ShareLimits, now: int) -> None:
         """Take a member's verdicts: all of them, or none."""
         changes = sorted(change for batch in batches for change in _changes(batch, limits.records_max))
         self._check_held(member, changes)
@@ -165,17 +165,17 @@ class SharePartition:
         self.revision += any(said is not Verdict.RENEW for _, _, said in changes)
         self._settle()
 
-    def release(self, member: str, limits: Limits, *, delivered: bool) -> None:
+    def release(self, member: str, limits: ShareLimits, *, delivered: bool) -> None:
         """A member is gone. What it had is free; it counts as a delivery only if it may have been `delivered`."""
         self._free([each for each in self._runs if each.member == member], limits, delivered=delivered)
 
-    def tick(self, now: int, limits: Limits) -> int:
+    def tick(self, now: int, limits: ShareLimits) -> int:
         """Free what was held for too long; how many records that were."""
-        late = [run for run in self._runs if run.state is State.ACQUIRED and run.deadline <= now]
+        late = [run for run in self._runs if run.state is RecordState.ACQUIRED and run.deadline <= now]
         self._free(late, limits, delivered=True)
         return sum(run.end - run.first for run in late)
 
-    def _free(self, runs: Sequence[Run], limits: Limits, *, delivered: bool) -> None:
+    def _free(self, runs: Sequence[OffsetRun], limits: ShareLimits, *, delivered: bool) -> None:
         if runs:
             freeing = partial(self._freed, limits=limits, delivered=delivered)
             self._change([(run.first, run.end, freeing) for run in runs])
@@ -196,33 +196,33 @@ class SharePartition:
         """What has to be stored. A delivery that nobody has judged yet is not counted."""
         runs = []
         for run in self._runs:
-            count = run.count - 1 if run.state is State.ACQUIRED else run.count
-            state = State.AVAILABLE if run.state is State.ACQUIRED else run.state
-            runs.append(Run(run.first, run.end, state, count))
-        while runs and runs[-1].state is State.AVAILABLE and runs[-1].count == 0:
+            count = run.count - 1 if run.state is RecordState.ACQUIRED else run.count
+            state = RecordState.AVAILABLE if run.state is RecordState.ACQUIRED else run.state
+            runs.append(OffsetRun(run.first, run.end, state, count))
+        while runs and runs[-1].state is RecordState.AVAILABLE and runs[-1].count == 0:
             runs.pop()  # As if they had never been given to anybody.
         return Image(self.start, tuple(_merged(runs)))
 
-    def _judge(self, run: Run, *, said: Verdict, limits: Limits, now: int) -> Run:
+    def _judge(self, run: OffsetRun, *, said: Verdict, limits: ShareLimits, now: int) -> OffsetRun:
         if said is Verdict.RENEW:
             return replace(run, deadline=now + limits.lock_ms)
         if said is Verdict.RELEASE:
             return self._freed(run, limits=limits, delivered=True)
-        state = State.ACKNOWLEDGED if said is Verdict.ACCEPT else State.ARCHIVED
-        return Run(run.first, run.end, state, run.count)
+        state = RecordState.ACKNOWLEDGED if said is Verdict.ACCEPT else RecordState.ARCHIVED
+        return OffsetRun(run.first, run.end, state, run.count)
 
-    def _freed(self, run: Run, *, limits: Limits, delivered: bool) -> Run:
+    def _freed(self, run: OffsetRun, *, limits: ShareLimits, delivered: bool) -> OffsetRun:
         if not delivered:
-            return Run(run.first, run.end, State.AVAILABLE, run.count - 1)
-        state = State.ARCHIVED if run.count >= limits.deliveries_max else State.AVAILABLE
-        self.given_up += run.end - run.first if state is State.ARCHIVED else 0
-        return Run(run.first, run.end, state, run.count)
+            return OffsetRun(run.first, run.end, RecordState.AVAILABLE, run.count - 1)
+        state = RecordState.ARCHIVED if run.count >= limits.deliveries_max else RecordState.AVAILABLE
+        self.given_up += run.end - run.first if state is RecordState.ARCHIVED else 0
+        return OffsetRun(run.first, run.end, state, run.count)
 
     # Runs
 
     def _check_held(self, member: str, changes: Sequence[Change]) -> None:
         """Raise unless everything that is judged is the member's, and judged once."""
-        held = (run for run in self._runs if run.state is State.ACQUIRED and run.member == member)
+        held = (run for run in self._runs if run.state is RecordState.ACQUIRED and run.member == member)
         run = next(held, None)
         checked = 0
         for first, end, _ in changes:
@@ -242,11 +242,11 @@ class SharePartition:
         begin = self.end
         if end <= begin or first > begin:
             return
-        self._runs.append(Run(begin, end, State.AVAILABLE))
+        self._runs.append(OffsetRun(begin, end, RecordState.AVAILABLE))
 
-    def _change(self, changes: Sequence[tuple[int, int, Callable[[Run], Run]]]) -> None:
+    def _change(self, changes: Sequence[tuple[int, int, Callable[[OffsetRun], OffsetRun]]]) -> None:
         """Replace what lies between offsets. In order, and none over another: one walk for all of them."""
-        runs: list[Run] = []
+        runs: list[OffsetRun] = []
         at = 0
         for run in self._runs:
             begin = run.first
@@ -270,7 +270,7 @@ class SharePartition:
         """Let the start grow over what is done with."""
         runs = _merged(self._runs)
         done = 0
-        while done < len(runs) and runs[done].state in (State.ACKNOWLEDGED, State.ARCHIVED):
+        while done < len(runs) and runs[done].state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED):
             self.start = runs[done].end
             done += 1
         if done:
@@ -300,28 +300,28 @@ def _changes(batch: Judged, records_max: int) -> list[Change]:
     return changes
 
 
-def _take(run: Run, *, member: str, deadline: int) -> Run:
-    return Run(run.first, run.end, State.ACQUIRED, run.count + 1, member, deadline)
+def _take(run: OffsetRun, *, member: str, deadline: int) -> OffsetRun:
+    return OffsetRun(run.first, run.end, RecordState.ACQUIRED, run.count + 1, member, deadline)
 
 
-def _archive_if_free(run: Run) -> Run:
-    return Run(run.first, run.end, State.ARCHIVED, run.count) if run.state is State.AVAILABLE else run
+def _archive_if_free(run: OffsetRun) -> OffsetRun:
+    return OffsetRun(run.first, run.end, RecordState.ARCHIVED, run.count) if run.state is RecordState.AVAILABLE else run
 
 
-def _within(run: Run, first: int, end: int) -> Run:
-    return Run(max(run.first, first), min(run.end, end), run.state, run.count, run.member, run.deadline)
+def _within(run: OffsetRun, first: int, end: int) -> OffsetRun:
+    return OffsetRun(max(run.first, first), min(run.end, end), run.state, run.count, run.member, run.deadline)
 
 
-def _merged(runs: Iterable[Run]) -> list[Run]:
-    merged: list[Run] = []
+def _merged(runs: Iterable[OffsetRun]) -> list[OffsetRun]:
+    merged: list[OffsetRun] = []
     for run in runs:
         last = merged[-1] if merged else None
         if last is not None and _kind(last) == _kind(run):
-            merged[-1] = Run(last.first, run.end, *_kind(run))
+            merged[-1] = OffsetRun(last.first, run.end, *_kind(run))
         else:
             merged.append(run)
     return merged
 
 
-def _kind(run: Run) -> tuple[State, int, str, int]:
+def _kind(run: OffsetRun) -> tuple[RecordState, int, str, int]:
     return run.state, run.count, run.member, run.deadline

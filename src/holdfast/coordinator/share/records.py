@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.fields import Malformed, Reader, string
-from holdfast.coordinator.share.partition import Image, Run, State
+from holdfast.coordinator.share.partition import Image, OffsetRun, RecordState
 from holdfast.segment.names import PartitionId
 
 _GROUP, _PARTITION = 0, 1
@@ -88,10 +88,10 @@ def decode_image(data: bytes) -> Image:
         start = at = reader.i64()
         runs = []
         for _ in range(reader.count()):
-            size, state, count = reader.i32(), State(reader.i8()), reader.i16()
-            if size < 1 or count < 0 or state is State.ACQUIRED:
+            size, state, count = reader.i32(), RecordState(reader.i8()), reader.i16()
+            if size < 1 or count < 0 or state is RecordState.ACQUIRED:
                 raise Malformed(f"{size} records, delivered {count} times, in state {state.name}")
-            runs.append(Run(at, at + size, state, count))
+            runs.append(OffsetRun(at, at + size, state, count))
             at += size
     except ValueError as failure:  # Also what is no state.
         raise CorruptRecord("share partition", str(failure)) from failure

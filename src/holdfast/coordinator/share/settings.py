@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from holdfast.coordinator.share.partition import Limits
+from holdfast.coordinator.share.partition import ShareLimits
 from holdfast.coordinator.share.reset import Reset
 
 
@@ -23,7 +23,7 @@ class ShareConfigs:
     """What holds for one group."""
 
     times: ShareTimes = field(default_factory=ShareTimes)
-    limits: Limits = field(default_factory=Limits)
+    limits: ShareLimits = field(default_factory=ShareLimits)
     reset: Reset = field(default_factory=Reset)
     is_committed: bool = False  # Nothing of open or aborted transactions is seen.
     renews: bool = True  # Members may stay at a record for another lock duration.

@@ -23,7 +23,7 @@ from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.runtime.internal_topic import InternalLogs, InternalTopic
 from holdfast.coordinator.runtime.timers import Alarm, LoopAlarm, Timers
 from holdfast.coordinator.transaction import rules
-from holdfast.coordinator.transaction.durable_transaction import Ends, HostedTransaction
+from holdfast.coordinator.transaction.durable_transaction import DurableTransaction, Ends
 from holdfast.coordinator.transaction.errors import (
     ProducerIdMismatch,
     TooManyTransactionalIds,
@@ -71,7 +71,7 @@ class TransactionCoordinator:
         self._producer_ids = producer_ids
         self._settings = settings or TransactionSettings()
         self._clock = clock
-        self._hosted: dict[str, HostedTransaction] = {}
+        self._hosted: dict[str, DurableTransaction] = {}
         self._fencing: dict[str, asyncio.Task[None]] = {}  # Those that wait for a new producer id.
         self._looked_at = -_LOOK_MS
         self._stopped = False
@@ -105,10 +105,10 @@ class TransactionCoordinator:
             task.cancel()
         await asyncio.gather(*self._fencing.values(), return_exceptions=True)
 
-    def _host(self, transaction: Transaction) -> HostedTransaction:
+    def _host(self, transaction: Transaction) -> DurableTransaction:
         home = self._topic.served[self.partition_of(transaction.transactional_id)]
         around = self._ends, self.timers, self._clock
-        hosted = HostedTransaction(transaction, home, *around, self._fence_late, self.ended)
+        hosted = DurableTransaction(transaction, home, *around, self._fence_late, self.ended)
         self._hosted[transaction.transactional_id] = hosted
         return hosted
 
@@ -140,7 +140,7 @@ class TransactionCoordinator:
         await hosted.durable()
         return producer
 
-    async def _create(self, transactional_id: str, timeout_ms: int) -> HostedTransaction:
+    async def _create(self, transactional_id: str, timeout_ms: int) -> DurableTransaction:
         if len(self._hosted) >= self._settings.ids_max:
             self._make_room()
         if len(self._hosted) >= self._settings.ids_max:
@@ -175,7 +175,7 @@ class TransactionCoordinator:
         for transactional_id in unused:
             self._hosted.pop(transactional_id).forget()
 
-    async def _spare_id(self, hosted: HostedTransaction) -> int:
+    async def _spare_id(self, hosted: DurableTransaction) -> int:
         """A new producer id, if the next step may need one. Without a wait if not: nothing can change meanwhile."""
         if not hosted.value.needs_spare_id:
             return NO_ID
@@ -231,7 +231,7 @@ class TransactionCoordinator:
         await hosted.durable()
         return after
 
-    def _fence_late(self, hosted: HostedTransaction) -> None:
+    def _fence_late(self, hosted: DurableTransaction) -> None:
         """An open transaction has had its time."""
         transactional_id = hosted.value.transactional_id
         if not hosted.value.needs_spare_id:
@@ -241,7 +241,7 @@ class TransactionCoordinator:
             self._fencing[transactional_id] = task
             task.add_done_callback(lambda _: self._fencing.pop(transactional_id, None))
 
-    async def _fence_with_new_id(self, hosted: HostedTransaction) -> None:
+    async def _fence_with_new_id(self, hosted: DurableTransaction) -> None:
         try:
             spare_id = await self._spare_id(hosted)
         except HoldfastError as failure:
@@ -251,7 +251,7 @@ class TransactionCoordinator:
         if hosted.is_late:
             self._fence(hosted, spare_id)
 
-    def _fence(self, hosted: HostedTransaction, spare_id: int) -> None:
+    def _fence(self, hosted: DurableTransaction, spare_id: int) -> None:
         late = hosted.value
         log.info("transactional id %s: its transaction has timed out, and is aborted", late.transactional_id)
         try:
@@ -261,7 +261,7 @@ class TransactionCoordinator:
 
     # Looking
 
-    def _find(self, transactional_id: str, producer: Producer) -> HostedTransaction:
+    def _find(self, transactional_id: str, producer: Producer) -> DurableTransaction:
         hosted = self._hosted.get(transactional_id)
         if hosted is None or self._stopped:
             self._check(transactional_id)

@@ -30,7 +30,7 @@ from holdfast.types import TopicPartition
 log = logging.getLogger(__name__)
 
 
-class Reached(Enum):
+class ReachedState(Enum):
     """What became of the end of a transaction in one of its partitions."""
 
     ENDED = "ended"  # Also if it had ended before, or had nothing there.
@@ -41,11 +41,11 @@ class Reached(Enum):
 class Ends(Protocol):
     """Where partitions are told that a transaction has ended."""
 
-    def end(self, partition: TopicPartition, marker: Marker) -> Reached:
+    def end(self, partition: TopicPartition, marker: Marker) -> ReachedState:
         """Append a marker where the producer's transaction is open. At once: it waits for nothing."""
 
 
-class HostedTransaction:
+class DurableTransaction:
     """One transactional id. Belongs to one event loop."""
 
     __slots__ = ("_clock", "_ended", "_ends", "_log", "_on_due", "_timers", "end_offset", "value")
@@ -57,7 +57,7 @@ class HostedTransaction:
         ends: Ends,
         timers: Timers,
         clock: Clock,
-        on_due: Callable[[HostedTransaction], None],
+        on_due: Callable[[DurableTransaction], None],
         ended: Counter[TransactionState],
     ) -> None:
         self.value = value
@@ -98,7 +98,7 @@ class HostedTransaction:
         now_ms = self._clock.now_ms()
         kind = MarkerKind.COMMIT if self.value.state is TransactionState.PREPARE_COMMIT else MarkerKind.ABORT
         marker = Marker(kind, self.value.producer_id, self.value.epoch, self._log.epochs.current, now_ms)
-        left = [each for each in sorted(self.value.partitions) if self._ends.end(each, marker) is Reached.LATER]
+        left = [each for each in sorted(self.value.partitions) if self._ends.end(each, marker) is ReachedState.LATER]
         if left:
             log.error(
                 "transactional id %s: %s cannot be carried out in %s: repair the partition, then start again",

@@ -20,7 +20,7 @@ _RETRY_S_MIN = 1.0
 _RETRY_S_MAX = 30.0
 
 
-class Blocks(Protocol):
+class IdBlocks(Protocol):
     """Where blocks of ids come from."""
 
     async def take(self, count: int) -> int:
@@ -30,7 +30,7 @@ class Blocks(Protocol):
 class ProducerIds:
     """Belongs to one event loop."""
 
-    def __init__(self, blocks: Blocks, block_size: int = BLOCK_SIZE, *, given_end: int = 0) -> None:
+    def __init__(self, blocks: IdBlocks, block_size: int = BLOCK_SIZE, *, given_end: int = 0) -> None:
         """Ids below `given_end` may have been handed out already."""
         self._blocks = blocks
         self._block_size = block_size

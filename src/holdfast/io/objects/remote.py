@@ -23,7 +23,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, NotModifiedError, 
 from holdfast.errors import Rejected
 from holdfast.io.objects import Exists, NotFound, ObjectInfo, StoreFailed, StoreTimedOut
 from holdfast.io.objects.names import check_name, check_prefix, check_range, clip, is_name
-from holdfast.io.objects.remote_client import CLIENTS, Clients, Limits, first_lines, is_timeout
+from holdfast.io.objects.remote_client import CLIENTS, ClientLimits, Clients, first_lines, is_timeout
 from holdfast.io.objects.settings import StoreSettings
 from holdfast.types import Buffer
 
@@ -65,7 +65,7 @@ class RemoteObjects:
             retries=retries,
             retry_timeout_ms=retry_timeout_ms,
         )
-        self._clients = Clients(scheme, bucket, Limits(times, allow_http), config)
+        self._clients = Clients(scheme, bucket, ClientLimits(times, allow_http), config)
         self._store = self._clients.small
 
     def put_if_absent(self, name: str, data: Sequence[Buffer]) -> None:

@@ -28,7 +28,7 @@ SMALL_SIZE = 64 << 10  # Bytes; up to here a body takes no time worth counting.
 _MACHINES_KEYS = "/latest/api/token"  # Asked for last, where a machine of Amazon's would know keys of its own.
 
 
-class Limits(NamedTuple):
+class ClientLimits(NamedTuple):
     """What the client may do, and for how long."""
 
     times: StoreSettings
@@ -44,7 +44,7 @@ class Clients:
     put-if-absent needs one. The deadline belongs to a client, so there is one for each power of two, made when needed.
     """
 
-    def __init__(self, scheme: str, bucket: str, limits: Limits, config: Mapping[str, str]) -> None:
+    def __init__(self, scheme: str, bucket: str, limits: ClientLimits, config: Mapping[str, str]) -> None:
         self._make: Callable[[int], Client] = lambda ms: open_client(scheme, bucket, limits, config, ms)
         self._times = limits.times
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class Clients:
             return self._large[room]
 
 
-def open_client(scheme: str, bucket: str, limits: Limits, config: Mapping[str, str], timeout_ms: int) -> Client:
+def open_client(scheme: str, bucket: str, limits: ClientLimits, config: Mapping[str, str], timeout_ms: int) -> Client:
     """A client for one bucket, or Rejected with what is wrong with the settings. Sends nothing yet."""
     settings: dict[str, Any] = dict(config)
     client: dict[str, Any] = {

@@ -23,7 +23,7 @@ from holdfast.segment.compaction.keys import (
     has_ripe_tombstones,
 )
 from holdfast.segment.compaction.merge import merge, small_runs
-from holdfast.segment.compaction.rewrite import Workshop
+from holdfast.segment.compaction.rewrite import RewriteContext
 from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.types import Offset
@@ -49,11 +49,11 @@ async def compact(partition: PartitionLog, *, dirty_min: float | None = None) ->
     return replaced
 
 
-def _workshop(partition: PartitionLog) -> Workshop:
+def _workshop(partition: PartitionLog) -> RewriteContext:
     ground = partition.ground
     place = ground.objects, partition.home, partition.manifests.epoch
     stepped = partial(ground.unreadable.add, "compaction")
-    return Workshop(*place, ground.clock, ground.chance, ground.settings.segment_size_max, stepped)
+    return RewriteContext(*place, ground.clock, ground.chance, ground.settings.segment_size_max, stepped)
 
 
 def _key_changes(partition: PartitionLog, dirty_min: float | None) -> Iterator[Replace]:

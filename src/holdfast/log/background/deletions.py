@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.log import entry
-from holdfast.log.ground import Ground
-from holdfast.log.kept import check_deleted
+from holdfast.log.context import LogContext
+from holdfast.log.metadata import check_deleted
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.stat import DeletionsStat
 from holdfast.segment.garbage import collect_topic
@@ -52,7 +52,7 @@ class Deletion:
 class Deletions:
     """Belongs to one event loop."""
 
-    def __init__(self, ground: Ground, deleted: Iterable[UUID], opening: Opening) -> None:
+    def __init__(self, ground: LogContext, deleted: Iterable[UUID], opening: Opening) -> None:
         """`deleted` are the topics that the write-ahead log brought back."""
         now = ground.clock.monotonic()
         self._ground = ground

@@ -19,7 +19,7 @@ _GOOD_MIN = 4
 _GOOD_MAX = 256
 
 
-class Pace:
+class FlushSize:
     """Belongs to one event loop."""
 
     def __init__(self, settings: LogSettings, url: str) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Unavailable
 from holdfast.log.background.backlog import Largest, Oldest, Soonest
 from holdfast.log.background.rest import BACKGROUND, rest
+from holdfast.log.context import LogContext
 from holdfast.log.errors import WrongEverywhere
-from holdfast.log.ground import Ground
 from holdfast.log.ownership.store_watch import StoreWatch
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import MemoryUse
@@ -46,7 +46,7 @@ class Failed(NamedTuple):
 class Flusher:
     """Knows which partitions are due, and flushes a few at a time."""
 
-    def __init__(self, logs: Logs, ground: Ground, use: MemoryUse) -> None:
+    def __init__(self, logs: Logs, ground: LogContext, use: MemoryUse) -> None:
         self._logs = logs
         self._ground = ground
         self._use = use

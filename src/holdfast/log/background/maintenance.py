@@ -13,7 +13,7 @@ from holdfast.io.believed_time import read_known, save_known
 from holdfast.io.versions import GRACE_S
 from holdfast.log.background.compaction import asks_for_soon
 from holdfast.log.background.strays import Strays
-from holdfast.log.ground import Ground
+from holdfast.log.context import LogContext
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.garbage import collect_partition, collect_versions
 
@@ -26,10 +26,10 @@ _SOON_S = 1.0  # What is to be compacted before the next round is gathered for s
 _ALL_IS_OLD_S = 3 * GRACE_S  # Where nothing has changed for this long, what was to go is gone.
 
 
-class Upkeep:
+class Maintenance:
     """Goes round all partitions from time to time."""
 
-    def __init__(self, logs: Logs, ground: Ground) -> None:
+    def __init__(self, logs: Logs, ground: LogContext) -> None:
         self._logs = logs
         self._ground = ground
         self._tasks: list[asyncio.Task[None]] = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 
 BACKGROUND = "holdfast-log"  # The name of every task that the logs make by themselves.
 
 
-async def rest(woken: asyncio.Event, calls: Calls, seconds: float | None) -> None:
+async def rest(woken: asyncio.Event, calls: BlockingCalls, seconds: float | None) -> None:
     """Wait until somebody wakes us, or for so long at the most; None is for ever."""
     waits: list[asyncio.Task[object]] = [asyncio.create_task(_until(woken), name=BACKGROUND)]
     if seconds is not None:
@@ -25,6 +25,6 @@ async def _until(woken: asyncio.Event) -> object:
     return await woken.wait()
 
 
-async def _pause(calls: Calls, seconds: float) -> object:
+async def _pause(calls: BlockingCalls, seconds: float) -> object:
     await calls.pause(seconds)
     return None

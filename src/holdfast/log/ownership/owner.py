@@ -27,9 +27,9 @@ from holdfast.errors import Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, Stale
-from holdfast.io.versions import Below, First, Patience, Stamp, Versions, take
+from holdfast.io.versions import Below, First, Stamp, VersionRetries, Versions, take
 from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged, TookOver
-from holdfast.log.kept import LIVES_MAX, Life, read_kept, save_kept
+from holdfast.log.metadata import LIVES_MAX, Life, read_kept, save_kept
 from holdfast.wal import Wal
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ class Owner:
     """One process's claim. Calls block; any thread may make them, one at a time."""
 
     def __init__(
-        self, objects: Objects, patience: Patience, claim: Claim, wanted: Claim, heir_of: Collection[str]
+        self, objects: Objects, patience: VersionRetries, claim: Claim, wanted: Claim, heir_of: Collection[str]
     ) -> None:
         """`claim` may still be that of the process before us in this directory, while the store takes no other."""
         self._versions = Versions(objects, PREFIX)
@@ -134,7 +134,7 @@ class Owner:
 
 
 def become_owner(
-    wal: Wal, objects: Objects, patience: Patience, here: Here, *, take_over: bool, look_s: float
+    wal: Wal, objects: Objects, patience: VersionRetries, here: Here, *, take_over: bool, look_s: float
 ) -> Owner:
     """Take the next claim, or refuse. With `take_over` nobody is asked: whoever holds the newest claim is to stop."""
     versions = Versions(objects, PREFIX)
@@ -213,7 +213,7 @@ def _newest(versions: Versions) -> tuple[Claim | None, Claim | None]:
     return None, top
 
 
-def _numbered(claim: Claim, number: int, patience: Patience) -> Claim:
+def _numbered(claim: Claim, number: int, patience: VersionRetries) -> Claim:
     return replace(claim, number=number, nonce=f"{patience.chance.bits(128):032x}")
 
 
@@ -221,7 +221,7 @@ def _below(versions: Versions, claim: Claim) -> Below:
     return Below(versions.name(claim.number), claim.nonce)
 
 
-def _take(versions: Versions, claim: Claim, top: Claim | None, patience: Patience) -> bool:
+def _take(versions: Versions, claim: Claim, top: Claim | None, patience: VersionRetries) -> bool:
     """Whether the number is ours; `top` is what was seen below it."""
     stamp = Stamp(0, claim.broker, claim.nonce, claim.incarnation)
     name, below = versions.name(claim.number), First(versions, claim.number) if top is None else _below(versions, top)

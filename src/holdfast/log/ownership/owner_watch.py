@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 
 from holdfast.errors import Fenced, HoldfastError
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.background.rest import BACKGROUND, rest
 from holdfast.log.ownership.owner import Owner
@@ -29,7 +29,7 @@ class OwnerWatch:
     def __init__(
         self,
         owner: Owner,
-        calls: Calls,
+        calls: BlockingCalls,
         clock: Clock,
         interval_s: float,
         on_fenced: Callable[[Fenced], None],

@@ -12,7 +12,7 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.log.errors import WrongEverywhere
 from holdfast.log.journal import Journal
 from holdfast.log.partition.tail_batch import TailBatch
-from holdfast.log.recovery.quarantine import Piece
+from holdfast.log.recovery.quarantine import QuarantinedPart
 from holdfast.record.batch import BatchHeader, check_crc, read_header
 from holdfast.record.errors import InvalidBatch
 from holdfast.types import Buffer
@@ -71,17 +71,17 @@ async def mend(partition: PartitionLog, batches: Sequence[TailBatch], data: Sequ
     return mended
 
 
-def gather_raw(journal: Journal, lost: Sequence[TailBatch]) -> list[Piece]:
+def gather_raw(journal: Journal, lost: Sequence[TailBatch]) -> list[QuarantinedPart]:
     """What is in the place of batches of which no copy is sound: each frame once, and what memory has. Blocks."""
-    frames: dict[tuple[str, int], Piece] = {}
-    pieces: list[Piece] = []
+    frames: dict[tuple[str, int], QuarantinedPart] = {}
+    pieces: list[QuarantinedPart] = []
     for batch in lost:
         span = batch.base, batch.end
         if batch.data is not None:
-            pieces.append(Piece([span], "memory", batch.data))
+            pieces.append(QuarantinedPart([span], "memory", batch.data))
         raw = journal.read_raw(batch.index)
         place = raw.file, raw.offset
-        frames.setdefault(place, Piece([], f"{raw.file} from byte {raw.offset}", raw.data)).spans.append(span)
+        frames.setdefault(place, QuarantinedPart([], f"{raw.file} from byte {raw.offset}", raw.data)).spans.append(span)
     return [*frames.values(), *pieces]
 
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from holdfast.log import entry
 from holdfast.log.background.compaction import compact
+from holdfast.log.context import LogContext
 from holdfast.log.errors import PartitionDeleted
-from holdfast.log.ground import Ground
 from holdfast.log.partition.epochs import Epochs
-from holdfast.log.partition.flush import Flushing
 from holdfast.log.partition.lookup import Lookup
+from holdfast.log.partition.manifest_committer import ManifestCommitter
 from holdfast.log.partition.marks import Marks
 from holdfast.log.partition.producers import ProducerTable, Transactions
 from holdfast.log.partition.read import Read, Reading
@@ -54,7 +54,7 @@ class PartitionLog:
     """One partition's log. Made by `Logs`."""
 
     def __init__(
-        self, ground: Ground, home: PartitionId, settings: PartitionSettings, manifests: ManifestLog, replayed: Tail
+        self, ground: LogContext, home: PartitionId, settings: PartitionSettings, manifests: ManifestLog, replayed: Tail
     ) -> None:
         manifest = manifests.manifest
         self.home = home
@@ -76,7 +76,7 @@ class PartitionLog:
         self.listeners: set[Callable[[], None]] = set()  # Each is told once, of the next movement that a reader sees.
         self._failure: Exception | None = None
         self._reading = Reading(self)
-        self._flushing = Flushing(self)
+        self._flushing = ManifestCommitter(self)
         self._lookup = Lookup(self)
         self._compacting = asyncio.Lock()
 
@@ -358,7 +358,7 @@ class PartitionLog:
         self.fail(PartitionDeleted(self.home.path))
 
 
-def _forgotten_below(manifest: Manifest, settings: PartitionSettings, ground: Ground) -> int:
+def _forgotten_below(manifest: Manifest, settings: PartitionSettings, ground: LogContext) -> int:
     """Producers with lower ids may have been known, and their sequences may go on from anywhere.
 
     Where nobody can tell who was forgotten, and where a crash forgets, these are all that exist.

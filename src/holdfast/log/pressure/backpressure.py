@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from holdfast.log.background.backlog import Largest
-from holdfast.log.ground import Ground
+from holdfast.log.context import LogContext
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import MemoryUse
 from holdfast.log.pressure.held_back import HeldBack, Reason
@@ -18,10 +18,10 @@ _QUEUE_SIZE_MAX = 64 << 20  # Bytes on their way to the disk.
 _LISTED_SIZE_MIN = 16 << 20  # Bytes of memory that lists of spilled batches may take, whatever the limit is.
 
 
-class Room:
+class Backpressure:
     """Whether producers may go on."""
 
-    def __init__(self, logs: Logs, ground: Ground, use: MemoryUse) -> None:
+    def __init__(self, logs: Logs, ground: LogContext, use: MemoryUse) -> None:
         self._logs = logs
         self._use = use
         self._ground = ground

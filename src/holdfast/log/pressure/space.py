@@ -13,7 +13,7 @@ import contextlib
 import logging
 import threading
 
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
 from holdfast.io.disk.reserve import Reserve
@@ -29,7 +29,7 @@ _TRY_AGAIN_S = 0.1
 class Space:
     """Belongs to one event loop, except `make_room`, which the writer of the log calls, and `make_room_for_store`."""
 
-    def __init__(self, directory: Directory, reserve_size: int, calls: Calls, clock: Clock) -> None:
+    def __init__(self, directory: Directory, reserve_size: int, calls: BlockingCalls, clock: Clock) -> None:
         self.path = directory.path
         self._directory = directory
         self._reserve = Reserve(directory, reserve_size)

@@ -10,15 +10,15 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
 from holdfast.io.objects.reserved import ReservedObjects
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
+from holdfast.log.context import Environment
 from holdfast.log.errors import WalLimitTooLow
-from holdfast.log.ground import Parts
 from holdfast.log.journal import Journal
-from holdfast.log.kept import read_kept
+from holdfast.log.metadata import read_kept
 from holdfast.log.ownership.owner import Here, Owner, become_owner
 from holdfast.log.pressure.space import Space
 from holdfast.log.recovery.identify import begin_generation, identify
-from holdfast.log.recovery.replay import Replayed, replay
+from holdfast.log.recovery.replay import ReplayedTails, replay
 from holdfast.log.settings import LogSettings
 from holdfast.wal import Wal, WalSettings
 from holdfast.wal.writer import OnFull, give_up_when_full
@@ -32,7 +32,7 @@ class LocalLog:
 
     wal: Wal
     space: Space | None
-    replayed: Replayed
+    replayed: ReplayedTails
     seconds: float = 0.0  # How long that took.
     is_taken: bool = False  # The logs go on with it, and close it.
     is_clean: bool = True  # The last process that had taken it has closed it.
@@ -45,18 +45,18 @@ class LocalLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class OpenedLogs:
     """What the logs go on from."""
 
     local: LocalLog
     journal: Journal
     owner: Owner
-    parts: Parts  # With a store that may use the disk's reserve, if there is one.
+    parts: Environment  # With a store that may use the disk's reserve, if there is one.
 
 
 async def open_local(
     directory: Directory,
-    parts: Parts,
+    parts: Environment,
     settings: LogSettings,
     wal_settings: WalSettings,
     *,
@@ -79,7 +79,7 @@ async def open_local(
         space.make_room if space else give_up_when_full,
         threaded=threaded,
     )
-    local = LocalLog(wal, space, Replayed())
+    local = LocalLog(wal, space, ReplayedTails())
     try:
         if space is not None:
             await space.begin(waits=threaded)
@@ -94,19 +94,21 @@ async def open_local(
     return local
 
 
-async def begin(local: LocalLog, parts: Parts, settings: LogSettings, *, take_over: bool, here: Here) -> Begun:
+async def begin(
+    local: LocalLog, parts: Environment, settings: LogSettings, *, take_over: bool, here: Here
+) -> OpenedLogs:
     """Hold what the disk has brought back against the store. If that fails, nothing has happened to it."""
     calls, wal = parts.calls, local.wal
     if local.space is not None:
         parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))
     identity = await calls.run(identify, wal, parts.objects, parts.chance, take_over=take_over)
     await calls.run(keep_first, parts.objects, settings.clock_trust_ms / 1000)
-    patience = Patience(parts.clock, parts.chance, calls.block)
+    patience = VersionRetries(parts.clock, parts.chance, calls.block)
     look_s = settings.owner_check_ms / 1000
     owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
     journal = Journal(wal, identity, owner.incarnation, owner.heir_of)
     local.is_taken = True  # From here on its tails move, and only the logs may read them.
-    return Begun(local, journal, owner, parts)
+    return OpenedLogs(local, journal, owner, parts)
 
 
 def _open(

@@ -9,7 +9,7 @@ from holdfast.cluster.identity import claim_store, read_cluster
 from holdfast.io.chance import Chance
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.errors import NewLog, StoreUnknown, WrongStore
-from holdfast.log.kept import Identity, Kept, read_kept, save_kept
+from holdfast.log.metadata import Identity, LogMetadata, read_kept, save_kept
 from holdfast.segment.names import MANIFESTS
 from holdfast.wal import Wal
 
@@ -39,7 +39,7 @@ def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = Tr
     cluster = claim_store(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
     if kept is None:
         _check_new(objects, cluster, take_over=take_over)
-        return save_kept(wal, Kept(Identity(cluster, f"{chance.bits(128):032x}", FIRST_GENERATION))).identity
+        return save_kept(wal, LogMetadata(Identity(cluster, f"{chance.bits(128):032x}", FIRST_GENERATION))).identity
     if kept.identity.cluster != cluster:
         raise WrongStore(kept.identity.cluster, cluster, objects.url)
     return kept.identity

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from holdfast.errors import Corrupt
+from holdfast.log.context import LogContext
 from holdfast.log.errors import SetBack, StoreBehind
-from holdfast.log.ground import Ground
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
 from holdfast.log.recovery.quarantine import Quarantine
 from holdfast.log.recovery.quarantined import Asides
-from holdfast.log.recovery.replay import Replayed, continue_at
+from holdfast.log.recovery.replay import ReplayedTails, continue_at
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.manifest import Manifest
@@ -28,8 +28,8 @@ class Openings:
 
     def __init__(
         self,
-        ground: Ground,
-        replayed: Replayed,
+        ground: LogContext,
+        replayed: ReplayedTails,
         quarantine: Quarantine | None,
         welcome: Callable[[PartitionLog], None],
         on_set_back: Callable[[], None],

@@ -25,7 +25,7 @@ from holdfast.io.chance import Chance
 from holdfast.io.disk import Directory
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.store_errors import Damaged
-from holdfast.log.kept import Identity
+from holdfast.log.metadata import Identity
 from holdfast.segment.names import PartitionId, new_tag
 from holdfast.types import Buffer
 
@@ -38,7 +38,7 @@ LOST_SUFFIX = ".lost"
 UNFINISHED = ".unfinished"
 
 
-class Piece(NamedTuple):
+class QuarantinedPart(NamedTuple):
     """Bytes that were found in the place of some batches."""
 
     spans: list[tuple[int, int]]  # The offsets of these batches.
@@ -61,7 +61,9 @@ class Quarantine:
         self._write(name, [encode_head(home, span, why, batches, identity), *batches])
         return name
 
-    def save_lost(self, beside: str, home: PartitionId, why: str, pieces: Sequence[Piece], identity: Identity) -> str:
+    def save_lost(
+        self, beside: str, home: PartitionId, why: str, pieces: Sequence[QuarantinedPart], identity: Identity
+    ) -> str:
         """The same for what was found in the place of batches that are lost; `beside` is the file with the others."""
         name = beside.removesuffix(SUFFIX) + LOST_SUFFIX
         told = [{"spans": each.spans, "from": each.source, "size": len(memoryview(each.data))} for each in pieces]

@@ -6,9 +6,9 @@ import asyncio
 import logging
 
 from holdfast.errors import HoldfastError
+from holdfast.log.context import LogContext
 from holdfast.log.errors import Lost, SetAside
-from holdfast.log.ground import Ground
-from holdfast.log.kept import Aside
+from holdfast.log.metadata import Aside
 from holdfast.log.partition.mend import gather_raw, gather_sound
 from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
@@ -23,7 +23,7 @@ _RETRY_MS_MAX = 60_000
 class Asides:
     """Moves tails from the write-ahead log into quarantine. Without a quarantine they stay where they are."""
 
-    def __init__(self, ground: Ground, quarantine: Quarantine | None) -> None:
+    def __init__(self, ground: LogContext, quarantine: Quarantine | None) -> None:
         self._ground = ground
         self._quarantine = quarantine
         self._busy: set[PartitionId] = set()

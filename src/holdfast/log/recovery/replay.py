@@ -19,7 +19,7 @@ from holdfast.wal import Wal
 
 
 @dataclass(slots=True)
-class Replayed:
+class ReplayedTails:
     """What was in the write-ahead log."""
 
     tails: dict[PartitionId, Tail] = field(default_factory=dict)
@@ -29,12 +29,12 @@ class Replayed:
     use: MemoryUse = field(default_factory=MemoryUse)
 
 
-def replay(wal: Wal, memory_max: int, now: float, deleted: Iterable[UUID] = ()) -> Replayed:
+def replay(wal: Wal, memory_max: int, now: float, deleted: Iterable[UUID] = ()) -> ReplayedTails:
     """Sort all entries. Bytes above `memory_max` are not kept: they are read back when they are needed. Blocks.
 
     `deleted` are topics whose deletion is known from elsewhere: the entries that say so may be purged.
     """
-    replayed = Replayed(deleted=set(deleted))
+    replayed = ReplayedTails(deleted=set(deleted))
     state = wal.state
     for found in wal.read(state.first_index, state.next_index):
         content = entry.decode(found.payload)
@@ -51,7 +51,7 @@ def replay(wal: Wal, memory_max: int, now: float, deleted: Iterable[UUID] = ()) 
     return replayed
 
 
-def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: int, now: float) -> None:
+def _add(replayed: ReplayedTails, content: entry.WalEntry, index: int, memory_max: int, now: float) -> None:
     tail = replayed.tails.setdefault(content.home, Tail(replayed.use))
     start = 0
     for header, batch in split(content.content):
@@ -65,7 +65,7 @@ def _add(replayed: Replayed, content: entry.WalEntry, index: int, memory_max: in
         _spill(replayed, memory_max // 4)
 
 
-def _spill(replayed: Replayed, wanted: int) -> None:
+def _spill(replayed: ReplayedTails, wanted: int) -> None:
     """The oldest bytes of the largest tails leave memory: all of them are durable."""
     for tail in sorted(replayed.tails.values(), key=lambda each: each.memory_size, reverse=True):
         wanted -= tail.spill(wanted, tail.end or 0)

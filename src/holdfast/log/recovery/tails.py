@@ -5,8 +5,8 @@ them is cut off again. What the store would say besides is not known, so this mu
 
 - Offsets from the first batch of a partition to its last. What lies before is in the store; what a reader has seen
   behind it is for the store to explain, too.
-- No batch that somebody has deleted: the log knows of every deletion of records in it (`log.partition.flush`) from the
-  entry `deletes_from` on, and batches before that one are not served.
+- No batch that somebody has deleted: the log knows of every deletion of records in it from the entry `deletes_from` on
+  (`log.partition.manifest_committer`), and batches before that one are not served.
 - The end, as high watermark: a log that has a batch of a partition has all that came behind it. That another broker has
   taken over, or that the directory was set back, is not known before the store answers; the batches' own epochs then
   tell readers.
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.log.journal import read_back
-from holdfast.log.kept import Kept, read_kept
+from holdfast.log.metadata import LogMetadata, read_kept
 from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.recovery.begin import LocalLog
@@ -30,7 +30,7 @@ from holdfast.record.batch import read_header
 from holdfast.segment.names import PartitionId
 
 
-class Known(NamedTuple):
+class KnownTail(NamedTuple):
     """What is certain of one partition."""
 
     start: int  # From here on every batch is in the log.
@@ -52,7 +52,7 @@ class Tails:
         self.deleted = frozenset(local.replayed.deleted)  # Topics.
         self._known = dict(_all_known(local, kept)) if kept is not None else {}
 
-    def find(self, home: PartitionId) -> Known | None:
+    def find(self, home: PartitionId) -> KnownTail | None:
         """What is certain of a partition; None: nothing."""
         return None if self._local.is_taken else self._known.get(home)
 
@@ -67,7 +67,7 @@ class Tails:
         return read_back(self._local.wal, [(each.index, each.start, each.size) for each in batches])
 
 
-def batches_of(known: Known, offset: int, size_max: int) -> list[TailBatch]:
+def batches_of(known: KnownTail, offset: int, size_max: int) -> list[TailBatch]:
     """Batches from the one that holds `offset` on: as many as fit, and always the first."""
     taken: list[TailBatch] = []
     for batch in known.tail.from_offset(offset):
@@ -78,7 +78,7 @@ def batches_of(known: Known, offset: int, size_max: int) -> list[TailBatch]:
     return taken
 
 
-def is_own_history(known: Known, offset: int, last_epoch: int) -> bool:
+def is_own_history(known: KnownTail, offset: int, last_epoch: int) -> bool:
     """Whether a reader that is at `offset`, behind a batch of `last_epoch`, has read what is in this log."""
     first = known.tail.first
     assert first is not None
@@ -87,7 +87,7 @@ def is_own_history(known: Known, offset: int, last_epoch: int) -> bool:
     return last_epoch <= first.epoch
 
 
-def _all_known(local: LocalLog, kept: Kept) -> Iterator[tuple[PartitionId, Known]]:
+def _all_known(local: LocalLog, kept: LogMetadata) -> Iterator[tuple[PartitionId, KnownTail]]:
     replayed = local.replayed
     if kept.deletes_from is None:  # Of an earlier release: what was deleted is not known.
         return
@@ -100,10 +100,10 @@ def _all_known(local: LocalLog, kept: Kept) -> Iterator[tuple[PartitionId, Known
         if start >= tail.end:
             continue
         is_whole = told == tail.first.base and start in (0, deleted)  # The log begins in it.
-        yield home, Known(start, tail.end, start if is_whole else -1, _is_stable(home, tail, kept), tail)
+        yield home, KnownTail(start, tail.end, start if is_whole else -1, _is_stable(home, tail, kept), tail)
 
 
-def _is_stable(home: PartitionId, tail: Tail, kept: Kept) -> bool:
+def _is_stable(home: PartitionId, tail: Tail, kept: LogMetadata) -> bool:
     if tail.first is None or (tail.first.base > 0 and (home not in kept.flushed or _may_be_open(home, kept))):
         return False
     if not all(run.plain for run in tail.runs):
@@ -111,7 +111,7 @@ def _is_stable(home: PartitionId, tail: Tail, kept: Kept) -> bool:
     return not any(_is_of_transaction(each) for each in tail.in_memory)
 
 
-def _may_be_open(home: PartitionId, kept: Kept) -> bool:
+def _may_be_open(home: PartitionId, kept: LogMetadata) -> bool:
     return kept.undecided is None or home in kept.undecided
 
 

@@ -32,7 +32,7 @@ _STORE_TO_DO = "name an empty store, or that of this backup"
 
 
 @dataclass(frozen=True)
-class Marker:
+class BackupMarker:
     """What a folder says of the backup in it."""
 
     cluster: str
@@ -55,7 +55,7 @@ class Marker:
         RealDirectory(target, create=False).sync_names()
 
 
-def read(source: Path) -> Marker | None:
+def read(source: Path) -> BackupMarker | None:
     """The backup in a folder, or None if there is none."""
     try:
         fields = json.loads((source / NAME).read_bytes())
@@ -64,23 +64,23 @@ def read(source: Path) -> Marker | None:
             told = f"this release knows up to {FORMAT}: use a newer release"
             raise Rejected(f"{source} has format version {version}, {told}")
         if version == 1:
-            return Marker(str(fields["cluster"]), "", whole=True)  # Written last, so it was whole.
+            return BackupMarker(str(fields["cluster"]), "", whole=True)  # Written last, so it was whole.
         lists = {name: frozenset(map(str, fields[name])) for name in ("objects", "quarantine", "wal")}
-        return Marker(str(fields["cluster"]), str(fields["backup"]), bool(fields["whole"]), **lists)
+        return BackupMarker(str(fields["cluster"]), str(fields["backup"]), bool(fields["whole"]), **lists)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as failure:
         raise Corrupt(f"{source / NAME} cannot be read: {failure!r}") from failure
 
 
-def expect_target(target: Path, cluster: str) -> Marker:
+def expect_target(target: Path, cluster: str) -> BackupMarker:
     """What a backup of this cluster may go on from: nothing, or a backup of it. Changes nothing."""
     marker = read(target)
     if marker is None:
         stranger = next(filter(_counts, target.rglob("*")), None) if target.exists() else None
         if stranger is not None:
             raise Rejected(f"{target} is no backup, and not empty ({stranger.name} is in it, {NAME} is not): {_TO_DO}")
-        return Marker(cluster, f"{SystemChance().bits(64):016x}")
+        return BackupMarker(cluster, f"{SystemChance().bits(64):016x}")
     if marker.cluster != cluster:
         raise Rejected(f"{target} is the backup of cluster {marker.cluster}, not of {cluster}: {_TO_DO}")
     if not marker.backup:
@@ -101,7 +101,7 @@ def _counts(path: Path) -> bool:
     return path.is_symlink() or not path.is_dir()
 
 
-def mark_store(objects: Objects, marker: Marker) -> None:
+def mark_store(objects: Objects, marker: BackupMarker) -> None:
     """Make an empty store this backup's, or raise if it is anything else than that already."""
     mine: dict[str, Any] = {"format": FORMAT, "cluster": marker.cluster, "backup": marker.backup}
     try:

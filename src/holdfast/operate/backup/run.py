@@ -18,7 +18,7 @@ from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
-from holdfast.operate.backup.marker import NAME, Marker, expect_target, mark_store, read
+from holdfast.operate.backup.marker import NAME, BackupMarker, expect_target, mark_store, read
 from holdfast.operate.backup.quarantine import copy_asides, names_of_asides, prune_asides
 from holdfast.operate.backup.store import StoreCopy, check_free
 from holdfast.operate.backup.wal import copy_log, is_used
@@ -41,7 +41,7 @@ class Made:
 class _Target:
     """The folder of a backup that is being made: its marker is always ahead of what is written."""
 
-    def __init__(self, place: Path, marker: Marker) -> None:
+    def __init__(self, place: Path, marker: BackupMarker) -> None:
         self.place = place
         self.marker = replace(marker, whole=False)
 

@@ -17,7 +17,7 @@ from holdfast.wal.chain import read_chain
 from holdfast.wal.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.inspect import verify
 from holdfast.wal.replay import read_tail
-from holdfast.wal.state import State
+from holdfast.wal.state import WalState
 
 _LOOKS = 10  # Purges and roll-overs come one by one; each may spoil one look.
 _PIECE_SIZE = 4 << 20
@@ -88,4 +88,4 @@ def _is_new(log: Directory) -> bool:
         found = verify(log)
     except Rejected:  # A later release has written it.
         return False
-    return found.sound and found.state == State()
+    return found.sound and found.state == WalState()

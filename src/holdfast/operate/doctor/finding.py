@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class State(StrEnum):
+class FindingState(StrEnum):
     """How it is."""
 
     OK = "ok"
@@ -18,7 +18,7 @@ class Finding(NamedTuple):
     """One thing that was looked at."""
 
     check: str
-    state: State
+    state: FindingState
     found: str
     todo: str = ""  # What to do, unless all is well.
 
@@ -29,12 +29,12 @@ class Finding(NamedTuple):
 
 
 def ok(check: str, found: str) -> Finding:
-    return Finding(check, State.OK, found)
+    return Finding(check, FindingState.OK, found)
 
 
 def advice(check: str, found: str, todo: str) -> Finding:
-    return Finding(check, State.ADVICE, found, todo)
+    return Finding(check, FindingState.ADVICE, found, todo)
 
 
 def missing(check: str, found: str, todo: str) -> Finding:
-    return Finding(check, State.MISSING, found, todo)
+    return Finding(check, FindingState.MISSING, found, todo)

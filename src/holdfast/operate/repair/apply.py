@@ -13,7 +13,7 @@ from pathlib import Path
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.log import entry
-from holdfast.log.kept import Identity, Kept, save_kept
+from holdfast.log.metadata import Identity, LogMetadata, save_kept
 from holdfast.log.ownership.owner import lives_of_owner
 from holdfast.operate.repair.finish import BUILT
 from holdfast.operate.repair.metadata import write_metadata
@@ -40,7 +40,7 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
         flushed[each.home] = repairer.write(each).flushed
     flushed = {home: mark for home, mark in flushed.items() if not _is_gone(plan, home)}
     lives = plan.salvaged.kept.lives if plan.salvaged.kept else lives_of_owner(plan.objects)
-    _build_log(plan, Kept(identity, flushed, lives=lives), plan.data / BUILT)
+    _build_log(plan, LogMetadata(identity, flushed, lives=lives), plan.data / BUILT)
     _put_in_place(plan, place)
     return place
 
@@ -69,7 +69,7 @@ def _next_identity(plan: Plan, chance: Chance) -> Identity:
     return Identity(plan.cluster, kept.identity.broker if kept else f"{chance.bits(128):032x}", generation)
 
 
-def _build_log(plan: Plan, kept: Kept, path: Path) -> None:
+def _build_log(plan: Plan, kept: LogMetadata, path: Path) -> None:
     """A log with the entries of all partitions that stay as they are; those of the others are in segments now."""
     if path.exists():
         shutil.rmtree(path)  # Left over by a repair that did not end.

@@ -12,7 +12,7 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.log import entry
-from holdfast.log.kept import Aside
+from holdfast.log.metadata import Aside
 from holdfast.log.recovery.quarantine import read_tail_file
 from holdfast.operate.place import open_place
 from holdfast.operate.repair.finish import finish_interrupted

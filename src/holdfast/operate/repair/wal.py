@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory, File
-from holdfast.log.kept import Kept, decode
+from holdfast.log.metadata import LogMetadata, decode
 from holdfast.operate.repair.item import Item
 from holdfast.wal import record, scan
 from holdfast.wal.chain import read_head
 from holdfast.wal.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.frame import HEADER, Frame, mark_of
 from holdfast.wal.record import Head
-from holdfast.wal.state import State, end_of
+from holdfast.wal.state import WalState, end_of
 
 _WINDOW_SIZE = 4 << 20
 
@@ -27,7 +27,7 @@ _WINDOW_SIZE = 4 << 20
 class Salvaged:
     """What was found. Entries are kept as places: a log may be larger than the memory."""
 
-    kept: Kept | None = None
+    kept: LogMetadata | None = None
     first_index: int = 0
     next_index: int = 0
     entries: dict[int, tuple[ChunkName, int, int, int]] = field(default_factory=dict)  # chunk, frame, size, number.
@@ -114,7 +114,7 @@ def _apply(found: Salvaged, name: ChunkName, frame: Frame) -> None:
         found.next_index = max(found.next_index, found.first_index)
 
 
-def _apply_state(found: Salvaged, state: State) -> None:
+def _apply_state(found: Salvaged, state: WalState) -> None:
     found.first_index = max(found.first_index, state.first_index)
     found.next_index = max(found.next_index, state.next_index)
     if state.user_data:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from holdfast.io.chance import Chance
 from holdfast.io.objects import Objects
 from holdfast.io.versions import FULL_EVERY, Stamp, Versions, full_before
-from holdfast.log.kept import Identity
+from holdfast.log.metadata import Identity
 from holdfast.log.partition.producers import ProducerTable, Transactions
 from holdfast.operate.repair.partition import Batch, PartitionPlan
 from holdfast.operate.repair.segment import Survivors

@@ -17,14 +17,14 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.objects import Objects
 from holdfast.segment.cached.ahead import AHEAD_COUNT, ReadAhead
-from holdfast.segment.cached.lru import Shelf, ShelfCounters
+from holdfast.segment.cached.lru import ShelfCounters, SingleFlightLru
 from holdfast.segment.errors import Damaged
 
 BLOCK_SIZE = 1024 * 1024
 _TAIL = -1  # Where an opened tail stands among its segment's blocks.
 
 Value = TypeVar("Value")
-_Shelf: TypeAlias = Shelf[tuple[str, int], Any]
+_Shelf: TypeAlias = SingleFlightLru[tuple[str, int], Any]
 
 
 class Blocks(Protocol):
@@ -52,7 +52,7 @@ class BlockCache:
             raise Rejected(f"a block cache of {size_max} bytes cannot hold a block of {block_size}")
         self.block_size = block_size
         self._objects = objects
-        self._shelf: _Shelf = Shelf(size_max)
+        self._shelf: _Shelf = SingleFlightLru(size_max)
         self.kept = KeptBlocks(self._shelf, block_size)
         has = lambda name, number: self._shelf.has((name, number))  # noqa: E731
         self.ahead = ReadAhead(self._load_ahead, has, executor, block_size, ahead_count)

@@ -31,7 +31,7 @@ class ShelfCounters:
     size_max_seen: int = 0
 
 
-class Shelf(Generic[Key, Value]):
+class SingleFlightLru(Generic[Key, Value]):
     """Values by key, each with a size, together never more than `size_max`. Any thread may call."""
 
     def __init__(self, size_max: int) -> None:

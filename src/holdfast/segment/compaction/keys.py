@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.compaction.key_map import KeyMap
 from holdfast.segment.compaction.record_filter import Sieve, learn_piece
-from holdfast.segment.compaction.rewrite import Rewrite, Workshop
+from holdfast.segment.compaction.rewrite import Rewrite, RewriteContext
 from holdfast.segment.format import HEADER_SIZE
 from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.info import SegmentInfo
@@ -67,7 +67,7 @@ def has_ripe_tombstones(manifest: Manifest, now_ms: int, rules: KeyRules) -> boo
 
 
 def compact_keys(
-    shop: Workshop, manifest: Manifest, end: Offset, now_ms: int, rules: KeyRules, since_ms: int | None = None
+    shop: RewriteContext, manifest: Manifest, end: Offset, now_ms: int, rules: KeyRules, since_ms: int | None = None
 ) -> Iterator[Replace]:
     """Compact a partition below `end`, which is never above the last stable offset: the changes to commit, in order.
 
@@ -93,7 +93,7 @@ def compact_keys(
 
 
 def _learn(
-    shop: Workshop, manifest: Manifest, aborted: AbortedIndex, start: int, limit: int, rules: KeyRules
+    shop: RewriteContext, manifest: Manifest, aborted: AbortedIndex, start: int, limit: int, rules: KeyRules
 ) -> tuple[KeyMap, int]:
     """The keys of `[start, limit)`, and how far they could be learned."""
     dirty = manifest.segments.between(start, limit)
@@ -107,7 +107,7 @@ def _learn(
 
 
 def _rewrite(
-    shop: Workshop, run: tuple[SegmentInfo, ...], sieve: Sieve, cleaned: tuple[Cleaned, ...]
+    shop: RewriteContext, run: tuple[SegmentInfo, ...], sieve: Sieve, cleaned: tuple[Cleaned, ...]
 ) -> Iterator[Replace]:
     rewrite = Rewrite(shop, run[0].base, compacted=True)
     for info in run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from holdfast.record.batch import read_header
-from holdfast.segment.compaction.rewrite import Rewrite, Workshop
+from holdfast.segment.compaction.rewrite import Rewrite, RewriteContext
 from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest
@@ -68,7 +68,7 @@ def _run_end(sizes: Sequence[int], start: int, segment_size_max: int, count_min:
     return found
 
 
-def merge(shop: Workshop, run: Sequence[SegmentInfo]) -> Replace:
+def merge(shop: RewriteContext, run: Sequence[SegmentInfo]) -> Replace:
     """New segments for a run of neighbours; the change to commit."""
     rewrite = Rewrite(shop, run[0].base, compacted=any(each.compacted for each in run))
     for info in run:

@@ -20,7 +20,7 @@ from holdfast.types import Buffer, Epoch, Offset
 
 
 @dataclass(frozen=True)
-class Workshop:
+class RewriteContext:
     """What is needed to make new segments of one partition."""
 
     objects: Objects
@@ -36,7 +36,7 @@ class Workshop:
 class Rewrite:
     """New segments for a run of old ones, which comes to an end where one of the old ones does."""
 
-    shop: Workshop
+    shop: RewriteContext
     start: Offset
     compacted: bool
     size: int = 0

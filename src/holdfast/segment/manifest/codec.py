@@ -13,7 +13,7 @@ from holdfast.io.versions import Stamp, full_before
 from holdfast.segment.errors import Damaged
 from holdfast.segment.manifest.changes import take_step
 from holdfast.segment.manifest.info import SegmentInfo
-from holdfast.segment.manifest.manifest import Appended, Cleaned, EpochStart, Manifest
+from holdfast.segment.manifest.manifest import AppendedSegment, Cleaned, EpochStart, Manifest
 from holdfast.segment.manifest.segments import SegmentList
 from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import Producers, changes, from_rows, to_rows, with_changes
@@ -135,7 +135,7 @@ def _decode(body: dict[str, Any], full: Full | None) -> tuple[Manifest, Steps]:
         forgotten_below=body.get("forgotten_below"),
         running_ms=body.get("running_ms", 0),
         cleaned=tuple(Cleaned(*each) for each in body["cleaned"]),
-        appended=Appended(*body.get("appended", ())),
+        appended=AppendedSegment(*body.get("appended", ())),
     )
     return manifest, steps
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from holdfast.errors import Unavailable
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.versions import GRACE_S, Below, First, Patience, Stamp, Versions, full_before, take
+from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, take
 from holdfast.segment.errors import (
     AnotherProcess,
     Damaged,
@@ -29,7 +29,7 @@ from holdfast.segment.manifest.changes import Append, Change, RaiseEpoch, Replac
 from holdfast.segment.manifest.codec import Full, Steps, encode, stamp_of
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_newest
-from holdfast.segment.manifest.manifest import Appended, Manifest, first_manifest
+from holdfast.segment.manifest.manifest import AppendedSegment, Manifest, first_manifest
 from holdfast.segment.names import PartitionId, new_tag
 from holdfast.types import Epoch, Offset
 
@@ -50,7 +50,7 @@ class ManifestLog:
     """One writer's view of a partition's manifest. Calls block; any thread may make them; commits go one by one."""
 
     def __init__(
-        self, versions: Versions, writer: str, patience: Patience, grace_s: float = GRACE_S, incarnation: str = ""
+        self, versions: Versions, writer: str, patience: VersionRetries, grace_s: float = GRACE_S, incarnation: str = ""
     ) -> None:
         self._versions = versions
         self._writer = writer
@@ -75,7 +75,7 @@ class ManifestLog:
         *,
         cluster_id: str,
         writer: str,
-        patience: Patience,
+        patience: VersionRetries,
         first_epoch: Epoch | None = None,
         forgotten_below: int | None = None,
         grace_s: float = GRACE_S,
@@ -201,7 +201,7 @@ class ManifestLog:
             steps += [] if step is None else [step]
         stamp = self._stamp(manifest.epoch)
         if manifest.flushed > self.manifest.flushed:
-            manifest = replace(manifest, appended=Appended(stamp.incarnation, stamp.nonce))
+            manifest = replace(manifest, appended=AppendedSegment(stamp.incarnation, stamp.nonce))
         return replace(manifest, version=manifest.version + 1, stamp=stamp), steps
 
     def _take(self, made: Manifest, steps: list[list[object]]) -> bool:

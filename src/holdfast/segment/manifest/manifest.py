@@ -35,14 +35,14 @@ class OpenTransaction(NamedTuple):
     producer_id: int
 
 
-class Appended(NamedTuple):
+class AppendedSegment(NamedTuple):
     """Who has last moved `flushed`: the process, and the nonce of the version in which it did."""
 
     incarnation: str = ""  # Versions of earlier releases do not say it.
     nonce: str = ""
 
 
-NOBODY = Appended()
+NOBODY = AppendedSegment()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ class Manifest:
     forgotten_below: int | None = None  # Producers with lower ids may have been known; None: nobody can tell.
     running_ms: int = 0  # For how long brokers have run with this partition: no clock's jump is in it.
     cleaned: tuple[Cleaned, ...] = ()
-    appended: Appended = NOBODY  # Kept by whoever changes anything else: a second writer shows through compaction.
+    appended: AppendedSegment = (
+        NOBODY  # Kept by whoever changes anything else: a second writer shows through compaction.
+    )
 
     def __post_init__(self) -> None:
         problem = self._problem()

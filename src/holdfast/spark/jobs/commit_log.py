@@ -28,7 +28,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import Exists, NotFound
 from holdfast.io.objects.local.files import sync_folder
-from holdfast.io.versions import Patience, Stamp, Versions, take
+from holdfast.io.versions import Stamp, VersionRetries, Versions, take
 from holdfast.spark.sink.errors import StagedGone
 
 FOLDER = "_holdfast/"
@@ -68,7 +68,7 @@ class FileLost(Corrupt):
 
 
 @dataclass(frozen=True)
-class Commit:
+class LoggedCommit:
     """One version."""
 
     version: int
@@ -82,28 +82,28 @@ class CommitLog:
 
     store: Store
 
-    def newest(self) -> Commit | None:
+    def newest(self) -> LoggedCommit | None:
         versions = self._versions()
         number = versions.newest()
         if number is None:
             return None
         body = unseal(versions.name(number), KIND, FORMAT, versions.objects.get(versions.name(number)))
-        return Commit(number, tuple(Move(*each) for each in body["moves"]), body["memory"])
+        return LoggedCommit(number, tuple(Move(*each) for each in body["moves"]), body["memory"])
 
-    def commit(self, version: int, moves: Sequence[Move], memory: dict[str, Any]) -> Commit:
+    def commit(self, version: int, moves: Sequence[Move], memory: dict[str, Any]) -> LoggedCommit:
         """Take this version, or raise Overtaken."""
         versions = self._versions()
         chance = SystemChance()
         stamp = Stamp(0, "", f"{chance.bits(128):032x}")
         body = {"version": version, "nonce": stamp.nonce, "moves": [list(each) for each in moves], "memory": memory}
-        patience = Patience(SystemClock(), chance, _wait)
+        patience = VersionRetries(SystemClock(), chance, _wait)
         name = versions.name(version)
         # Numbers are never deleted here, so nobody has to list again before taking one.
         if take(versions.objects, name, [seal(KIND, FORMAT, body)], stamp, _stamp_of, patience, math.inf) is not None:
             raise Overtaken(self.store.url, version)
-        return Commit(version, tuple(moves), memory)
+        return LoggedCommit(version, tuple(moves), memory)
 
-    def unpublished(self, commit: Commit) -> list[Move]:
+    def unpublished(self, commit: LoggedCommit) -> list[Move]:
         """What of a commit has not got its name yet."""
         objects = self.store.open()
         return [each for each in commit.moves if not _is_there(objects, each.target)]

@@ -23,11 +23,11 @@ from holdfast.cluster.metadata import Topic
 from holdfast.errors import Fenced, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.measure import UnreadableCounts
 from holdfast.segment.compaction.keys import KeyRules, compact_keys, compactable_end, dirty_ratio, has_ripe_tombstones
 from holdfast.segment.compaction.merge import merge, small_runs
-from holdfast.segment.compaction.rewrite import Workshop
+from holdfast.segment.compaction.rewrite import RewriteContext
 from holdfast.segment.errors import DoesNotFit
 from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.info import SegmentInfo
@@ -143,7 +143,7 @@ def compact_task(task: CompactTask) -> Compacted:
 
 def _open(task: CompactTask) -> ManifestLog:
     chance = SystemChance()
-    patience = Patience(SystemClock(), chance, Event().wait)
+    patience = VersionRetries(SystemClock(), chance, Event().wait)
     writer = f"spark-{new_tag(chance)}"
     objects = task.store.open()
     return ManifestLog.open(objects, task.home, cluster_id=cluster_of(task.store), writer=writer, patience=patience)
@@ -152,7 +152,7 @@ def _open(task: CompactTask) -> ManifestLog:
 def _changes(task: CompactTask, manifest: Manifest, unreadable: UnreadableCounts) -> Iterator[Replace]:
     clock, chance = SystemClock(), SystemChance()
     stepped = partial(unreadable.add, "compaction")
-    shop = Workshop(task.store.open(), task.home, manifest.epoch, clock, chance, task.segment_size, stepped)
+    shop = RewriteContext(task.store.open(), task.home, manifest.epoch, clock, chance, task.segment_size, stepped)
     if task.rules is not None:
         now_ms = clock.now_ms()
         yield from compact_keys(shop, manifest, compactable_end(manifest, now_ms, task.rules), now_ms, task.rules)

@@ -22,7 +22,7 @@ _TYPES = {"key": _TEXT, "value": _TEXT, "topic": ("string",), "partition": ("int
 _HEADERS = "array<struct<key:string,value:binary>>"
 
 
-class Target(NamedTuple):
+class RowTarget(NamedTuple):
     """What must be known of a topic to write to it."""
 
     topic: str
@@ -72,14 +72,14 @@ def _checked_headers(headers: Any) -> Any:
     return headers
 
 
-class Places(NamedTuple):
+class ColumnPlaces(NamedTuple):
     """Where each row goes: a number that stands for a topic and a partition."""
 
     of_rows: Numbers
-    targets: list[Target]
+    targets: list[RowTarget]
     bases: Numbers  # The first number of each target.
 
-    def find(self, place: int) -> tuple[Target, int]:
+    def find(self, place: int) -> tuple[RowTarget, int]:
         at = int(np.searchsorted(self.bases, place, "right")) - 1
         return self.targets[at], place - int(self.bases[at])
 
@@ -87,13 +87,13 @@ class Places(NamedTuple):
 class Chooser:
     """Chooses partitions. Rows without key and partition take turns in runs, so that batches stay large."""
 
-    def __init__(self, look_up: Callable[[str], Target], topic: str | None, first_turn: int, run_size: int) -> None:
+    def __init__(self, look_up: Callable[[str], RowTarget], topic: str | None, first_turn: int, run_size: int) -> None:
         self._look_up = look_up
         self._topic = topic
         self._turn = first_turn
         self._run_size = run_size
 
-    def choose(self, batch: pa.RecordBatch, columns: Columns) -> Places:
+    def choose(self, batch: pa.RecordBatch, columns: Columns) -> ColumnPlaces:
         """The place of each row of a data frame's batch, whose record columns are `columns`."""
         targets, codes = self._targets(batch)
         counts = np.array([each.partitions for each in targets], np.int64)
@@ -109,9 +109,9 @@ class Chooser:
         free = np.flatnonzero(partitions < 0)
         if len(free):
             partitions[free] = self._turns(row_sizes(columns)[free]) % counts[codes[free]]
-        return Places(bases[codes] + partitions, targets, bases)
+        return ColumnPlaces(bases[codes] + partitions, targets, bases)
 
-    def _targets(self, batch: pa.RecordBatch) -> tuple[list[Target], Numbers]:
+    def _targets(self, batch: pa.RecordBatch) -> tuple[list[RowTarget], Numbers]:
         if self._topic is not None:
             return [self._look_up(self._topic)], np.zeros(batch.num_rows, np.int64)
         topics: Any = batch.column("topic")

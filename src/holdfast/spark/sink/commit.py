@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 _TIME_SHARE = 0.8  # Of the transaction's time-out: what is left is for the end of it.
 
 
-class Memory(Protocol):
+class CommitMemory(Protocol):
     """What a sink remembers of what it wrote: offsets of a group of its own, moved by the same transaction."""
 
     def is_written(self, client: Client) -> bool:
@@ -67,7 +67,7 @@ class Commit:
     timeout_ms: int
     size_max: int
 
-    def run(self, staged: Sequence[StagedObject], memory: Memory | None) -> Written:
+    def run(self, staged: Sequence[StagedObject], memory: CommitMemory | None) -> Written:
         """Write what was staged, or find that it is there. Without a memory it is written whenever it is run."""
         size = sum(each.size for each in staged)
         if size > self.size_max:
@@ -80,7 +80,7 @@ class Commit:
                     raise
         raise AssertionError  # The loop returns or raises.
 
-    def _attempt(self, staged: Sequence[StagedObject], memory: Memory | None, size: int) -> Written:
+    def _attempt(self, staged: Sequence[StagedObject], memory: CommitMemory | None, size: int) -> Written:
         began = self.clock.monotonic()
         name = name_of(self.sink)
         producer = self.client.init_producer_id(name, self.timeout_ms)

@@ -21,8 +21,8 @@ from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
 from holdfast.record.arrow import from_arrow
 from holdfast.record.columns import Columns
-from holdfast.record.cut import Piece, cut
-from holdfast.spark.sink.columns import Chooser, Places, Target, record_columns
+from holdfast.record.cut import BatchCut, cut
+from holdfast.spark.sink.columns import Chooser, ColumnPlaces, RowTarget, record_columns
 from holdfast.spark.sink.errors import RowTooLarge
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.types import TopicPartition
@@ -39,7 +39,7 @@ _MESSAGE_SIZE_MAX = 1_048_588  # Kafka's default of max.message.bytes.
 _concat: Any = getattr(pa, "concat_batches")  # noqa: B009 - The stubs do not know it.
 
 
-class Part(NamedTuple):
+class StagedPart(NamedTuple):
     """Bytes of an object that are for one partition."""
 
     where: TopicPartition
@@ -53,7 +53,7 @@ class StagedObject(NamedTuple):
 
     name: str
     size: int
-    parts: tuple[Part, ...]
+    parts: tuple[StagedPart, ...]
 
 
 class Job(NamedTuple):
@@ -80,13 +80,13 @@ class Targets:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._found: dict[str, Target] = {}
+        self._found: dict[str, RowTarget] = {}
 
-    def __call__(self, topic: str) -> Target:
+    def __call__(self, topic: str) -> RowTarget:
         if topic not in self._found:
             count = len(self._client.topic(topic).partitions)
             limit = self._client.describe_configs(topic, ["max.message.bytes"]).get("max.message.bytes")
-            self._found[topic] = Target(topic, count, int(limit or _MESSAGE_SIZE_MAX))
+            self._found[topic] = RowTarget(topic, count, int(limit or _MESSAGE_SIZE_MAX))
         return self._found[topic]
 
 
@@ -119,7 +119,7 @@ class Stager:
         parts = tuple(_parts(pieces, places))
         self._staged.append(StagedObject(name, parts[-1].end, parts))
 
-    def _pieces(self, columns: Columns, places: Places) -> Iterator[Piece]:
+    def _pieces(self, columns: Columns, places: ColumnPlaces) -> Iterator[BatchCut]:
         size_max = min(_BATCH_SIZE, *(int(each.batch_size_max * _SHARE) for each in places.targets))
         for piece in cut(columns, places.of_rows, size_max=size_max, count_max=_BATCH_COUNT, codec=self._options.codec):
             target, _ = places.find(piece.place)
@@ -147,7 +147,7 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else _concat(batches)
 
 
-def _parts(pieces: Iterable[Piece], places: Places) -> Iterator[Part]:
+def _parts(pieces: Iterable[BatchCut], places: ColumnPlaces) -> Iterator[StagedPart]:
     """Runs of batches for one partition; they come place after place."""
     current, start, end, count = -1, 0, 0, 0
     for piece in pieces:
@@ -160,6 +160,6 @@ def _parts(pieces: Iterable[Piece], places: Places) -> Iterator[Part]:
     yield _part(places, current, start, end, count)
 
 
-def _part(places: Places, place: int, start: int, end: int, count: int) -> Part:
+def _part(places: ColumnPlaces, place: int, start: int, end: int, count: int) -> StagedPart:
     target, partition = places.find(place)
-    return Part(TopicPartition(target.topic, partition), start, end, count)
+    return StagedPart(TopicPartition(target.topic, partition), start, end, count)

@@ -32,7 +32,7 @@ _ALL = Range(EARLIEST, LATEST)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRows:
     """What filters leave."""
 
     offsets: Range = _ALL
@@ -58,10 +58,10 @@ class Wanted:
         return Range(start, max(start, min(wanted.end, self.offsets.end)))
 
 
-EVERYTHING = Wanted()
+EVERYTHING = WantedRows()
 
 
-def wanted_by(filters: Iterable[Filter]) -> Wanted:
+def wanted_by(filters: Iterable[Filter]) -> WantedRows:
     """What is left when all of these hold."""
     wanted = EVERYTHING
     for each in filters:
@@ -69,7 +69,7 @@ def wanted_by(filters: Iterable[Filter]) -> Wanted:
     return wanted
 
 
-def _narrowed(wanted: Wanted, each: Any) -> Wanted:
+def _narrowed(wanted: WantedRows, each: Any) -> WantedRows:
     attribute: tuple[str, ...] = getattr(each, "attribute", ())
     if len(attribute) != 1 or getattr(each, "value", None) is None:
         return wanted
@@ -100,7 +100,7 @@ def _values(value: Any) -> tuple[Any, ...]:
     return tuple(each for each in several if each is not None)
 
 
-def _with_topic(wanted: Wanted, each: Any) -> Wanted:
+def _with_topic(wanted: WantedRows, each: Any) -> WantedRows:
     if isinstance(each, StringStartsWith) and each.value.startswith(wanted.topic_start):
         return replace(wanted, topic_start=each.value)
     if isinstance(each, EqualTo | EqualNullSafe | In):

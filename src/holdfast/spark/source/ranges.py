@@ -12,7 +12,7 @@ from holdfast.io.clock import Clock
 from holdfast.spark.source.bounds import EARLIEST_NUMBER, LATEST_NUMBER, Ago, At, Bound, Earliest, Last, Latest, Since
 from holdfast.spark.source.lookup import offsets_at
 from holdfast.spark.source.options import ReadOptions
-from holdfast.spark.source.view import Marks, View
+from holdfast.spark.source.view import PartitionBounds, View
 from holdfast.types import TopicPartition
 
 _log = logging.getLogger(__name__)
@@ -57,12 +57,14 @@ def resolve(view: View, bound: Bound, options: ReadOptions, clock: Clock) -> dic
     return _at_times(view, bound, options)
 
 
-def _given(marks: Mapping[TopicPartition, Marks], offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+def _given(
+    marks: Mapping[TopicPartition, PartitionBounds], offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
     _check_all_there(marks, offsets)
     return {where: _number(offsets[where], each) for where, each in marks.items()}
 
 
-def _number(offset: int, marks: Marks) -> int:
+def _number(offset: int, marks: PartitionBounds) -> int:
     if offset == LATEST_NUMBER:
         return marks.end
     return marks.log_start if offset == EARLIEST_NUMBER else offset
@@ -83,7 +85,7 @@ def _at_times(view: View, bound: Since, options: ReadOptions) -> dict[TopicParti
     return starts
 
 
-def _check_all_there(marks: Mapping[TopicPartition, Marks], given: Mapping[TopicPartition, int]) -> None:
+def _check_all_there(marks: Mapping[TopicPartition, PartitionBounds], given: Mapping[TopicPartition, int]) -> None:
     """As in Spark's own source: offsets are given for all partitions that are read, and for no others."""
     absent, foreign = sorted(marks.keys() - given.keys()), sorted(given.keys() - marks.keys())
     if absent or foreign:
@@ -92,7 +94,7 @@ def _check_all_there(marks: Mapping[TopicPartition, Marks], given: Mapping[Topic
         raise Rejected(f"offsets or times must be given for each partition that is read: {'; '.join(parts)}")
 
 
-def _checked(where: TopicPartition, wanted: Range, marks: Marks, options: ReadOptions) -> Range:
+def _checked(where: TopicPartition, wanted: Range, marks: PartitionBounds, options: ReadOptions) -> Range:
     start, end = wanted
     in_order = start <= end or not isinstance(options.starting, At)  # A time may be later than all there is.
     if end > marks.end or not in_order:

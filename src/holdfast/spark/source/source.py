@@ -16,7 +16,7 @@ from holdfast.catalog.plan import Task, plan
 from holdfast.catalog.read import read
 from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
-from holdfast.spark.source.filters import EVERYTHING, Wanted, wanted_by
+from holdfast.spark.source.filters import EVERYTHING, WantedRows, wanted_by
 from holdfast.spark.source.options import ReadOptions, parse
 from holdfast.spark.source.ranges import ranges_of
 from holdfast.spark.source.schema import check_schema, full_schema
@@ -25,7 +25,7 @@ from holdfast.spark.source.view import View, whole_view
 from holdfast.types import TopicPartition
 
 
-class Part(InputPartition):
+class SourcePart(InputPartition):
     """What one Spark task reads: pieces of segments, or the tail of a partition."""
 
     def __init__(self, task: Task | TailTask, store: Store) -> None:
@@ -95,7 +95,7 @@ class PruningReader(BatchReader):
 
 
 def parts(
-    view: View, ranges: dict[TopicPartition, Range], options: ReadOptions, wanted: Wanted = EVERYTHING
+    view: View, ranges: dict[TopicPartition, Range], options: ReadOptions, wanted: WantedRows = EVERYTHING
 ) -> Iterator[InputPartition]:
     """One part for each task: what is stored in even ones, then one for each tail."""
     catalog = view.catalog
@@ -108,7 +108,7 @@ def parts(
         min_partitions=options.min_partitions,
         split_size=options.split_size,
     ):
-        yield Part(task, catalog.store)
+        yield SourcePart(task, catalog.store)
     for where, (start, end) in ranges.items():
         start = max(start, view.marks[where].stored)
         if start < end:
@@ -116,12 +116,12 @@ def parts(
                 raise OutOfRange(str(where), start, end, *view.marks[where][:2])
             home = catalog.manifest(where).home
             tail = TailTask(where, home, start, end, options.kafka, options.committed, wanted.times)
-            yield Part(tail, catalog.store)
+            yield SourcePart(tail, catalog.store)
 
 
 def rows_of(part: InputPartition, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows of a part in just the columns of a schema. Spark makes a part of its own where there is none."""
-    if not isinstance(part, Part):
+    if not isinstance(part, SourcePart):
         return
     names: Sequence[str] = schema.fieldNames()
     target: Any = to_arrow_schema(schema, timezone="UTC")

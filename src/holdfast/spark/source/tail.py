@@ -23,7 +23,7 @@ from holdfast.catalog.store import Store
 from holdfast.catalog.times import ALWAYS, Times
 from holdfast.client import ClientSettings
 from holdfast.client.client import Client
-from holdfast.client.fetching import Fetched
+from holdfast.client.fetching import FetchedBatches
 from holdfast.client.offsets import EARLIEST
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.record.batch import split
@@ -96,7 +96,7 @@ def _lose(lost: DataLost, *, fail: bool) -> None:
 
 
 def _rows(
-    task: TailTask, at: int, fetched: Fetched, columns: Sequence[str], *, fail_on_data_loss: bool
+    task: TailTask, at: int, fetched: FetchedBatches, columns: Sequence[str], *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
     skip = skipping(str(task.where), Range(at, task.end), fail if fail_on_data_loss else warn)
     decoder = Decoder(needed(columns), place=f"{task.where} from {task.kafka}", skip=skip)
@@ -107,7 +107,7 @@ def _rows(
             yield rows
 
 
-def _end_of(task: TailTask, at: int, fetched: Fetched) -> int:
+def _end_of(task: TailTask, at: int, fetched: FetchedBatches) -> int:
     """Where to go on: behind the last batch. Behind what can be read there may be no batch at all, if compaction made
     holes: then what was asked for has been read."""
     ends = [header.end_offset for header, _ in split(fetched.records)]
@@ -119,7 +119,7 @@ def _end_of(task: TailTask, at: int, fetched: Fetched) -> int:
     raise Unavailable(f"{task.where} ends at offset {readable} now, {task.end} was its end when the read was planned")
 
 
-def _aborted(fetched: Fetched) -> list[Aborted]:
+def _aborted(fetched: FetchedBatches) -> list[Aborted]:
     """The aborted transactions with their ends: each goes to its producer's next marker."""
     if not fetched.aborted:
         return []

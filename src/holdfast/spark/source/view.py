@@ -20,7 +20,7 @@ from holdfast.spark.source.subscription import Assigned, is_chosen, partitions_o
 from holdfast.types import TopicPartition
 
 
-class Marks(NamedTuple):
+class PartitionBounds(NamedTuple):
     """What can be read of a partition: `[log_start, end)`, of which `[log_start, stored)` from segments."""
 
     log_start: int
@@ -34,7 +34,7 @@ class View:
     """One look at all partitions that are wanted."""
 
     catalog: Catalog
-    marks: Mapping[TopicPartition, Marks]
+    marks: Mapping[TopicPartition, PartitionBounds]
 
 
 def first_view(options: ReadOptions) -> View:
@@ -77,13 +77,13 @@ def _ends(
 
 def _marks(
     catalog: Catalog, where: TopicPartition, options: ReadOptions, ends: Mapping[TopicPartition, FoundOffset]
-) -> Marks:
+) -> PartitionBounds:
     manifest = catalog.manifest(where)
     stored = catalog.readable(where, committed=options.committed).end
     told = ends.get(where)
     if told is None or told.offset <= stored:
-        return Marks(manifest.log_start, stored, stored, manifest.epoch)
-    return Marks(manifest.log_start, stored, told.offset, max(manifest.epoch, told.leader_epoch))
+        return PartitionBounds(manifest.log_start, stored, stored, manifest.epoch)
+    return PartitionBounds(manifest.log_start, stored, told.offset, max(manifest.epoch, told.leader_epoch))
 
 
 def ends_of_epochs(options: ReadOptions, epochs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

@@ -11,7 +11,7 @@ import grpc.aio
 
 from holdfast.subscribe.errors import ServerGone
 from holdfast.subscribe.wire.errors import error_from
-from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 METHOD = "/holdfast.subscribe.v1.Subscriptions/Subscribe"
@@ -25,7 +25,7 @@ _OPEN_S = 10.0  # Without a sign of life before Opened.
 _SILENCES = 3  # Heartbeats that may be missed.
 
 
-async def messages(address: str, asked: Asked) -> AsyncGenerator[wire.Message, None]:
+async def messages(address: str, asked: SubscribeRequest) -> AsyncGenerator[wire.Message, None]:
     """All messages of one call, from Opened on. Closing the iterator ends the call at once."""
     async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
         method = channel.unary_stream(

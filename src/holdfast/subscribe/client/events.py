@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from holdfast.subscribe.client.progress import Lanes, Standing
+from holdfast.subscribe.client.progress import Lanes, Positions
 from holdfast.subscribe.cursor import Cursor
 from holdfast.subscribe.merge.rows import FewRows, Rows
 
@@ -34,7 +34,7 @@ class EventBatch:
 
     __slots__ = ("_batch", "_lanes", "_standing", "before", "rows")
 
-    def __init__(self, rows: Rows, lanes: Lanes, standing: Standing, before: Standing) -> None:
+    def __init__(self, rows: Rows, lanes: Lanes, standing: Positions, before: Positions) -> None:
         self.rows = rows  # The same, with lane numbers.
         self.before = before
         self._lanes = lanes

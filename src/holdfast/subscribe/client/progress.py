@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, Place
+from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, PartitionPosition
 from holdfast.subscribe.errors import BadRequest
 from holdfast.subscribe.merge.piece import NO_EPOCH, NO_TIME, Position
 from holdfast.subscribe.merge.rows import Rows
 
 
-class Lane(NamedTuple):
+class LanePosition(NamedTuple):
     """One partition that is followed."""
 
     source: str  # The name of its cluster in this subscription.
@@ -37,12 +37,12 @@ class Lanes:
     """All lanes by number. Numbers are never used again."""
 
     def __init__(self) -> None:
-        self.rows: list[Lane] = []
+        self.rows: list[LanePosition] = []
         self._numbers: dict[Partition, int] = {}
         self._sources: dict[str, str] = {}  # Of each cluster.
         self._columns: tuple[Any, ...] | None = None
 
-    def add(self, lane: Lane) -> int:
+    def add(self, lane: LanePosition) -> int:
         """The lane's number; one that is known keeps its own. A cursor knows clusters, so each has one name only."""
         source = self._sources.setdefault(lane.cluster_id, lane.source)
         if source != lane.source:
@@ -85,7 +85,7 @@ def _dictionary(texts: Sequence[str]) -> tuple[NDArray[np.int32], Any]:
     return np.array([found[text] for text in texts], np.int32), pa.array(list(found), pa.string())
 
 
-class Standing:
+class Positions:
     """The position of each lane, and the point of the merge."""
 
     def __init__(self, lanes: Lanes, cursor: Cursor | None = None) -> None:
@@ -96,9 +96,9 @@ class Standing:
         self._point: tuple[int, int] | None = None  # Order time and lane.
         self._begun = cursor or Cursor()  # Lanes that no server has named yet.
 
-    def copy(self) -> Standing:
+    def copy(self) -> Positions:
         """What does not change when this does."""
-        made = Standing(self._lanes, self._begun)
+        made = Positions(self._lanes, self._begun)
         made._offsets, made._epochs, made._times = self._offsets.copy(), self._epochs.copy(), self._times.copy()
         made._point = self._point
         return made
@@ -151,7 +151,7 @@ class Standing:
         places = dict(self._begun.places)
         for number, lane in enumerate(self._lanes.rows[: len(self._offsets)]):
             position = Position(int(self._offsets[number]), int(self._epochs[number]), int(self._times[number]))
-            places[lane.key] = Place(lane.topic, position)
+            places[lane.key] = PartitionPosition(lane.topic, position)
         return Cursor(places, self._cursor_point())
 
     def _cursor_point(self) -> CursorPoint | None:

@@ -23,7 +23,7 @@ FIRST_SIZE = 1 << 20
 JOB_SIZE_MIN, JOB_SIZE = 64 << 10, 8 << 20  # Bytes read and decoded at a time; a smaller segment is one read.
 
 
-class Loaded(NamedTuple):
+class LoadedSegment(NamedTuple):
     """Bytes of the lane that were read and held against their crcs, to be decoded."""
 
     buffers: list[memoryview]
@@ -41,7 +41,7 @@ class SegmentSource:
     on_skipped: Callable[[int, int, int], None]  # Lane, start, end: retention took them, or nobody can read them.
     job_size: int = JOB_SIZE
 
-    def read(self, info: SegmentInfo) -> list[Loaded]:
+    def read(self, info: SegmentInfo) -> list[LoadedSegment]:
         """A small segment, with one read; or what stands in its place."""
         try:
             segment, data = open_whole(self.objects, info)
@@ -54,7 +54,7 @@ class SegmentSource:
         check_run(segment, run, part)
         return [self._loaded(segment, part, run)]
 
-    def decode(self, parts: Sequence[Loaded]) -> Piece:
+    def decode(self, parts: Sequence[LoadedSegment]) -> Piece:
         """Parts that follow one another as one piece: there may be very many small segments."""
         first, last = parts[0].wanted, parts[-1].wanted
         aborted = tuple(dict.fromkeys(each for part in parts for each in part.wanted.aborted))
@@ -97,10 +97,10 @@ class SegmentSource:
             return self._read_instead(info, segment.offset_of(run.first), segment.offset_of(run.stop))
         return [self.decode([self._loaded(segment, data, run)])]
 
-    def _loaded(self, segment: Segment, data: memoryview | None, run: Run) -> Loaded:
+    def _loaded(self, segment: Segment, data: memoryview | None, run: Run) -> LoadedSegment:
         """The batches of a run; None if it is empty."""
         part = self._range(segment.footer.base, segment.offset_of(run.stop), segment.name)
-        return Loaded([] if data is None else [data], part)
+        return LoadedSegment([] if data is None else [data], part)
 
     def _range(self, start: int, end: int, place: str) -> Range:
         return replace(
@@ -111,7 +111,9 @@ class SegmentSource:
             aborted=[each for each in self.wanted.aborted if each.first_offset < end and each.last_offset >= start],
         )
 
-    def _instead_of(self, missing: SegmentInfo, start: int | None = None, end: int | None = None) -> Iterator[Loaded]:
+    def _instead_of(
+        self, missing: SegmentInfo, start: int | None = None, end: int | None = None
+    ) -> Iterator[LoadedSegment]:
         """What the newest manifest says of a segment that is not in the store: the same rule as everywhere."""
         start = max(missing.base if start is None else start, self.wanted.start)
         end = missing.end if end is None else end
@@ -119,7 +121,7 @@ class SegmentSource:
         if not found.segments:
             log.warning("%s: offsets %d to %d are deleted and skipped", self.wanted.place, start, end)
             self.on_skipped(self.wanted.lane, start, end)
-            yield Loaded([], self._range(start, end, self.wanted.place), alone=True)
+            yield LoadedSegment([], self._range(start, end, self.wanted.place), alone=True)
             return
         part = replace(self, wanted=self._range(start, end, self.wanted.place))
         for info in found.segments:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.segment.manifest.info import SegmentInfo
-from holdfast.subscribe.client.segment_pieces import Loaded, SegmentSource
+from holdfast.subscribe.client.segment_pieces import LoadedSegment, SegmentSource
 from holdfast.subscribe.merge.bound import before, has_passed
-from holdfast.subscribe.merge.merge import MergeLane, State
+from holdfast.subscribe.merge.merge import MergeLane, MergeState
 from holdfast.subscribe.merge.piece import Piece, Position
 from holdfast.subscribe.merge.pump import Pump
 from holdfast.subscribe.merge.sizes import is_little
@@ -23,7 +23,7 @@ SMALL_SIZE = 256 << 10  # Smaller segments are decoded together,
 TOGETHER_MAX = READS_MAX // 2  # so many at a time, while others are being read.
 
 # What a read gives: a larger segment is decoded by the thread that has read it.
-Found: TypeAlias = list[Loaded] | list[Piece]
+Found: TypeAlias = list[LoadedSegment] | list[Piece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SegmentLane:
     source: SegmentSource
     pump: Pump
     merging: MergeLane
-    calls: Calls
+    calls: BlockingCalls
     start: Position
     ahead_size: int  # Bytes of segments read at once.
     until_ms: int | None = None
@@ -57,7 +57,7 @@ class SegmentLane:
             for _, task in under_way:
                 task.cancel()
             await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
-        self.pump.set_state(self.merging, State.ENDED)
+        self.pump.set_state(self.merging, MergeState.ENDED)
 
     async def _reads(self, segments: tuple[SegmentInfo, ...]) -> AsyncIterator[tuple[int, Callable[[], Found]]]:
         """What to read, with its size: small segments whole, large ones in parts."""
@@ -82,7 +82,7 @@ class SegmentLane:
 
     async def _next(self, under_way: deque[tuple[int, asyncio.Task[Found]]]) -> list[Piece]:
         """The pieces of the first read; small segments that were read side by side make one piece."""
-        parts: list[Loaded] = []
+        parts: list[LoadedSegment] = []
         while under_way and len(parts) < TOGETHER_MAX:
             task = under_way[0][1]
             await asyncio.wait([task])
@@ -95,11 +95,11 @@ class SegmentLane:
             parts += found  # type: ignore[arg-type]  # Those to be joined were loaded.
         return [await self._decode(parts)]
 
-    async def _decode(self, parts: list[Loaded]) -> Piece:
+    async def _decode(self, parts: list[LoadedSegment]) -> Piece:
         if is_little([buffer for part in parts for buffer in part.buffers]):
             return self.source.decode(parts)
         return await self.calls.run(self.source.decode, parts)
 
 
 def _are_to_join(found: Found) -> bool:
-    return all(isinstance(each, Loaded) and not each.alone for each in found)
+    return all(isinstance(each, LoadedSegment) and not each.alone for each in found)

@@ -17,16 +17,16 @@ from holdfast.io.objects.open import open_objects
 from holdfast.record.columns import Columns
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.names import PartitionId
-from holdfast.subscribe.client.progress import Lane
+from holdfast.subscribe.client.progress import LanePosition
 from holdfast.subscribe.client.segment_pieces import JOB_SIZE, JOB_SIZE_MIN, SegmentSource
 from holdfast.subscribe.client.segment_reader import SegmentLane
 from holdfast.subscribe.client.unpacking import batch_piece, event_piece
 from holdfast.subscribe.errors import ServerGone, StoreOutOfReach
-from holdfast.subscribe.merge.merge import MergeLane, State
+from holdfast.subscribe.merge.merge import MergeLane, MergeState
 from holdfast.subscribe.merge.piece import Piece, Position, Range
 from holdfast.subscribe.wire.messages import positions_of
 from holdfast.subscribe.wire.references import from_segment, to_aborted
-from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 _PIECES_MAX = 64  # Messages of rows that wait for the merge.
 
 
-class Incoming:
+class ServerFeed:
     """One server's stream."""
 
-    def __init__(self, session: Session, source: str, address: str, asked: Asked) -> None:
+    def __init__(self, session: Session, source: str, address: str, asked: SubscribeRequest) -> None:
         self._session = session
         self._source = source
         self._address = address
@@ -61,7 +61,7 @@ class Incoming:
                 kind = message.WhichOneof("kind")
                 if kind is not None:  # A newer server may say what we do not know.
                     await getattr(self, f"_on_{kind}")(getattr(message, kind))
-        if self._merging is None or self._merging.state is not State.ENDED:
+        if self._merging is None or self._merging.state is not MergeState.ENDED:
             raise ServerGone(self._address, "the stream ended early")
 
     # Lanes
@@ -78,7 +78,9 @@ class Incoming:
     def _add_lanes(self, lanes: Any, starts: Any) -> None:
         session, source = self._session, self._source or self._cluster_id
         numbers = [
-            session.lanes.add(Lane(source, each.topic, each.partition, UUID(bytes=each.topic_id), self._cluster_id))
+            session.lanes.add(
+                LanePosition(source, each.topic, each.partition, UUID(bytes=each.topic_id), self._cluster_id)
+            )
             for each in lanes
         ]
         first = len(self._numbers)
@@ -91,7 +93,7 @@ class Incoming:
     def _begin_merging(self) -> None:
         """The stream's own rows come behind those of all segments."""
         self._merging = self._session.merge.add(-1)
-        self._session.pump.set_state(self._gate, State.ENDED)
+        self._session.pump.set_state(self._gate, MergeState.ENDED)
         self.is_opened = True
 
     # Segments
@@ -170,7 +172,7 @@ class Incoming:
 
     async def _on_live(self, _: wire.Live) -> None:
         assert self._merging is not None
-        self._session.pump.set_state(self._merging, State.IDLE)
+        self._session.pump.set_state(self._merging, MergeState.IDLE)
         self.is_live = True
         self._session.note_lag()
 
@@ -185,7 +187,7 @@ class Incoming:
 
     async def _on_ended(self, _: wire.Ended) -> None:
         assert self._merging is not None
-        self._session.pump.set_state(self._merging, State.ENDED)
+        self._session.pump.set_state(self._merging, MergeState.ENDED)
 
     def lag_records(self) -> int:
         """How far the application is behind what this server last said it has."""
@@ -193,7 +195,7 @@ class Incoming:
 
 
 def _is_read(merging: MergeLane) -> bool:
-    return merging.state is State.ENDED and not merging.pieces
+    return merging.state is MergeState.ENDED and not merging.pieces
 
 
 def moved_piece(after: Mapping[int, Position]) -> Piece:

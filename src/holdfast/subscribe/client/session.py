@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
-from holdfast.subscribe.client.progress import Lanes, Standing
-from holdfast.subscribe.client.server_feed import Incoming
+from holdfast.subscribe.client.progress import Lanes, Positions
+from holdfast.subscribe.client.server_feed import ServerFeed
 from holdfast.subscribe.cursor import CursorPoint
 from holdfast.subscribe.merge.gather import gather
-from holdfast.subscribe.merge.merge import Merge, Point, Taken
+from holdfast.subscribe.merge.merge import Merge, MergedRows, MergePoint
 from holdfast.subscribe.merge.piece import Position
 from holdfast.subscribe.merge.pump import Pump
 from holdfast.subscribe.merge.rows import FewRows, ManyRows, Rows, are_few
 from holdfast.subscribe.merge.sizes import SMALL_SIZE, rows_size
-from holdfast.subscribe.merge.task_set import Crew
+from holdfast.subscribe.merge.task_set import TaskSet
 from holdfast.subscribe.stats import Stats
-from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 _SMALL_COUNT = 8192  # Rows that are not worth the way to a thread and back.
@@ -38,11 +38,13 @@ class Means:
 
     addresses: Mapping[str, str]  # By source.
     objects: Mapping[str, Objects]  # Stores that were given, by source.
-    calls: Calls
+    calls: BlockingCalls
     clock: Clock
     max_wait_ms: int
     read_ahead_size: int
-    connect: Callable[[str, Asked], AsyncGenerator[wire.Message, None]]  # A stream of messages from an address.
+    connect: Callable[
+        [str, SubscribeRequest], AsyncGenerator[wire.Message, None]
+    ]  # A stream of messages from an address.
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,11 @@ class Session:
     def __init__(
         self,
         means: Means,
-        asked: Asked,
+        asked: SubscribeRequest,
         lanes: Lanes,
-        standing: Standing,
+        standing: Positions,
         stats: Stats,
-        first: Mapping[str, Asked] | None = None,
+        first: Mapping[str, SubscribeRequest] | None = None,
     ) -> None:
         """`first`: for servers that never answered yet. A cursor without them would let them start at the beginning."""
         self.means = means
@@ -72,11 +74,11 @@ class Session:
         self.stats = stats
         self.merge = Merge(means.max_wait_ms / 1000)
         self.pump = Pump(self.merge, means.clock, size_max=means.read_ahead_size, collects=True)
-        self.crew = Crew(self.pump.fail)
+        self.crew = TaskSet(self.pump.fail)
         self.starts: dict[int, Position] = {}
         self._standing = standing
         self._incoming = [
-            Incoming(self, source, address, (first or {}).get(source, asked))
+            ServerFeed(self, source, address, (first or {}).get(source, asked))
             for source, address in means.addresses.items()
         ]
 
@@ -100,14 +102,14 @@ class Session:
     def _is_over(self) -> bool:
         return all(each.is_opened for each in self._incoming) and self.merge.is_done()
 
-    async def _deliveries(self, taken: Taken) -> list[Delivery]:
+    async def _deliveries(self, taken: MergedRows) -> list[Delivery]:
         found = [Delivery(rows) for rows in await self._rows(taken)]
         after = self._settled(taken.after)
         if after:
             found.append(Delivery(found.pop().rows if found else None, after))
         return found
 
-    async def _rows(self, taken: Taken) -> list[Rows]:
+    async def _rows(self, taken: MergedRows) -> list[Rows]:
         is_small = len(taken) <= _SMALL_COUNT and rows_size(taken) <= SMALL_SIZE
         if is_small and are_few(taken):
             return [FewRows(taken)] if len(taken) else []
@@ -140,12 +142,12 @@ class Session:
         if cursor is not None and cursor.point is not None and (self.merge.point is None or self.merge.point.lane < 0):
             self.merge.point = self._resumed(cursor.point)
 
-    def _resumed(self, point: CursorPoint) -> Point:
+    def _resumed(self, point: CursorPoint) -> MergePoint:
         """The point of a cursor. Its time holds also when its partition is not, or not yet, among ours."""
         place = point.cluster_id, point.topic, point.partition
         lanes = enumerate(self.lanes.rows)
         found = (number for number, lane in lanes if (lane.cluster_id, lane.topic, lane.partition) == place)
-        return Point(point.order_time, next(found, -1))
+        return MergePoint(point.order_time, next(found, -1))
 
     def lag(self, numbers: NDArray[np.int32], ends: list[int]) -> int:
         """How many offsets lie between what was handed out and the ends that a server has told."""

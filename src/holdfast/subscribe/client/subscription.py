@@ -19,13 +19,13 @@ from types import TracebackType
 from typing import TypeAlias
 
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
-from holdfast.io.calls import Calls, ThreadCalls
+from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.objects import Objects
 from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.client.events import Event, EventBatch
-from holdfast.subscribe.client.progress import Lanes, Standing
+from holdfast.subscribe.client.progress import Lanes, Positions
 from holdfast.subscribe.client.retry import Defects
 from holdfast.subscribe.client.session import Delivery, Means, Session
 from holdfast.subscribe.cursor import Cursor
@@ -33,7 +33,7 @@ from holdfast.subscribe.errors import BadRequest, StoreOutOfReach, SubscriptionC
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge.rows import Rows
 from holdfast.subscribe.stats import Stats
-from holdfast.subscribe.wire.request import Asked, Source, Start
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def subscribe(
     read_ahead_size: int = READ_AHEAD_SIZE,
     clock: Clock | None = None,
     chance: Chance | None = None,
-    calls: Calls | None = None,
+    calls: BlockingCalls | None = None,
 ) -> Subscription:
     """Follow topics in timestamp order, from a time or a cursor on; without both, from now on.
 
@@ -73,7 +73,7 @@ def subscribe(
     clock = clock or SystemClock()
     addresses = {"": address} if isinstance(address, str) else dict(address)
     stores = dict(objects) if isinstance(objects, Mapping) else {name: objects for name in addresses if objects}
-    asked = Asked(
+    asked = SubscribeRequest(
         sources=tuple(_source(each) for each in ([sources] if isinstance(sources, str | Source) else sources)),
         start=Start(_time(since, clock), Cursor.parse(cursor) if isinstance(cursor, str) else cursor),
         until_ms=None if until is None or until == NOW else _time(until, clock),
@@ -112,14 +112,14 @@ def _time(time: Time | str | None, clock: Clock) -> int | None:
 class Subscription:
     """A stream of events. Iterate over it once, one by one or in batches; close it, or leave its `async with`."""
 
-    def __init__(self, means: Means, asked: Asked, chance: Chance, *, owns_calls: bool) -> None:
+    def __init__(self, means: Means, asked: SubscribeRequest, chance: Chance, *, owns_calls: bool) -> None:
         self._means = means
         self._asked = asked
         self._chance = chance
         self._owns_calls = owns_calls
         self._lanes = Lanes()
-        self._standing = Standing(self._lanes, asked.start.cursor)
-        self._within: tuple[Standing, Rows, int] | None = None  # A batch of which only some events were handed out.
+        self._standing = Positions(self._lanes, asked.start.cursor)
+        self._within: tuple[Positions, Rows, int] | None = None  # A batch of which only some events were handed out.
         self._running: AsyncGenerator[EventBatch, None] | None = None
         self._session: Session | None = None
         self._closed = asyncio.Event()
@@ -208,7 +208,7 @@ class Subscription:
         first = {name: self._asked for name in self._means.addresses if name and name not in begun}
         return Session(self._means, self._now_asked(), self._lanes, self._standing, self.stats, first)
 
-    def _now_asked(self) -> Asked:
+    def _now_asked(self) -> SubscribeRequest:
         """What was asked for, from where we stand now."""
         if not self._lanes.rows:
             return self._asked

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from holdfast.record.arrow import HEADER, TIMESTAMP, binary_array, headers_array
 from holdfast.record.columns import Binary, Columns, Headers
-from holdfast.subscribe.merge.merge import Pick, Taken
+from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import Piece
 
 SCHEMA: Final[Any] = pa.schema(
@@ -35,7 +35,7 @@ _FEW: Final = 64  # Live events never wait for machine code to be loaded.
 SIZE_MAX: Final = 1 << 30  # Of the keys, values or headers of one record batch: Arrow's ends have 32 bits.
 
 
-def gather(taken: Taken) -> list[Any]:
+def gather(taken: MergedRows) -> list[Any]:
     """The rows in order: one record batch, or several where they would be too large for one."""
     count = len(taken)
     if not count:

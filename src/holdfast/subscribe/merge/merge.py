@@ -27,7 +27,7 @@ _HIGHEST: Key = (math.inf, 0, 0)
 FEW = 1024  # Rows that are sorted faster than machine code is loaded: live events never wait for that.
 
 
-class State(enum.Enum):
+class MergeState(enum.Enum):
     """What comes behind the pieces that a lane holds."""
 
     BUSY = enum.auto()
@@ -43,7 +43,7 @@ class Pick(NamedTuple):
     end: int
 
 
-class Point(NamedTuple):
+class MergePoint(NamedTuple):
     """Up to where everything is delivered. What comes below it is late."""
 
     time: int
@@ -51,7 +51,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class MergedRows:
     """Rows that come next."""
 
     picks: list[Pick]
@@ -71,7 +71,7 @@ class MergeLane:
     owner: int  # The lane number of its rows; -1 for an input of many partitions: each row has its own.
     last_time: int = NO_TIME  # No later row has a lower one, unless it is late.
     last_lane: int = -1  # The lane number of the last row, for an input of many partitions.
-    state: State = State.BUSY
+    state: MergeState = MergeState.BUSY
     pieces: deque[Piece] = field(default_factory=deque)
     taken: int = 0  # Rows of the first piece.
 
@@ -84,7 +84,7 @@ class MergeLane:
 class Merge:
     """The lanes, and what comes next of them."""
 
-    def __init__(self, max_wait_s: float, point: Point | None = None) -> None:
+    def __init__(self, max_wait_s: float, point: MergePoint | None = None) -> None:
         self.max_wait_s = max_wait_s
         self.point = point
         self.lanes: list[MergeLane] = []
@@ -108,7 +108,7 @@ class Merge:
         elif len(piece) and not piece.late:
             lane.last_time, lane.last_lane = int(piece.times[-1]), int(piece.lanes[-1])
 
-    def take(self, now: float) -> Taken | None:
+    def take(self, now: float) -> MergedRows | None:
         """What comes next, if anything can."""
         holding = [lane for lane in self.lanes if lane.pieces]
         if not holding:
@@ -120,22 +120,22 @@ class Merge:
 
     def next_wake(self, now: float) -> float | None:
         """When rows that an idle lane holds back may go; None if time alone lets nothing more go."""
-        if all(lane.state is not State.IDLE for lane in self.lanes):
+        if all(lane.state is not MergeState.IDLE for lane in self.lanes):
             return None
         times = (piece.arrived + self.max_wait_s for lane in self.lanes for piece in lane.pieces if len(piece))
         return min((time for time in times if time > now), default=None)
 
     def is_done(self) -> bool:
         """All lanes have ended, and all was taken."""
-        return all(lane.state is State.ENDED and not lane.pieces for lane in self.lanes)
+        return all(lane.state is MergeState.ENDED and not lane.pieces for lane in self.lanes)
 
     def is_settled(self) -> bool:
         """No lane holds anything, and none has something on its way."""
-        return all(lane.state is not State.BUSY and not lane.pieces for lane in self.lanes)
+        return all(lane.state is not MergeState.BUSY and not lane.pieces for lane in self.lanes)
 
     def _limit(self, holding: list[MergeLane], now: float) -> Key:
-        busy = [self._passed(lane) for lane in self.lanes if lane.state is State.BUSY]
-        idle = [self._passed(lane) for lane in self.lanes if lane.state is State.IDLE]
+        busy = [self._passed(lane) for lane in self.lanes if lane.state is MergeState.BUSY]
+        idle = [self._passed(lane) for lane in self.lanes if lane.state is MergeState.IDLE]
         limit = min(busy, default=_HIGHEST)
         if idle:
             limit = min(limit, max([min(idle), *self._waited_for(holding, now)]))
@@ -162,14 +162,16 @@ class Merge:
             if len(piece) and piece.arrived + self.max_wait_s <= now
         ]
 
-    def _take_late(self, holding: list[MergeLane]) -> Taken | None:
+    def _take_late(self, holding: list[MergeLane]) -> MergedRows | None:
         """All that lies below the point, or was sent as late.
 
         Rows of a stream of many partitions wait for those of the same partition that are read from the store: these
         have the lower offsets.
         """
         taken = _Taking()
-        stored = [lane.owner for lane in self.lanes if lane.owner >= 0 and (lane.pieces or lane.state is State.BUSY)]
+        stored = [
+            lane.owner for lane in self.lanes if lane.owner >= 0 and (lane.pieces or lane.state is MergeState.BUSY)
+        ]
         for lane in holding:
             before = stored if lane.owner < 0 else []
             while lane.pieces and (piece := lane.pieces[0]).late and not _has_any(piece, before):
@@ -184,7 +186,7 @@ class Merge:
                     taken.pick(lane, piece, count)
         return taken.finish(self._ranks, late=True) if taken.picks else None
 
-    def _take_up_to(self, limit: Key, holding: list[MergeLane]) -> Taken | None:
+    def _take_up_to(self, limit: Key, holding: list[MergeLane]) -> MergedRows | None:
         taken = _Taking()
         for lane in holding:
             taken.begin_run()
@@ -209,10 +211,10 @@ class Merge:
         rows = range(start, len(piece))
         return bisect_right(rows, key, key=lambda row: (piece.times[row], self._ranks[piece.lanes[row]]))
 
-    def _move_point(self, found: Taken) -> None:
+    def _move_point(self, found: MergedRows) -> None:
         """To the highest key that was taken."""
         rows = [(pick.piece, pick.end - 1) for pick in found.picks]
-        ends = [Point(int(piece.times[row]), int(piece.lanes[row])) for piece, row in rows]
+        ends = [MergePoint(int(piece.times[row]), int(piece.lanes[row])) for piece, row in rows]
         if self.point is not None:
             ends.append(self.point)
         if ends:
@@ -248,8 +250,8 @@ class _Taking:
             lane.taken = 0
             self.after.update(piece.after)
 
-    def finish(self, ranks: NDArray[np.int32], *, late: bool) -> Taken:
-        return Taken(self.picks, self._turns(ranks), self.after, late)
+    def finish(self, ranks: NDArray[np.int32], *, late: bool) -> MergedRows:
+        return MergedRows(self.picks, self._turns(ranks), self.after, late)
 
     def _turns(self, ranks: NDArray[np.int32]) -> NDArray[np.int64] | None:
         """The heap; what is one run already needs none."""

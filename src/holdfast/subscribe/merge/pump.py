@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from holdfast.io.clock import Clock
 from holdfast.subscribe.merge.memory import Share
-from holdfast.subscribe.merge.merge import Merge, MergeLane, State, Taken
+from holdfast.subscribe.merge.merge import Merge, MergedRows, MergeLane, MergeState
 from holdfast.subscribe.merge.piece import NO_COLUMNS, OLD_MS, Piece
 from holdfast.subscribe.merge.sizes import held_size
 
@@ -75,7 +75,7 @@ class Pump:
         age_ms = self._clock.now_ms() - int(piece.times[-1]) if len(piece) else 0
         return now - min(age_ms / 1000, self.merge.max_wait_s) if 0 < age_ms < OLD_MS else now
 
-    def set_state(self, lane: MergeLane, state: State) -> None:
+    def set_state(self, lane: MergeLane, state: MergeState) -> None:
         """Say what comes behind the pieces of an input."""
         if lane.state is not state:
             lane.state = state
@@ -90,7 +90,7 @@ class Pump:
         self._failure = self._failure or failure
         self._changed.set()
 
-    async def take(self, until: float, is_over: Callable[[], bool]) -> Taken | None:
+    async def take(self, until: float, is_over: Callable[[], bool]) -> MergedRows | None:
         """What comes next; None at the time `until`, or when `is_over` says so after a change."""
         while True:
             if self._failure is not None:
@@ -114,7 +114,7 @@ class Pump:
     def _is_collecting(self, now: float) -> bool:
         """Whether a stream's backlog has brought little yet, and its next message is waited for. Nothing live is."""
         few = self._collects and any(
-            lane.owner < 0 and lane.state is State.BUSY and 0 < len(lane.pieces) < COLLECT_COUNT
+            lane.owner < 0 and lane.state is MergeState.BUSY and 0 < len(lane.pieces) < COLLECT_COUNT
             for lane in self.merge.lanes
         )
         since = now if self._collected_since is None else self._collected_since

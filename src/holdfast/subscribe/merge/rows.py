@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.subscribe.merge.gather import SIZE_MAX, gather
-from holdfast.subscribe.merge.merge import Pick, Taken
+from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import Piece
 
 COUNT_MAX = 16  # Of a few.
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-class Marks(NamedTuple):
+class RowMarks(NamedTuple):
     """Where each row stands."""
 
     lanes: NDArray[np.int32]
@@ -64,8 +64,10 @@ class ManyRows:
     def first(self, count: int) -> ManyRows:
         return ManyRows(self.record_batch.slice(0, count))
 
-    def marks(self) -> Marks:
-        return Marks(*(self.record_batch.column(name).to_numpy() for name in ("lane", "offset", "epoch", "order_time")))
+    def marks(self) -> RowMarks:
+        return RowMarks(
+            *(self.record_batch.column(name).to_numpy() for name in ("lane", "offset", "epoch", "order_time"))
+        )
 
 
 class FewRows:
@@ -73,7 +75,7 @@ class FewRows:
 
     __slots__ = ("_taken", "late", "rows")
 
-    def __init__(self, taken: Taken, rows: list[Row] | None = None) -> None:
+    def __init__(self, taken: MergedRows, rows: list[Row] | None = None) -> None:
         self._taken = taken
         self.late = taken.late
         self.rows = list(rows_of(taken)) if rows is None else rows
@@ -93,8 +95,8 @@ class FewRows:
     def first(self, count: int) -> FewRows:
         return FewRows(self._taken, self.rows[:count])
 
-    def marks(self) -> Marks:
-        return Marks(
+    def marks(self) -> RowMarks:
+        return RowMarks(
             np.array([row.lane for row in self.rows], np.int32),
             np.array([row.offset for row in self.rows], np.int64),
             np.array([row.epoch for row in self.rows], np.int32),
@@ -105,12 +107,12 @@ class FewRows:
 Rows: TypeAlias = ManyRows | FewRows
 
 
-def are_few(taken: Taken) -> bool:
+def are_few(taken: MergedRows) -> bool:
     """Whether the rows are so few that Python values are made faster than Arrow; they fit into one record batch."""
     return len(taken) <= COUNT_MAX and size_of(taken) <= SIZE_MAX
 
 
-def size_of(taken: Taken) -> int:
+def size_of(taken: MergedRows) -> int:
     """Bytes of keys and values, at most: those of all pieces that rows are taken from."""
     return sum(map(_size, taken.picks))
 
@@ -122,7 +124,7 @@ def _size(pick: Pick) -> int:
     return len(key.data) + len(value.data)
 
 
-def rows_of(taken: Taken) -> Iterator[Row]:
+def rows_of(taken: MergedRows) -> Iterator[Row]:
     """The rows in order."""
     rows = [(pick.piece, number) for pick in taken.picks for number in range(pick.start, pick.end)]
     for turn in range(len(rows)) if taken.turns is None else taken.turns.tolist():

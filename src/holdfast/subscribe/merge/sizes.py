@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from holdfast.record.batch import split
 from holdfast.record.columns import Binary, Columns
-from holdfast.subscribe.merge.merge import Pick, Taken
+from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import Piece
 from holdfast.types import Buffer
 
@@ -39,7 +39,7 @@ def _binary_size(binary: Binary | None) -> int:
     return 0 if binary is None else binary.ends.nbytes + binary.data.nbytes
 
 
-def rows_size(taken: Taken) -> int:
+def rows_size(taken: MergedRows) -> int:
     """About the bytes of the keys, values and headers of the rows; where only some of a piece pass, at most."""
     return sum(map(_pick_size, taken.picks))
 

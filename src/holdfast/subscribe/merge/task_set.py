@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 
-class Crew:
+class TaskSet:
     """Some tasks of one subscription."""
 
     def __init__(self, on_failure: Callable[[BaseException], None]) -> None:

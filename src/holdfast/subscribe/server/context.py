@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.measure import SubscriptionCounts
 from holdfast.subscribe.merge.memory import Memory
@@ -13,13 +13,13 @@ from holdfast.subscribe.settings import SubscribeSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ServerContext:
     """What all subscriptions of a server share."""
 
     catalogue: Catalogue
     cluster_id: str
     store_url: str
-    calls: Calls
+    calls: BlockingCalls
     clock: Clock
     settings: SubscribeSettings
     counts: SubscriptionCounts = field(default_factory=SubscriptionCounts)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.subscribe.merge.merge import Pick, Taken
+from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import OLD_MS
 from holdfast.subscribe.merge.rows import rows_of
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
@@ -97,7 +97,7 @@ def _sizes(batch: Any) -> NDArray[np.int64]:
     return sizes
 
 
-def are_recent(taken: Taken, now_ms: int) -> bool:
+def are_recent(taken: MergedRows, now_ms: int) -> bool:
     """Whether none of the rows is old enough to be packed."""
     return all((_times(pick) >= now_ms - OLD_MS).all() for pick in taken.picks)
 
@@ -106,7 +106,7 @@ def _times(pick: Pick) -> NDArray[np.int64]:
     return pick.piece.columns.timestamp[pick.piece.rows[pick.start : pick.end]]
 
 
-def singles(taken: Taken) -> Iterator[bytes]:
+def singles(taken: MergedRows) -> Iterator[bytes]:
     """One message for each row, straight from the columns: for the few that come live."""
     for row in rows_of(taken):
         fields = row._asdict()

@@ -11,17 +11,17 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.log.errors import OutOfRange, PartitionDeleted
 from holdfast.log.partition.read import Read
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge.bound import before, has_passed
-from holdfast.subscribe.merge.merge import MergeLane, State
+from holdfast.subscribe.merge.merge import MergeLane, MergeState
 from holdfast.subscribe.merge.piece import NO_EPOCH, Piece, Position, Range, decode_piece
 from holdfast.subscribe.merge.pump import Pump
 from holdfast.subscribe.merge.sizes import held_size, is_little
 from holdfast.subscribe.merge.small_batch import COUNT_MAX, few_piece
-from holdfast.subscribe.server.topics import Found
+from holdfast.subscribe.server.topics import SourcePartition
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class ServerLane:
     """One partition of one subscription."""
 
     number: int
-    found: Found
+    found: SourcePartition
     start: Position
     bound: int  # The end of its backlog.
     merging: MergeLane
@@ -52,7 +52,7 @@ class Reading:
     """What all lanes of one subscription share."""
 
     pump: Pump
-    calls: Calls
+    calls: BlockingCalls
     filter: Filter | None
     until_ms: int | None
     read_size: int  # Of what becomes of a read.
@@ -70,14 +70,14 @@ class Reading:
 
     def _end(self, lane: ServerLane) -> None:
         lane.is_over = True
-        self.pump.set_state(lane.merging, State.ENDED)
+        self.pump.set_state(lane.merging, MergeState.ENDED)
 
     async def _follow(self, lane: ServerLane) -> None:
         at = lane.start
         watermark = lane.found.log.high_watermark
         while not has_passed(at, self.until_ms):
             if not self.live.is_set() and at.offset >= lane.bound:
-                self.pump.set_state(lane.merging, State.ENDED)
+                self.pump.set_state(lane.merging, MergeState.ENDED)
                 await self.live.wait()
             seen = watermark.value  # Before the read: what comes later moves it past this.
             read = await self._read(lane, at.offset)
@@ -87,7 +87,7 @@ class Reading:
             if read.next_offset == at.offset:
                 await self._wait(lane, seen)
                 continue
-            self.pump.set_state(lane.merging, State.BUSY)
+            self.pump.set_state(lane.merging, MergeState.BUSY)
             piece = await self._decode(lane, at, read)
             at = piece.after[lane.number]
             await self.pump.put(lane.merging, before(piece, self.until_ms))
@@ -98,9 +98,9 @@ class Reading:
 
     async def _wait(self, lane: ServerLane, seen: int) -> None:
         """Until the watermark has moved. From then on something is on its way, however long its read takes."""
-        self.pump.set_state(lane.merging, State.IDLE)
+        self.pump.set_state(lane.merging, MergeState.IDLE)
         await lane.found.log.high_watermark.reached(seen + 1)
-        self.pump.set_state(lane.merging, State.BUSY)
+        self.pump.set_state(lane.merging, MergeState.BUSY)
 
     async def _read(self, lane: ServerLane, offset: int) -> Read | None:
         """None if retention has overtaken us."""

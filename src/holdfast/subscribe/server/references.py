@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from holdfast.subscribe.merge.piece import Position
-from holdfast.subscribe.server.topics import Found
+from holdfast.subscribe.server.topics import SourcePartition
 from holdfast.subscribe.wire.references import Referred
 
 
-def refer(found: Found, start: Position, until_ms: int | None) -> Referred:
+def refer(found: SourcePartition, start: Position, until_ms: int | None) -> Referred:
     """The segments from `start` on whose records are all decided, and that are not all behind `until_ms`."""
     partition = found.log
     stable = partition.last_stable

@@ -12,11 +12,11 @@ import grpc.aio
 
 from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.subscribe.errors import BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.keepalive import with_signs
 from holdfast.subscribe.wire import messages
 from holdfast.subscribe.wire.errors import cause_of, cut, facts_of
-from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ CODES = (  # The first that fits; the client turns them back.
 class Service:
     """All subscriptions of one server."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: ServerContext) -> None:
         self._site = site
         self._is_warm = False
         self.streams = 0
@@ -63,7 +63,7 @@ class Service:
                 await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
             from holdfast.subscribe.server.stream import ServerStream
 
-            await ServerStream(self._site, Asked.from_message(request), context.write).run()
+            await ServerStream(self._site, SubscribeRequest.from_message(request), context.write).run()
         except HoldfastError as failure:
             code = next(code for kind, code in CODES if isinstance(failure, kind))
             log.info("a subscription ends: %s", failure)
@@ -103,7 +103,7 @@ class PortTaken(Rejected):
 
 
 @asynccontextmanager
-async def serving(site: Site, address: str) -> AsyncIterator[int]:
+async def serving(site: ServerContext, address: str) -> AsyncIterator[int]:
     """The port, for as long as the block lasts. Streams end with it."""
     settings = site.settings
     limits = (

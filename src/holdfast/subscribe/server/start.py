@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from holdfast.subscribe.cursor import Cursor, Partition, Place
+from holdfast.subscribe.cursor import Cursor, Partition, PartitionPosition
 from holdfast.subscribe.errors import BadCursor, CursorDiverged
 from holdfast.subscribe.merge.piece import NO_EPOCH, Position
-from holdfast.subscribe.server.topics import Found
+from holdfast.subscribe.server.topics import SourcePartition
 from holdfast.subscribe.wire.request import Start
 
 LOOKUPS_MAX = 16  # By time, at once: each may have to read from the store.
 
 
-async def positions_of(start: Start, found: Sequence[Found], cluster_id: str) -> list[Position]:
+async def positions_of(start: Start, found: Sequence[SourcePartition], cluster_id: str) -> list[Position]:
     """Where all partitions start, looked up side by side."""
     positions = [Position(0)] * len(found)
     left = iter(enumerate(found))
@@ -33,7 +33,7 @@ async def positions_of(start: Start, found: Sequence[Found], cluster_id: str) ->
     return positions
 
 
-async def position_of(start: Start, found: Found, cluster_id: str) -> Position:
+async def position_of(start: Start, found: SourcePartition, cluster_id: str) -> Position:
     """Where a partition starts."""
     if start.cursor is not None:
         return _from_cursor(start.cursor, found, cluster_id)
@@ -45,7 +45,7 @@ async def position_of(start: Start, found: Found, cluster_id: str) -> Position:
     return Position(found.log.last_stable if place is None else place[0])
 
 
-def _from_cursor(cursor: Cursor, found: Found, cluster_id: str) -> Position:
+def _from_cursor(cursor: Cursor, found: SourcePartition, cluster_id: str) -> Position:
     place = cursor.places.get(Partition(cluster_id, found.topic_id, found.partition))
     if place is None:
         return _not_in_cursor(cursor, found, cluster_id)
@@ -53,7 +53,7 @@ def _from_cursor(cursor: Cursor, found: Found, cluster_id: str) -> Position:
     return place.position
 
 
-def _not_in_cursor(cursor: Cursor, found: Found, cluster_id: str) -> Position:
+def _not_in_cursor(cursor: Cursor, found: SourcePartition, cluster_id: str) -> Position:
     """A partition that came later is read from its beginning; a topic that was made again is another one."""
     known = any(key.cluster_id == cluster_id and key.topic_id == found.topic_id for key in cursor.places)
     for key, place in () if known else cursor.places.items():
@@ -62,7 +62,7 @@ def _not_in_cursor(cursor: Cursor, found: Found, cluster_id: str) -> Position:
     return Position(found.log.marks.log_start)
 
 
-def _check_history(place: Place, found: Found) -> None:
+def _check_history(place: PartitionPosition, found: SourcePartition) -> None:
     """What the cursor has seen must be what is there."""
     position = place.position
     end: int = found.log.marks.log_end

@@ -11,22 +11,22 @@ import numpy as np
 from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.merge.gather import gather
 from holdfast.subscribe.merge.memory import Share
-from holdfast.subscribe.merge.merge import Merge, Point, State, Taken
+from holdfast.subscribe.merge.merge import Merge, MergedRows, MergePoint, MergeState
 from holdfast.subscribe.merge.piece import NO_EPOCH, Position
 from holdfast.subscribe.merge.pump import Pump
 from holdfast.subscribe.merge.sizes import SMALL_SIZE, rows_size
-from holdfast.subscribe.merge.task_set import Crew
-from holdfast.subscribe.server.context import Site
+from holdfast.subscribe.merge.task_set import TaskSet
+from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.keepalive import with_signs
 from holdfast.subscribe.server.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
 from holdfast.subscribe.server.partition_reader import READ_SIZE_MAX, READ_SIZE_MIN, Reading, ServerLane
 from holdfast.subscribe.server.references import refer
 from holdfast.subscribe.server.sender import Sender
 from holdfast.subscribe.server.start import positions_of
-from holdfast.subscribe.server.topics import Found, matching, resolve
+from holdfast.subscribe.server.topics import SourcePartition, matching, resolve
 from holdfast.subscribe.wire import messages
 from holdfast.subscribe.wire.references import to_messages
-from holdfast.subscribe.wire.request import Asked
+from holdfast.subscribe.wire.request import SubscribeRequest
 
 _SMALL_COUNT, _SMALL_SIZE = 4096, 1 << 20  # Rows and bytes that are not worth the way to a thread and back.
 LET_GO_S = 0.5  # How long a stream that has failed waits for a message that is being sent.
@@ -36,14 +36,14 @@ MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing p
 class ServerStream:
     """Runs until the bound is reached, the client goes away (then it is cancelled), or something fails."""
 
-    def __init__(self, site: Site, asked: Asked, write: Callable[[bytes], Awaitable[Any]]) -> None:
+    def __init__(self, site: ServerContext, asked: SubscribeRequest, write: Callable[[bytes], Awaitable[Any]]) -> None:
         self._site = site
         self._asked = asked
         self._share = Share(site.memory)
         self._sender = Sender(write, share=self._share)
         self._merge = Merge(site.settings.max_wait_ms / 1000)
         self._pump = Pump(self._merge, site.clock, size_max=site.settings.read_ahead_size, share=self._share)
-        self._crew = Crew(self._pump.fail)
+        self._crew = TaskSet(self._pump.fail)
         self._lanes: list[ServerLane] = []
         self._live = asyncio.Event()
         self._topics_changed = False
@@ -117,7 +117,7 @@ class ServerStream:
     async def _give_sign(self) -> None:
         await self._send(messages.marker({}, ()))
 
-    async def _refer(self, found: list[Found], starts: dict[int, Position]) -> dict[int, Position]:
+    async def _refer(self, found: list[SourcePartition], starts: dict[int, Position]) -> dict[int, Position]:
         """Send all references; where the server goes on itself."""
         until = self._asked.until_ms
         rest = {}
@@ -131,9 +131,9 @@ class ServerStream:
         await self._send(messages.references_end(rest))
         return rest
 
-    def _add(self, found: Found, start: Position, bound: int, *, ended: bool = False) -> ServerLane:
+    def _add(self, found: SourcePartition, start: Position, bound: int, *, ended: bool = False) -> ServerLane:
         merging = self._merge.add(len(self._lanes), start.order_time)
-        merging.state = State.ENDED if ended else State.BUSY
+        merging.state = MergeState.ENDED if ended else MergeState.BUSY
         lane = ServerLane(len(self._lanes), found, start, bound, merging)
         lane.is_over = ended
         self._lanes.append(lane)
@@ -152,7 +152,9 @@ class ServerStream:
             point = cursor.point
             lanes = {(lane.found.topic, lane.found.partition): lane.number for lane in self._lanes}
             own = point.cluster_id == self._site.cluster_id
-            self._merge.point = Point(point.order_time, lanes.get((point.topic, point.partition), -1) if own else -1)
+            self._merge.point = MergePoint(
+                point.order_time, lanes.get((point.topic, point.partition), -1) if own else -1
+            )
 
     # Delivering
 
@@ -195,10 +197,10 @@ class ServerStream:
         await self._send(*self._marker(), messages.live())
         for lane in self._lanes:
             if not lane.is_over:
-                lane.merging.state = State.BUSY
+                lane.merging.state = MergeState.BUSY
         self._live.set()
 
-    async def _send_rows(self, taken: Taken) -> None:
+    async def _send_rows(self, taken: MergedRows) -> None:
         self._moved.update(taken.after)
         self._sent.update((number, position.offset) for number, position in taken.after.items())
         self._site.counts.events += len(taken)
@@ -214,7 +216,7 @@ class ServerStream:
                     await self._send(*await self._run(list, one_by_one(part), here=part.nbytes <= SMALL_SIZE))
                     await asyncio.sleep(0)  # Mostly they are made here, not in a thread: others get their turn.
 
-    def _are_few(self, taken: Taken) -> bool:
+    def _are_few(self, taken: MergedRows) -> bool:
         """Live events take the short way."""
         if len(taken) > SINGLES_MAX or rows_size(taken) > SMALL_SIZE:
             return False
@@ -287,7 +289,7 @@ class ServerStream:
             self._crew.start(self._reading.follow(lane))
 
 
-def _still_there(found: Found, position: Position) -> Position:
+def _still_there(found: SourcePartition, position: Position) -> Position:
     """The position, or log start if retention has overtaken it."""
     log_start = found.log.marks.log_start
     return position if position.offset >= log_start else position._replace(offset=log_start, epoch=NO_EPOCH)

@@ -34,7 +34,7 @@ class Catalogue(Protocol):
     def find(self, name: str) -> OpenTopic | None: ...
 
 
-class Found(NamedTuple):
+class SourcePartition(NamedTuple):
     """One partition that is meant."""
 
     topic: str
@@ -43,12 +43,12 @@ class Found(NamedTuple):
     log: PartitionLog
 
 
-def resolve(catalogue: Catalogue, sources: Iterable[Source]) -> list[Found]:
+def resolve(catalogue: Catalogue, sources: Iterable[Source]) -> list[SourcePartition]:
     """All partitions that are meant, in order. A name that is not there is an error; so is a pattern at the start."""
     wanted = list(sources)
     if not wanted:
         raise BadRequest("a subscription needs at least one source")
-    found: dict[tuple[str, int], Found] = {}
+    found: dict[tuple[str, int], SourcePartition] = {}
     for source in wanted:
         before = len(found)
         for each in _matching(catalogue, source):
@@ -58,13 +58,13 @@ def resolve(catalogue: Catalogue, sources: Iterable[Source]) -> list[Found]:
     return [found[key] for key in sorted(found)]
 
 
-def matching(catalogue: Catalogue, sources: Iterable[Source]) -> Iterator[Found]:
+def matching(catalogue: Catalogue, sources: Iterable[Source]) -> Iterator[SourcePartition]:
     """The partitions that are meant and there, for whoever looks again."""
     for source in sources:
         yield from _matching(catalogue, source)
 
 
-def _matching(catalogue: Catalogue, source: Source) -> Iterator[Found]:
+def _matching(catalogue: Catalogue, source: Source) -> Iterator[SourcePartition]:
     if not source.is_pattern:
         opened = catalogue.find(source.topic)
         topics: Sequence[OpenTopic] = () if opened is None else (opened,)
@@ -79,7 +79,7 @@ def _is_meant(name: str, pattern: str) -> bool:
     return not name.startswith("__") and fnmatch.fnmatchcase(name, pattern)
 
 
-def _partitions(opened: OpenTopic, source: Source) -> Iterator[Found]:
+def _partitions(opened: OpenTopic, source: Source) -> Iterator[SourcePartition]:
     topic = opened.topic
     for number in source.partitions or range(len(opened.logs)):
         if not 0 <= number < len(opened.logs):
@@ -89,4 +89,4 @@ def _partitions(opened: OpenTopic, source: Source) -> Iterator[Found]:
         found = opened.logs[number]
         if isinstance(found, Corrupt):
             raise found
-        yield Found(topic.name, topic.topic_id, number, found)
+        yield SourcePartition(topic.name, topic.topic_id, number, found)

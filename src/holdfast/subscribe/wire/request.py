@@ -37,7 +37,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class SubscribeRequest:
     """What a client wants."""
 
     sources: tuple[Source, ...]
@@ -53,7 +53,7 @@ class Asked:
             raise BadRequest(f"a subscription has 1 to {SOURCES_MAX} sources, not {len(self.sources)}")
 
     @classmethod
-    def from_message(cls, message: wire.Request) -> Asked:
+    def from_message(cls, message: wire.Request) -> SubscribeRequest:
         start = message.WhichOneof("start")
         end = message.WhichOneof("end")
         return cls(

@@ -19,7 +19,7 @@ from holdfast.coordinator.group.answers import GroupDescription, GroupListing, G
 from holdfast.coordinator.group.classic.image import GroupImage
 from holdfast.coordinator.group.classic.joining import Joining
 from holdfast.coordinator.group.classic.member import Answer, Member, Ticket
-from holdfast.coordinator.group.classic.rebalance import Cycle
+from holdfast.coordinator.group.classic.rebalance import RebalanceState
 from holdfast.coordinator.group.classic.subscription import CONSUMER
 from holdfast.coordinator.group.errors import (
     AssignmentTooLarge,
@@ -48,7 +48,7 @@ class ClassicGroup:
         self.id = group_id
         # One half of the record for what members say, one for what they are assigned.
         self._size_max = (record_size_max - len(group_id.encode())) // 2
-        self._cycle = Cycle(group_id, settings)
+        self._cycle = RebalanceState(group_id, settings)
         self._roster = self._cycle.roster
         self._joining = Joining(self._cycle, chance, self._size_max)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from holdfast.coordinator.group.answers import GroupState
 from holdfast.coordinator.group.classic.member import Member, Ticket
-from holdfast.coordinator.group.classic.rebalance import Cycle
+from holdfast.coordinator.group.classic.rebalance import RebalanceState
 from holdfast.coordinator.group.errors import (
     GroupFull,
     MemberIdRequired,
@@ -29,7 +29,7 @@ _ID_PREFIX_COUNT_MAX = 256  # Characters of a member id that come from the clien
 class Joining:
     """Receives those who join one group."""
 
-    def __init__(self, cycle: Cycle, chance: Chance, size_max: int) -> None:
+    def __init__(self, cycle: RebalanceState, chance: Chance, size_max: int) -> None:
         self._cycle = cycle
         self._roster = cycle.roster
         self._chance = chance

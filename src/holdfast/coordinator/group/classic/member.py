@@ -13,10 +13,10 @@ from holdfast.coordinator.group.requests import JoinRequest, Protocol
 from holdfast.errors import HoldfastError, Rejected
 
 if TYPE_CHECKING:
-    from holdfast.coordinator.group.consumer.requests import Beaten
+    from holdfast.coordinator.group.consumer.requests import HeartbeatResult
 
 Ticket = Hashable  # Stands for a request that waits; the group only gives it back.
-Result: TypeAlias = "Joined | Synced | Beaten | HoldfastError | list[Rejected | None] | None"
+Result: TypeAlias = "Joined | Synced | HeartbeatResult | HoldfastError | list[Rejected | None] | None"
 
 
 class Answer(NamedTuple):

@@ -21,7 +21,7 @@ from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.errors import HoldfastError
 
 
-class Cycle:
+class RebalanceState:
     """State, generation and deadlines of one group. Times are milliseconds of a clock that never goes back."""
 
     def __init__(self, group_id: str, settings: GroupSettings) -> None:

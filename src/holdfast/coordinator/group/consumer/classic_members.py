@@ -16,7 +16,7 @@ from holdfast.coordinator.group.classic.subscription import CONSUMER
 from holdfast.coordinator.group.consumer.core import ConsumerCore
 from holdfast.coordinator.group.consumer.deadlines import Wait
 from holdfast.coordinator.group.consumer.embedded import (
-    Subscription,
+    EmbeddedSubscription,
     by_id,
     by_name,
     read_subscription,
@@ -37,7 +37,7 @@ from holdfast.errors import Rejected
 from holdfast.io.chance import Chance
 
 
-class ClassicSpeakers:
+class ClassicProtocol:
     """Serves members of the classic protocol in one consumer group."""
 
     def __init__(self, core: ConsumerCore, chance: Chance) -> None:
@@ -70,7 +70,7 @@ class ClassicSpeakers:
         self._core.deadlines.set(after.id, Wait.SYNC, now + after.rebalance_timeout_ms)
         return Joined(after.epoch, CONSUMER, request.protocols[0].name, "", after.id)
 
-    def _check_protocols(self, request: JoinRequest) -> Subscription:
+    def _check_protocols(self, request: JoinRequest) -> EmbeddedSubscription:
         """What the member wants; raises ProtocolMismatch unless all classic members have a protocol in common."""
         names = {each.name for each in request.protocols}
         common = self.common_protocols(leave_out=request.member_id)
@@ -111,7 +111,9 @@ class ClassicSpeakers:
     def _id_of(self, request: JoinRequest) -> str:
         return request.member_id or new_member_id(request.instance_id or request.client_id, self._chance)
 
-    def _updated(self, member: ConsumerMember, request: JoinRequest, subscription: Subscription) -> ConsumerMember:
+    def _updated(
+        self, member: ConsumerMember, request: JoinRequest, subscription: EmbeddedSubscription
+    ) -> ConsumerMember:
         timeout_ms = request.rebalance_timeout_ms if request.rebalance_timeout_ms > 0 else request.session_timeout_ms
         return replace(
             member,

@@ -22,7 +22,7 @@ _ASSIGNMENT_VERSION_MAX = 3
 _NO_USER_DATA = struct.pack(">i", -1)
 
 
-class Subscription(NamedTuple):
+class EmbeddedSubscription(NamedTuple):
     """What a member of the classic protocol wants, and what it says it owns: an eager one has let go of everything."""
 
     version: int
@@ -30,7 +30,7 @@ class Subscription(NamedTuple):
     owned: frozenset[TopicPartition]
 
 
-def read_subscription(metadata: bytes) -> Subscription | None:
+def read_subscription(metadata: bytes) -> EmbeddedSubscription | None:
     """A subscription, or None where the metadata has another form."""
     reader = Reader(metadata)
     try:
@@ -40,7 +40,7 @@ def read_subscription(metadata: bytes) -> Subscription | None:
         owned = _read_partitions(reader) if version >= _OWNED_FROM else frozenset()
     except (Malformed, UnicodeDecodeError):
         return None
-    return Subscription(version, topics, owned) if version >= 0 else None
+    return EmbeddedSubscription(version, topics, owned) if version >= 0 else None
 
 
 def read_assignment(assignment: bytes) -> frozenset[TopicPartition] | None:

@@ -19,14 +19,14 @@ from typing import Self
 from holdfast.coordinator.group.answers import GroupListing, GroupState, GroupType
 from holdfast.coordinator.group.classic.member import Answer, Result, Ticket
 from holdfast.coordinator.group.classic.subscription import CONSUMER
-from holdfast.coordinator.group.consumer.classic_members import ClassicSpeakers
+from holdfast.coordinator.group.consumer.classic_members import ClassicProtocol
 from holdfast.coordinator.group.consumer.core import ConsumerCore
 from holdfast.coordinator.group.consumer.deadlines import Wait
 from holdfast.coordinator.group.consumer.errors import StaleMemberEpoch, UnsupportedAssignor
 from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.member import ConsumerMember, MemberState
 from holdfast.coordinator.group.consumer.patterns import compiled
-from holdfast.coordinator.group.consumer.protocol import NewSpeakers
+from holdfast.coordinator.group.consumer.protocol import ConsumerProtocol
 from holdfast.coordinator.group.consumer.requests import (
     ConsumerGroupDescription,
     ConsumerMemberDescription,
@@ -55,8 +55,8 @@ class ConsumerGroup:
         self.id = core.group_id
         self.core = core
         self._roster = core.roster
-        self._new = NewSpeakers(core)
-        self._classic = ClassicSpeakers(core, chance)
+        self._new = ConsumerProtocol(core)
+        self._classic = ClassicProtocol(core, chance)
         self._is_dead = False
         self._known_state: tuple[int, GroupState] | None = None
 

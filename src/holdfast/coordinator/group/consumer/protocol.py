@@ -8,18 +8,18 @@ from holdfast.coordinator.group.consumer.core import ConsumerCore
 from holdfast.coordinator.group.consumer.deadlines import Wait
 from holdfast.coordinator.group.consumer.errors import FencedMemberEpoch, UnreleasedInstance
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES, NONE, PAUSES, ConsumerMember, MemberState
-from holdfast.coordinator.group.consumer.requests import Beaten, HeartbeatRequest
+from holdfast.coordinator.group.consumer.requests import HeartbeatRequest, HeartbeatResult
 from holdfast.coordinator.group.errors import InstanceFenced, UnknownMember
 
 
-class NewSpeakers:
+class ConsumerProtocol:
     """Serves members of the new protocol in one consumer group. Everything is checked before anything changes."""
 
     def __init__(self, core: ConsumerCore) -> None:
         self._core = core
         self._roster = core.roster
 
-    def beat(self, request: HeartbeatRequest, now: int) -> Beaten:
+    def beat(self, request: HeartbeatRequest, now: int) -> HeartbeatResult:
         """A member comes or stays, and takes its next step. The request has been checked."""
         member = self._find(request)
         before = member or ConsumerMember(id=request.member_id)
@@ -36,7 +36,7 @@ class NewSpeakers:
         after = self._core.reconcile(after, request.owned, now)
         tell = request.is_full or request.epoch != before.epoch or after.assigned != before.assigned
         interval_ms = self._core.settings.consumer_times(self._core.group_id).heartbeat_interval_ms
-        return Beaten(after.id, after.epoch, interval_ms, after.assigned if tell else None)
+        return HeartbeatResult(after.id, after.epoch, interval_ms, after.assigned if tell else None)
 
     def _find(self, request: HeartbeatRequest) -> ConsumerMember | None:
         """The member that a request comes from; None if it is new."""
@@ -96,7 +96,7 @@ class NewSpeakers:
         if request.epoch != member.previous_epoch or member.is_away or has_used or not lost:
             raise FencedMemberEpoch(self._core.group_id, member.id, request.epoch, member.epoch)
 
-    def leave(self, request: HeartbeatRequest) -> Beaten:
+    def leave(self, request: HeartbeatRequest) -> HeartbeatResult:
         """A member goes, for ever or, with its instance, for a while."""
         if request.instance_id is None:
             member = self._roster.get(request.member_id)
@@ -110,4 +110,4 @@ class NewSpeakers:
         else:
             self._core.deadlines.drop(member.id, Wait.REVOCATION)
             self._roster.put(replace(member, epoch=PAUSES, state=MemberState.STABLE, revoking=NONE))
-        return Beaten(request.member_id, request.epoch, 0)
+        return HeartbeatResult(request.member_id, request.epoch, 0)

@@ -42,7 +42,7 @@ _VERSION = struct.pack(">h", 0)
 _END = tagged_fields({})
 
 
-class Kind(enum.IntEnum):
+class RecordKind(enum.IntEnum):
     """What a record is about; the numbers are Kafka's."""
 
     EPOCH = 3
@@ -55,7 +55,7 @@ class Kind(enum.IntEnum):
 
     @property
     def is_named(self) -> bool:
-        return self in (Kind.MEMBER, Kind.TARGET, Kind.CURRENT, Kind.PATTERN)
+        return self in (RecordKind.MEMBER, RecordKind.TARGET, RecordKind.CURRENT, RecordKind.PATTERN)
 
 
 class Epoch(NamedTuple):
@@ -65,7 +65,7 @@ class Epoch(NamedTuple):
     topics_hash: int = 0
 
 
-class Progress(NamedTuple):
+class MemberProgress(NamedTuple):
     """How far a member has come."""
 
     epoch: int
@@ -75,7 +75,7 @@ class Progress(NamedTuple):
     revoking: Partitions
 
 
-def encode_key(group_id: str, kind: Kind, name: str = "") -> bytes:
+def encode_key(group_id: str, kind: RecordKind, name: str = "") -> bytes:
     """`name` is the member's id, or the pattern."""
     return struct.pack(">h", kind) + string(group_id) + (string(name) if kind.is_named else b"")
 
@@ -116,13 +116,13 @@ def encode_progress(member: ConsumerMember) -> bytes:
     return _VERSION + head + _partitions(member.assigned) + _partitions(member.revoking) + _END
 
 
-def decode_progress(reader: Reader) -> Progress:
+def decode_progress(reader: Reader) -> MemberProgress:
     epoch, previous, state = reader.i32(), reader.i32(), reader.i8()
     if state not in list(MemberState):
         raise Malformed(f"state {state} of a member")
     assigned, revoking = _read_partitions(reader), _read_partitions(reader)
     reader.end_struct()
-    return Progress(epoch, previous, MemberState(state), assigned, revoking)
+    return MemberProgress(epoch, previous, MemberState(state), assigned, revoking)
 
 
 def encode_pattern(matched: Matched) -> bytes:

@@ -79,7 +79,7 @@ class HeartbeatRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Beaten:
+class HeartbeatResult:
     """The answer to a heartbeat."""
 
     member_id: str

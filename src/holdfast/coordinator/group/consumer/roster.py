@@ -9,11 +9,18 @@ from holdfast.coordinator.group.consumer import records
 from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.member import NONE, ConsumerMember, MemberState, Partitions
 from holdfast.coordinator.group.consumer.patterns import Matched
-from holdfast.coordinator.group.consumer.records import Epoch, Kind
+from holdfast.coordinator.group.consumer.records import Epoch, RecordKind
 from holdfast.segment.names import PartitionId
 
 # The order in which records are written: who reads them knows a member before what it holds.
-_ORDER = (Kind.MEMBER, Kind.PATTERN, Kind.EPOCH, Kind.TARGET, Kind.TARGET_EPOCH, Kind.CURRENT)
+_ORDER = (
+    RecordKind.MEMBER,
+    RecordKind.PATTERN,
+    RecordKind.EPOCH,
+    RecordKind.TARGET,
+    RecordKind.TARGET_EPOCH,
+    RecordKind.CURRENT,
+)
 
 
 class ConsumerRoster:
@@ -29,7 +36,7 @@ class ConsumerRoster:
         self._targets: dict[str, Partitions] = {}
         self._instances: dict[str, str] = {}  # Instance id → member id.
         self._holders: dict[PartitionId, str] = {}  # Who holds a partition.
-        self._unwritten: set[tuple[Kind, str]] = set()
+        self._unwritten: set[tuple[RecordKind, str]] = set()
 
     def restore(self, image: ConsumerImage) -> None:
         """Become what an image says."""
@@ -77,13 +84,13 @@ class ConsumerRoster:
         before = self._members.get(member.id)
         self._members[member.id] = member
         if before is None or before.wishes != member.wishes:
-            self._change(Kind.MEMBER, member.id)
+            self._change(RecordKind.MEMBER, member.id)
             if before is not None and before.instance_id != member.instance_id:
                 self._forget_instance(before)
             if member.instance_id is not None:
                 self._instances[member.instance_id] = member.id
         if before is None or before.progress != member.progress:
-            self._change(Kind.CURRENT, member.id)
+            self._change(RecordKind.CURRENT, member.id)
             self._hold(before.held if before is not None else NONE, member.held, member.id)
 
     def remove(self, member: ConsumerMember) -> None:
@@ -92,7 +99,7 @@ class ConsumerRoster:
         self._forget_instance(member)
         self._hold(member.held, NONE, member.id)
         self._targets.pop(member.id, None)
-        for kind in (Kind.MEMBER, Kind.TARGET, Kind.CURRENT):
+        for kind in (RecordKind.MEMBER, RecordKind.TARGET, RecordKind.CURRENT):
             self._change(kind, member.id)
 
     def rename(self, member: ConsumerMember, member_id: str) -> ConsumerMember:
@@ -107,31 +114,31 @@ class ConsumerRoster:
     def set_target(self, member_id: str, target: Partitions) -> None:
         if self._targets.get(member_id) != target:
             self._targets[member_id] = target
-            self._change(Kind.TARGET, member_id)
+            self._change(RecordKind.TARGET, member_id)
 
     def set_epochs(self, epoch: Epoch, target_epoch: int) -> None:
         if epoch != self.epoch:
             self.epoch = epoch
-            self._change(Kind.EPOCH)
+            self._change(RecordKind.EPOCH)
         if target_epoch != self.target_epoch:
             self.target_epoch = target_epoch
-            self._change(Kind.TARGET_EPOCH)
+            self._change(RecordKind.TARGET_EPOCH)
 
     def set_patterns(self, patterns: Mapping[str, Matched]) -> None:
         changed = {each for each in {*patterns, *self.patterns} if patterns.get(each) != self.patterns.get(each)}
         self.patterns = dict(patterns)
         for each in changed:
-            self._change(Kind.PATTERN, each)
+            self._change(RecordKind.PATTERN, each)
 
     def change_all(self) -> None:
         """Nothing of this has been written yet."""
-        for kind in (Kind.EPOCH, Kind.TARGET_EPOCH):
+        for kind in (RecordKind.EPOCH, RecordKind.TARGET_EPOCH):
             self._change(kind)
         for member_id in self._members:
-            for kind in (Kind.MEMBER, Kind.TARGET, Kind.CURRENT):
+            for kind in (RecordKind.MEMBER, RecordKind.TARGET, RecordKind.CURRENT):
                 self._change(kind, member_id)
 
-    def _change(self, kind: Kind, name: str = "") -> None:
+    def _change(self, kind: RecordKind, name: str = "") -> None:
         self._unwritten.add((kind, name))
         self.revision += 1
 
@@ -157,19 +164,19 @@ class ConsumerRoster:
         gone = [(key, value) for key, value in reversed(values) if value is None]
         return dict([*gone, *((key, value) for key, value in values if value is not None)])
 
-    def _value(self, kind: Kind, name: str) -> bytes | None:
-        if kind is Kind.EPOCH:
+    def _value(self, kind: RecordKind, name: str) -> bytes | None:
+        if kind is RecordKind.EPOCH:
             return records.encode_epoch(self.epoch)
-        if kind is Kind.TARGET_EPOCH:
+        if kind is RecordKind.TARGET_EPOCH:
             return records.encode_target_epoch(self.target_epoch)
-        if kind is Kind.PATTERN:
+        if kind is RecordKind.PATTERN:
             return records.encode_pattern(self.patterns[name]) if name in self.patterns else None
         member = self._members.get(name)
         if member is None:
             return None
-        if kind is Kind.MEMBER:
+        if kind is RecordKind.MEMBER:
             return records.encode_member(member)
-        if kind is Kind.TARGET:
+        if kind is RecordKind.TARGET:
             return records.encode_target(self.target(name))
         return records.encode_progress(member)
 

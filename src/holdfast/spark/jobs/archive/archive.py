@@ -20,7 +20,7 @@ from holdfast.record.unreadable import SteppedOver
 from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst
 from holdfast.spark.jobs.archive.rows import dead_letter_schema, record_schema
-from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, NewFile, Target
+from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveTarget, NewFile
 from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import check_staged
@@ -56,7 +56,7 @@ class Archived:
 def archive(
     session: Any,
     catalog: Catalog,
-    target: Target,
+    target: ArchiveTarget,
     *,
     decoding: ValueDecoding | None = None,
     skip_expired: bool = False,

@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.catalog.store import Store
 from holdfast.io.clock import SystemClock
 from holdfast.spark.jobs.archive.layout import check_columns
-from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, NewFile, Offsets, Placement, Progress
+from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveProgress, NewFile, Offsets, Placement
 from holdfast.spark.jobs.commit_log import Overtaken
 
 _PARTITION_BY = ["topic", "date"]
@@ -35,8 +35,8 @@ class DeltaTarget:
     def recover(self) -> None:
         """Nothing: a commit is one file."""
 
-    def progress(self) -> Progress:
-        return Progress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
+    def progress(self) -> ArchiveProgress:
+        return ArchiveProgress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
 
     def placement(self, run: str) -> Placement:
         inside = _FOLDERS[DEAD_LETTERS]  # A Delta table knows its files by names below its own folder.
@@ -49,7 +49,9 @@ class DeltaTarget:
                 wanted = _delta_schema(_with_place(schema))
                 check_columns(self._url(table), _types(there.schema()), _types(wanted))
 
-    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+    def commit(
+        self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
+    ) -> None:
         known = {RECORDS: before.records, DEAD_LETTERS: before.dead_letters}
         for table in (DEAD_LETTERS, RECORDS):
             if table in schemas:

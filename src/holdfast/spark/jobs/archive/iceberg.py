@@ -19,10 +19,10 @@ from holdfast.spark.jobs.archive.layout import check_columns
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
     RECORDS,
+    ArchiveProgress,
     NewFile,
     Offsets,
     Placement,
-    Progress,
     offsets_from_json,
     offsets_to_json,
 )
@@ -46,8 +46,8 @@ class IcebergTarget:
     def recover(self) -> None:
         """Nothing: a commit is one swap."""
 
-    def progress(self) -> Progress:
-        return Progress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
+    def progress(self) -> ArchiveProgress:
+        return ArchiveProgress(self._offsets(RECORDS), self._offsets(DEAD_LETTERS))
 
     def placement(self, run: str) -> Placement:
         return Placement(self.store, f"files/{run}/", with_topic=True, time_unit="us", compression=self.compression)
@@ -60,7 +60,9 @@ class IcebergTarget:
                 names = dict.fromkeys((each.name for each in there.schema().fields), "")
                 check_columns(there.location(), names, dict.fromkeys(schema.names, ""))
 
-    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+    def commit(
+        self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
+    ) -> None:
         known = {RECORDS: before.records, DEAD_LETTERS: before.dead_letters}
         for table in (DEAD_LETTERS, RECORDS):
             if table in schemas:

@@ -14,14 +14,14 @@ from holdfast.spark.jobs.archive.layout import check_columns, columns_of
 from holdfast.spark.jobs.archive.state import (
     DEAD_LETTERS,
     RECORDS,
+    ArchiveProgress,
     NewFile,
     Offsets,
     Placement,
-    Progress,
     offsets_from_json,
     offsets_to_json,
 )
-from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, clear_staging, publish
+from holdfast.spark.jobs.commit_log import STAGING, CommitLog, LoggedCommit, Move, clear_staging, publish
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 
 DEAD_LETTER_FOLDER = "_dead_letters/"  # Not seen by who reads the whole directory, but readable by its own name.
@@ -43,12 +43,12 @@ class ParquetTarget:
             self._publish(log, newest)
         clear_staging(self.store, SystemClock().now_ms())
 
-    def progress(self) -> Progress:
+    def progress(self) -> ArchiveProgress:
         newest = CommitLog(self.store).newest()
         if newest and "offsets" not in newest.memory:
             raise OtherLayout(self.store.url, "holds a merge, and no archive")
         offsets = offsets_from_json(newest.memory["offsets"]) if newest else {}
-        return Progress(offsets, offsets)
+        return ArchiveProgress(offsets, offsets)
 
     def check(self, schemas: Mapping[str, Any]) -> None:
         newest = CommitLog(self.store).newest()
@@ -58,7 +58,9 @@ class ParquetTarget:
     def placement(self, run: str) -> Placement:
         return Placement(self.store, f"{STAGING}{run}/", compression=self.compression)
 
-    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+    def commit(
+        self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
+    ) -> None:
         log = CommitLog(self.store)
         newest = log.newest()
         known = offsets_from_json(newest.memory["offsets"]) if newest else {}
@@ -72,7 +74,7 @@ class ParquetTarget:
         memory = {"run": run, "offsets": offsets, "columns": columns_of(schemas[RECORDS])}
         self._publish(log, log.commit(version, moves, memory))
 
-    def _publish(self, log: CommitLog, commit: Commit) -> None:
+    def _publish(self, log: CommitLog, commit: LoggedCommit) -> None:
         """By executors: in an object store every file is copied."""
         store = self.store
         units = [Unit((store, each), 0, each.size) for each in log.unpublished(commit)]

@@ -16,7 +16,7 @@ DEAD_LETTERS = "dead_letters"
 Offsets = Mapping[PartitionId, int]  # The next offset of each partition; one that is not in it was never archived.
 
 
-class Progress(NamedTuple):
+class ArchiveProgress(NamedTuple):
     """The next offsets of both tables. They differ only after a run was killed between their two commits."""
 
     records: Offsets
@@ -60,13 +60,13 @@ class NewFile:
         return f"topic={self.topic}/date={self.date}/"
 
 
-class Target(Protocol):
+class ArchiveTarget(Protocol):
     """A table that is added to, exactly once, by whoever commits first."""
 
     def recover(self) -> None:
         """Finish what a killed run has committed and not published."""
 
-    def progress(self) -> Progress:
+    def progress(self) -> ArchiveProgress:
         """How far the archive is."""
 
     def placement(self, run: str) -> Placement:
@@ -75,7 +75,9 @@ class Target(Protocol):
     def check(self, schemas: Mapping[str, Any]) -> None:
         """Raise where a table is there and has other columns than these."""
 
-    def commit(self, run: str, files: list[NewFile], before: Progress, after: Offsets, schemas: dict[str, Any]) -> None:
+    def commit(
+        self, run: str, files: list[NewFile], before: ArchiveProgress, after: Offsets, schemas: dict[str, Any]
+    ) -> None:
         """Make the files visible and move the offsets, together, or raise and do neither."""
 
 

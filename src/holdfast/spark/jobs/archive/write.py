@@ -39,7 +39,7 @@ class ArchiveTask:
     skip_expired: bool = False
 
 
-class Made(NamedTuple):
+class WrittenFiles(NamedTuple):
     """What a task has written; how many offsets of each partition were gone before it could, or cannot be read."""
 
     files: list[NewFile]
@@ -47,7 +47,7 @@ class Made(NamedTuple):
     unreadable: dict[str, SteppedOver]
 
 
-def archive_task(todo: ArchiveTask) -> Made:
+def archive_task(todo: ArchiveTask) -> WrittenFiles:
     """Write the files of a task; what is visible is decided by the commit alone."""
     attempt = f"{SystemChance().bits(32):08x}"  # Spark may run a task twice, even at once: no file has two writers.
     records = _Files(todo, RECORDS, record_schema(todo.placement, todo.decoding), attempt)
@@ -66,7 +66,7 @@ def archive_task(todo: ArchiveTask) -> Made:
         if bad is not None and bad.num_rows:
             fresh = bad.column("offset").to_numpy() >= todo.dead_letters_from.get(home, 0)
             letters.add(topic, bad.filter(pa.array(fresh)))
-    return Made([*records.finish(), *letters.finish()], skipped, unreadable)
+    return WrittenFiles([*records.finish(), *letters.finish()], skipped, unreadable)
 
 
 class _Files:

@@ -24,11 +24,11 @@ from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.versions import Patience
+from holdfast.io.versions import VersionRetries
 from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.expect import Acked, compare
 from holdfast.spark.jobs.audit.fetch import FetchTail, fetch_tails, flushed_since
-from holdfast.spark.jobs.audit.look import DELETED, Look, look_again, look_at
+from holdfast.spark.jobs.audit.look import DELETED, PartitionLook, look_again, look_at
 from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit.segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit.sum import BrokerMarks, Tails, sum_up
@@ -90,7 +90,9 @@ def audit(
     return _compared(reports, known.acked, set(names))
 
 
-def _still_there(store: Store, looks: Sequence[Look]) -> tuple[list[tuple[TopicPartition, PartitionId]], list[Look]]:
+def _still_there(
+    store: Store, looks: Sequence[PartitionLook]
+) -> tuple[list[tuple[TopicPartition, PartitionId]], list[PartitionLook]]:
     """The partitions that are there now, and the looks at them: topics that are deleted take their segments along."""
     listed = _partitions(_metadata(store))
     there = {home for _, home in listed}
@@ -111,7 +113,7 @@ def _unlisted(
 
 
 def _metadata(store: Store) -> Metadata:
-    patience = Patience(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
     return MetadataLog(store.open(), cluster_of(store), "", patience).metadata
 
 

@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from holdfast.errors import Rejected
 from holdfast.io.objects import Objects
 from holdfast.segment.manifest.load import load_manifest
-from holdfast.spark.jobs.audit.look import Look
+from holdfast.spark.jobs.audit.look import PartitionLook
 from holdfast.spark.jobs.audit.report import Span
 from holdfast.spark.jobs.audit.segment import Suspect
-from holdfast.spark.jobs.audit.sum import BrokerMarks, TailBatch, Tails
+from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks, Tails
 from holdfast.types import TopicPartition
 
-FetchTail = Callable[[TopicPartition, int, int], Sequence[TailBatch]]  # The batches of the offsets `[start, end)`.
+FetchTail = Callable[[TopicPartition, int, int], Sequence[AuditedBatch]]  # The batches of the offsets `[start, end)`.
 
 
 def fetch_tails(
-    objects: Objects, looks: Sequence[Look], marks: Mapping[TopicPartition, BrokerMarks], fetch: FetchTail
+    objects: Objects, looks: Sequence[PartitionLook], marks: Mapping[TopicPartition, BrokerMarks], fetch: FetchTail
 ) -> Tails:
     """What brokers have above the manifests; not where segments are unlisted: they may know a manifest that is gone."""
     return {
@@ -34,7 +34,7 @@ def fetch_tails(
     }
 
 
-def _fetched(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence[TailBatch]:
+def _fetched(objects: Objects, look: PartitionLook, end: int, fetch: FetchTail) -> Sequence[AuditedBatch]:
     """What is refused is a problem of this partition: its topic may be deleted by now, and the others are there."""
     try:
         return _fetch(objects, look, end, fetch)
@@ -43,14 +43,14 @@ def _fetched(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequen
         return ()
 
 
-def _fetch(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence[TailBatch]:
+def _fetch(objects: Objects, look: PartitionLook, end: int, fetch: FetchTail) -> Sequence[AuditedBatch]:
     """Each turn but the last one finds more offsets in segments, so there is a last one; but what was in segments at
     the first look must stay in some: the broker has it for as long as it runs."""
     first = look.manifest
     assert first is not None
     look.later = load_manifest(objects, look.home)
     while (start := look.later.flushed) < end:
-        found: Sequence[TailBatch] | Rejected
+        found: Sequence[AuditedBatch] | Rejected
         try:
             found = fetch(look.where, start, end)
         except Rejected as refused:  # As when they expired meanwhile.
@@ -66,7 +66,7 @@ def _fetch(objects: Objects, look: Look, end: int, fetch: FetchTail) -> Sequence
     return ()
 
 
-def flushed_since(look: Look) -> list[Suspect]:
+def flushed_since(look: PartitionLook) -> list[Suspect]:
     """The segments, or parts of them, that hold what was flushed after the first look."""
     if look.manifest is None or look.later is None:
         return []

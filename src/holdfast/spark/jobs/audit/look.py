@@ -34,7 +34,7 @@ _SEGMENT = re.compile(r".*/(\d{20})-(\d{20})-\d+-[0-9a-f]+\.seg")
 
 
 @dataclass
-class Look:
+class PartitionLook:
     """One partition, as the store shows it."""
 
     where: TopicPartition
@@ -47,14 +47,16 @@ class Look:
     is_new: bool = False  # Its manifest came while we looked.
 
 
-def look_at(objects: Objects, partitions: Iterable[tuple[TopicPartition, PartitionId]], cluster: str) -> list[Look]:
+def look_at(
+    objects: Objects, partitions: Iterable[tuple[TopicPartition, PartitionId]], cluster: str
+) -> list[PartitionLook]:
     """All partitions, many at a time."""
     with ThreadPoolExecutor(THREADS, thread_name_prefix="holdfast-audit") as pool:
         return list(pool.map(lambda each: _look(objects, each[0], each[1], cluster), partitions))
 
 
-def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: str) -> Look:
-    look = Look(where, home)
+def _look(objects: Objects, where: TopicPartition, home: PartitionId, cluster: str) -> PartitionLook:
+    look = PartitionLook(where, home)
     stored = [each.name for each in objects.list(home.segments)]
     versions = Versions(objects, home.manifests)
     named = [each.name for each in objects.list(home.manifests)]
@@ -91,7 +93,7 @@ def _version_problems(versions: Versions, named: list[str], manifest: Manifest, 
             yield f"manifest version {number} is missing, though newer ones are there: {versions.name(number)}"
 
 
-def _sort_out(look: Look, stored: list[str], manifest: Manifest) -> None:
+def _sort_out(look: PartitionLook, stored: list[str], manifest: Manifest) -> None:
     listed = {each.name for each in manifest.segments}
     for name in stored:
         if name not in listed:
@@ -107,7 +109,7 @@ def offsets_in(name: str) -> Span:
     return Span(int(found[1]), int(found[2])) if found else Span(0, 0)
 
 
-def look_again(objects: Objects, looks: Iterable[Look], clock: Clock) -> None:
+def look_again(objects: Objects, looks: Iterable[PartitionLook], clock: Clock) -> None:
     """Let go of what was only being committed when we looked, and wait a little for manifests that are being made."""
     absent = []
     for look in looks:
@@ -124,7 +126,7 @@ def look_again(objects: Objects, looks: Iterable[Look], clock: Clock) -> None:
         look.problems.append(NO_MANIFEST)
 
 
-def _settle(objects: Objects, look: Look) -> None:
+def _settle(objects: Objects, look: PartitionLook) -> None:
     newest = load_newest(Versions(objects, look.home.manifests))
     if newest is not None:
         listed = {each.name for each in newest[0].segments}
@@ -133,6 +135,6 @@ def _settle(objects: Objects, look: Look) -> None:
         look.beyond = [name for name in look.beyond if name not in gone]
 
 
-def _is_made(objects: Objects, look: Look) -> bool:
+def _is_made(objects: Objects, look: PartitionLook) -> bool:
     look.is_new = Versions(objects, look.home.manifests).newest() is not None
     return look.is_new

@@ -21,7 +21,7 @@ class Span(NamedTuple):
 
 
 @dataclass
-class Counts:
+class AuditCounts:
     """Offsets by what became of them. `duplicates` are offsets found once more, and belong to no sum."""
 
     records: int = 0  # Readable by everybody.
@@ -32,7 +32,7 @@ class Counts:
     expired: int = 0  # Gone by retention while the audit ran.
     duplicates: int = 0
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: AuditCounts) -> None:
         for name in vars(other):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -59,7 +59,7 @@ class SegmentReport:
     name: str
     size: int = 0
     batches: int = 0
-    counts: Counts = field(default_factory=Counts)
+    counts: AuditCounts = field(default_factory=AuditCounts)
     missing: list[Span] = field(default_factory=list)  # Offsets that should be here and cannot be read.
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # What is odd and no fault.
@@ -83,7 +83,7 @@ class PartitionReport:
     size: int = 0
     batches: int = 0
     tail: int = 0  # Offsets at and above `flushed`, from the write-ahead log or the broker.
-    counts: Counts = field(default_factory=Counts)
+    counts: AuditCounts = field(default_factory=AuditCounts)
     missing: list[Span] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

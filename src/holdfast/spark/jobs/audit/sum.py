@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from holdfast.record.batch import BatchHeader
 from holdfast.segment.names import PartitionId
-from holdfast.spark.jobs.audit.look import NO_MANIFEST, Look, offsets_in
+from holdfast.spark.jobs.audit.look import NO_MANIFEST, PartitionLook, offsets_in
 from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport, Span, joined
 from holdfast.spark.jobs.audit.walk import Walk, is_behind, repeated
 
@@ -19,18 +19,18 @@ class BrokerMarks(NamedTuple):
     high_watermark: int
 
 
-class TailBatch(NamedTuple):
+class AuditedBatch(NamedTuple):
     """A batch that is in no segment yet."""
 
     header: BatchHeader
     is_right: bool  # Its crc.
 
 
-Tails = Mapping[PartitionId, Sequence[TailBatch]]
+Tails = Mapping[PartitionId, Sequence[AuditedBatch]]
 
 
 def sum_up(
-    look: Look,
+    look: PartitionLook,
     found: Sequence[SegmentReport],
     tails: Tails | None,
     before: BrokerMarks | None,
@@ -77,7 +77,7 @@ def _check_producers(report: PartitionReport, found: Sequence[SegmentReport]) ->
             last[key] = run.last
 
 
-def _add_tail(report: PartitionReport, look: Look, batches: Sequence[TailBatch]) -> int:
+def _add_tail(report: PartitionReport, look: PartitionLook, batches: Sequence[AuditedBatch]) -> int:
     """Count the write-ahead log's batches at and above `flushed`; where they end."""
     above = [each for each in batches if each.header.end_offset > report.flushed]
     if not above:
@@ -100,7 +100,7 @@ def _add_tail(report: PartitionReport, look: Look, batches: Sequence[TailBatch])
     return end
 
 
-def _judge_stray(report: PartitionReport, look: Look, accounted: int) -> None:
+def _judge_stray(report: PartitionReport, look: PartitionLook, accounted: int) -> None:
     """Segments with offsets that no manifest lists: fine if the tail has the same offsets, a fault otherwise."""
     for name in look.beyond:
         span = offsets_in(name)

@@ -26,11 +26,11 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.record.unreadable import SteppedOver
 from holdfast.spark.jobs.archive.state import Placement
-from holdfast.spark.jobs.commit_log import STAGING, Commit, CommitLog, Move, check_staged, clear_staging, publish
+from holdfast.spark.jobs.commit_log import STAGING, CommitLog, LoggedCommit, Move, check_staged, clear_staging, publish
 from holdfast.spark.jobs.merge.ranges import KEY, KeyRange, cut_ranges
-from holdfast.spark.jobs.merge.source import Source
+from holdfast.spark.jobs.merge.source import MergeSource
 from holdfast.spark.jobs.merge.survey import Slice, Survey, SurveyTask, survey_task
-from holdfast.spark.jobs.merge.write import MergedFile, MergeTask, Part, merge_task
+from holdfast.spark.jobs.merge.write import MergedFile, MergePart, MergeTask, merge_task
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
 
 RANGE_SIZE = 64 * 1024 * 1024  # Bytes of segments.
@@ -61,7 +61,7 @@ class AlreadyThere(Rejected):
 
 def merge(
     session: Any,
-    sources: Sequence[Source],
+    sources: Sequence[MergeSource],
     target: Store,
     *,
     compression: str = "snappy",
@@ -103,7 +103,7 @@ def _recover(session: Any, log: CommitLog) -> Merged | None:
     return Merged(was_there=True)
 
 
-def _publish(session: Any, log: CommitLog, commit: Commit) -> None:
+def _publish(session: Any, log: CommitLog, commit: LoggedCommit) -> None:
     units = [Unit((log.store, each), 0, each.size) for each in log.unpublished(commit)]
     run_units(session, units, _publish_one)
     for each in commit.moves:
@@ -115,7 +115,7 @@ def _publish_one(todo: tuple[Store, Move]) -> None:
 
 
 def _survey(
-    session: Any, sources: Sequence[Source], range_size: int, on_done: OnDone | None
+    session: Any, sources: Sequence[MergeSource], range_size: int, on_done: OnDone | None
 ) -> tuple[list[Slice], list[KeyRange], dict[str, SteppedOver]]:
     units = [
         Unit(
@@ -134,7 +134,7 @@ def _survey(
 
 
 def _unreadable(
-    sources: Sequence[Source], surveys: Iterable[tuple[Unit[SurveyTask], Survey]]
+    sources: Sequence[MergeSource], surveys: Iterable[tuple[Unit[SurveyTask], Survey]]
 ) -> dict[str, SteppedOver]:
     paths = {each.number: "".join(each.name.rpartition("::")[:2]) for each in sources}
     total: dict[str, SteppedOver] = {}
@@ -147,7 +147,7 @@ def _unreadable(
 
 
 def _units(
-    sources: Sequence[Source], slices: Sequence[Slice], ranges: Sequence[KeyRange], placement: Placement
+    sources: Sequence[MergeSource], slices: Sequence[Slice], ranges: Sequence[KeyRange], placement: Placement
 ) -> Iterator[Unit[MergeTask]]:
     """For each range, all slices that can hold a record of it, in the order of keys of one time."""
     ordered = sorted(slices, key=lambda each: (each.source, each.piece.home.partition, each.piece.start))
@@ -156,13 +156,13 @@ def _units(
     stores = {each.number: (each.store, each.name) for each in sources}
     for number, wanted in enumerate(ranges):
         touched = np.flatnonzero((last >= wanted.start.timestamp) & (first <= wanted.end.timestamp))
-        parts = tuple(Part(ordered[at], *stores[ordered[at].source]) for at in touched.tolist())
+        parts = tuple(MergePart(ordered[at], *stores[ordered[at].source]) for at in touched.tolist())
         if parts:
             size = sum(each.slice.piece.size for each in parts)
             yield Unit(MergeTask(number, wanted, parts, placement), len(parts), size)
 
 
-def _rows_by_source(sources: Sequence[Source], slices: Sequence[Slice]) -> dict[str, int]:
+def _rows_by_source(sources: Sequence[MergeSource], slices: Sequence[Slice]) -> dict[str, int]:
     rows = {each.number: 0 for each in sources}
     for each in slices:
         rows[each.source] += each.rows

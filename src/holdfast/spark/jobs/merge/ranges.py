@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 KEY = np.dtype([("timestamp", "<i8"), ("source", "<i4"), ("partition", "<i4"), ("offset", "<i8")])
 
 
-class Key(NamedTuple):
+class MergeKey(NamedTuple):
     """A record's place in the order of everything."""
 
     timestamp: int
@@ -24,15 +24,15 @@ class Key(NamedTuple):
     offset: int
 
 
-LOWEST = Key(-(2**63), -1, -1, -1)
-HIGHEST = Key(2**63 - 1, 2**31 - 1, 2**31 - 1, 2**63 - 1)
+LOWEST = MergeKey(-(2**63), -1, -1, -1)
+HIGHEST = MergeKey(2**63 - 1, 2**31 - 1, 2**31 - 1, 2**63 - 1)
 
 
 class KeyRange(NamedTuple):
     """The keys `[start, end)`."""
 
-    start: Key
-    end: Key
+    start: MergeKey
+    end: MergeKey
 
 
 def keys(timestamp: NDArray[np.int64], source: int, partition: int, offset: NDArray[np.int64]) -> NDArray[Any]:
@@ -50,7 +50,7 @@ def cut_ranges(sample: NDArray[Any], weights: NDArray[np.float64], count: int) -
     total = np.cumsum(weights[order])
     wanted = total[-1] * np.arange(1, count) / count
     at = np.unique(np.searchsorted(total, wanted))
-    bounds = [Key(*sample[order[number]].tolist()) for number in at.tolist()]
+    bounds = [MergeKey(*sample[order[number]].tolist()) for number in at.tolist()]
     edges = [LOWEST, *(each for each in bounds if each > LOWEST), HIGHEST]
     return [KeyRange(start, end) for start, end in pairwise(edges) if start < end]
 
@@ -65,7 +65,7 @@ def is_inside(
 
 
 def _is_below(
-    timestamp: NDArray[np.int64], source: int, partition: int, offset: NDArray[np.int64], key: Key
+    timestamp: NDArray[np.int64], source: int, partition: int, offset: NDArray[np.int64], key: MergeKey
 ) -> NDArray[np.bool_]:
     earlier: NDArray[np.bool_] = timestamp < key.timestamp
     same: NDArray[np.bool_] = timestamp == key.timestamp

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from holdfast.catalog.catalog import open_catalog
 from holdfast.catalog.errors import DataLost
-from holdfast.catalog.plan import Piece, pieces_of
+from holdfast.catalog.plan import SegmentPart, pieces_of
 from holdfast.catalog.store import Store
 from holdfast.errors import Rejected
 from holdfast.types import TopicPartition
@@ -39,16 +39,16 @@ def moved(lost: DataLost) -> None:
 
 
 @dataclass(frozen=True)
-class Source:
+class MergeSource:
     """One source, opened: its place in the order, and what of it can be read now."""
 
     number: int
     name: str
     store: Store
-    pieces: tuple[Piece, ...]
+    pieces: tuple[SegmentPart, ...]
 
 
-def open_sources(texts: Sequence[str], path: str | None, options: Mapping[str, str] | None = None) -> list[Source]:
+def open_sources(texts: Sequence[str], path: str | None, options: Mapping[str, str] | None = None) -> list[MergeSource]:
     """All sources, as far as they are readable now. The order in which they are named is theirs in the result."""
     found = [_open(number, text, path, options) for number, text in enumerate(texts)]
     seen: dict[tuple[str, str], str] = {}
@@ -60,7 +60,7 @@ def open_sources(texts: Sequence[str], path: str | None, options: Mapping[str, s
     return found
 
 
-def _open(number: int, text: str, path: str | None, options: Mapping[str, str] | None) -> Source:
+def _open(number: int, text: str, path: str | None, options: Mapping[str, str] | None) -> MergeSource:
     match = _SOURCE.fullmatch(text)
     if match is None:
         raise Rejected(f"{text} is no source: write TOPIC, TOPIC:PARTITION or PATH::TOPIC")
@@ -72,4 +72,4 @@ def _open(number: int, text: str, path: str | None, options: Mapping[str, str] |
     if match["partition"] is not None:
         wanted = [TopicPartition(match["topic"], int(match["partition"]))]
     pieces = [piece for where in wanted for piece in pieces_of(catalog, where, catalog.readable(where))]
-    return Source(number, text, catalog.store, tuple(pieces))
+    return MergeSource(number, text, catalog.store, tuple(pieces))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.catalog.batch_filter import sift
-from holdfast.catalog.plan import Piece, Task
+from holdfast.catalog.plan import SegmentPart, Task
 from holdfast.catalog.read import chunks_of
 from holdfast.catalog.store import Store
 from holdfast.record.columns import Column, Columns
@@ -40,7 +40,7 @@ class Slice(NamedTuple):
     """A part of a piece: small, and with times that are known."""
 
     source: int
-    piece: Piece
+    piece: SegmentPart
     first_time: int
     last_time: int
     rows: int
@@ -69,9 +69,9 @@ def survey_task(todo: SurveyTask) -> Survey:
 
 def _columns(
     todo: SurveyTask, unreadable: dict[str, SteppedOver]
-) -> Iterator[tuple[Piece, NDArray[np.int64], NDArray[np.int64]]]:
+) -> Iterator[tuple[SegmentPart, NDArray[np.int64], NDArray[np.int64]]]:
     """Each chunk that holds records, as a piece of its own, with their offsets and times."""
-    last: Piece | None = None
+    last: SegmentPart | None = None
     start = 0
     for chunk in chunks_of(todo.store.open(), todo.task, on_loss=moved):
         piece = chunk.piece

@@ -36,7 +36,7 @@ _FIELDS: list[Any] = [
 SCHEMA: Any = pa.schema(_FIELDS)
 
 
-class Part(NamedTuple):
+class MergePart(NamedTuple):
     """A slice, and where it is read."""
 
     slice: Slice
@@ -50,7 +50,7 @@ class MergeTask:
 
     number: int
     wanted: KeyRange
-    parts: tuple[Part, ...]  # In the order of source, partition and offset.
+    parts: tuple[MergePart, ...]  # In the order of source, partition and offset.
     placement: Placement
 
 
@@ -83,7 +83,7 @@ def merge_task(task: MergeTask) -> MergedFile | None:
     return MergedFile(name, table.num_rows, data.size, int(times.min()), int(times.max()))
 
 
-def _rows(part: Part, task: MergeTask) -> list[Any]:
+def _rows(part: MergePart, task: MergeTask) -> list[Any]:
     source, piece = part.slice.source, part.slice.piece
     found = []
     told: dict[str, SteppedOver] = {}  # The survey has told of what nobody can read.

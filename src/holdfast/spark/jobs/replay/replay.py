@@ -40,7 +40,7 @@ class Replayed(NamedTuple):
     transactions: int
 
 
-class TakenOver(Fenced):
+class ReplayTakenOver(Fenced):
     """Another run of the same replay has moved on meanwhile."""
 
     def __init__(self, name: str) -> None:
@@ -49,7 +49,7 @@ class TakenOver(Fenced):
 
 
 @dataclass
-class Progress:
+class ReplayProgress:
     """The memory of a replay for one transaction: from these archived offsets to those, by partition."""
 
     name: str
@@ -63,7 +63,7 @@ class Progress:
             return False
         if found == {**self.before, **self.after}:
             return True
-        raise TakenOver(self.name)
+        raise ReplayTakenOver(self.name)
 
     def offsets(self, written: Sequence[TopicPartition]) -> Mapping[tuple[str, int], tuple[int, str]]:
         del written
@@ -81,7 +81,7 @@ def default_name(archive: Store, source: str, topic: str) -> str:
     return "replay-" + hashlib.sha256("\0".join((archive.url, source, topic)).encode()).hexdigest()[:16]
 
 
-class Planned(NamedTuple):
+class PlannedReplay(NamedTuple):
     """A replay that can be run."""
 
     archive: Store
@@ -98,7 +98,7 @@ def plan_replay(
     source: str | None = None,
     name: str | None = None,
     access: Access = LOCAL,
-) -> Planned:
+) -> PlannedReplay:
     """What is left to write of an archived topic to the topic that the options name. Needs no Spark."""
     assert options.topic is not None
     with Client(options.kafka, _CLIENT_ID) as client:
@@ -109,10 +109,12 @@ def plan_replay(
         before = read_progress(client, name, options.topic)
     numbers = {number for each in groups for number in range(each.partition_min, each.partition_max + 1)}
     ranges = {number: ranges_of(groups, number, before.get(number, 0)) for number in sorted(numbers)}
-    return Planned(archive, options, source, name, before, ranges)
+    return PlannedReplay(archive, options, source, name, before, ranges)
 
 
-def replay(session: Any, planned: Planned, *, round_size: int = ROUND_SIZE, on_done: OnDone | None = None) -> Replayed:
+def replay(
+    session: Any, planned: PlannedReplay, *, round_size: int = ROUND_SIZE, on_done: OnDone | None = None
+) -> Replayed:
     """Write what was planned."""
     with Client(planned.options.kafka, _CLIENT_ID) as client:
         run = _Run(session, planned.archive, planned.options, planned.name, client)
@@ -190,4 +192,4 @@ class _Run:
             self.options.transaction_timeout_ms,
             self.options.commit_size_max,
         )
-        return commit.run(staged, Progress(self.name, self.options.topic, before, after))
+        return commit.run(staged, ReplayProgress(self.name, self.options.topic, before, after))

@@ -17,7 +17,7 @@ _PACK_COUNT = 512
 _PACK_SIZE = 64  # Bytes of a pack besides its columns.
 
 
-class Place(NamedTuple):
+class FrameRange(NamedTuple):
     """One append record in a chunk: the index of its first entry, and its frame's bytes."""
 
     first_index: int
@@ -29,7 +29,7 @@ class Place(NamedTuple):
         return self.offset + self.size
 
 
-class Places:
+class FrameIndex:
     """The append records of a chunk in the order of their indexes. A place ends where the next one begins."""
 
     __slots__ = ("_first", "_offset", "_pack_first", "_packs", "_size", "_unpacked", "memory_size")
@@ -98,12 +98,12 @@ class Places:
             return -1
         return pack * _PACK_COUNT + bisect_right(self._unpack(pack)[1], index) - 1
 
-    def __getitem__(self, number: int) -> Place:
+    def __getitem__(self, number: int) -> FrameRange:
         pack, at = divmod(number, _PACK_COUNT)
         if pack < len(self._packs):
             _, first, offset, size = self._unpack(pack)
-            return Place(first[at], offset[at], size[at])
-        return Place(self._first[at], self._offset[at], self._size[at])
+            return FrameRange(first[at], offset[at], size[at])
+        return FrameRange(self._first[at], self._offset[at], self._size[at])
 
     def truncate(self, index: int) -> None:
         """Forget the places that begin at `index` or above."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
-class Whole:
+class AtomicChange:
     """`with whole:` around the steps of one change, under the log's lock.
 
     Interrupted half-way (Ctrl-C, no memory left) memory and queue would disagree, and the next record would be written

@@ -18,7 +18,7 @@ _PAUSE_S_FIRST = 0.02
 _PAUSE_S_MAX = 1.0
 
 
-class Patience:
+class RetryPolicy:
     """How long to try, and how long to wait in between."""
 
     def __init__(

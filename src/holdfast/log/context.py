@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.io.believed_time import BelievedTime
-from holdfast.io.calls import Calls
+from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
-from holdfast.io.versions import Patience
-from holdfast.log.background.flush_size import Pace
+from holdfast.io.versions import VersionRetries
+from holdfast.log.background.flush_size import FlushSize
 from holdfast.log.damage import Damage
 from holdfast.log.journal import Journal
 from holdfast.log.settings import LogSettings
@@ -25,11 +25,11 @@ from holdfast.segment.names import PartitionId
 from holdfast.types import Epoch
 
 
-class Parts(NamedTuple):
+class Environment(NamedTuple):
     """What is handed in: the store, where blocking calls are made, the time, and randomness."""
 
     objects: Objects
-    calls: Calls
+    calls: BlockingCalls
     clock: Clock
     chance: Chance
 
@@ -42,20 +42,20 @@ class ProducerIdsGiven:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class LogContext:
     """The parts that partitions share."""
 
     journal: Journal
     objects: Objects
     reader: SegmentReader  # Asks the store: only through `calls`.
     kept: KeptReader  # What of it is in memory.
-    calls: Calls
+    calls: BlockingCalls
     clock: Clock
     chance: Chance
-    patience: Patience
+    patience: VersionRetries
     time: BelievedTime
     settings: LogSettings
-    pace: Pace
+    pace: FlushSize
     on_change: Callable[..., None]  # A partition's tail has grown or shrunk, or it has failed; or others let go.
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
@@ -69,16 +69,16 @@ class Ground:
     def of(
         cls,
         journal: Journal,
-        parts: Parts,
+        parts: Environment,
         settings: LogSettings,
         on_change: Callable[..., None],
         room: Callable[[], Awaitable[None]],
-    ) -> Ground:
+    ) -> LogContext:
         """The ground over a journal, with the block cache and the patience that its settings and parts make."""
         objects, calls, clock, chance = parts
         reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
-        patience = Patience(clock, chance, calls.block)
-        pace = Pace(settings, objects.url)
+        patience = VersionRetries(clock, chance, calls.block)
+        pace = FlushSize(settings, objects.url)
         time = BelievedTime(clock, settings.clock_trust_ms / 1000)
         return cls(
             journal,

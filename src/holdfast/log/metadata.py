@@ -96,7 +96,7 @@ class Life(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LogMetadata:
     """The user data of a write-ahead log."""
 
     identity: Identity
@@ -131,11 +131,11 @@ class Kept:
             body["unclean"] = True
         return json.dumps(body, separators=(",", ":")).encode()
 
-    def of_generation(self, generation: int) -> Kept:
+    def of_generation(self, generation: int) -> LogMetadata:
         return replace(self, identity=replace(self.identity, generation=generation))
 
 
-def decode(data: bytes) -> Kept:
+def decode(data: bytes) -> LogMetadata:
     try:
         body = json.loads(data)
         version = int(body["version"])
@@ -144,9 +144,9 @@ def decode(data: bytes) -> Kept:
             aside = {home: Aside(*row) for home, row in _by_home(body.get("aside", {})).items()}
             if version < VERSION:
                 flushed = {home: int(offset) for home, offset in _by_home(body.get("flushed", {})).items()}
-                return Kept(identity, flushed, aside)
+                return LogMetadata(identity, flushed, aside)
             lives = tuple(Life(*map(str, row)) for row in body.get("lives", ()))
-            return Kept(
+            return LogMetadata(
                 identity,
                 dict(_decode_marks(body["flushed"])),
                 aside,
@@ -161,12 +161,12 @@ def decode(data: bytes) -> Kept:
     raise NewerFormat("the write-ahead log's user data", version, VERSION)
 
 
-def read_kept(wal: Wal) -> Kept | None:
+def read_kept(wal: Wal) -> LogMetadata | None:
     """None when the log is new."""
     return decode(wal.state.user_data) if wal.state.user_data else None
 
 
-def save_kept(wal: Wal, kept: Kept) -> Kept:
+def save_kept(wal: Wal, kept: LogMetadata) -> LogMetadata:
     """Blocks until it is durable."""
     wal.save_user_data(kept.encode())
     wal.sync()

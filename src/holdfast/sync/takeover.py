@@ -8,14 +8,14 @@ from uuid import UUID
 
 from holdfast.client import Client
 from holdfast.sync import checkpoint
-from holdfast.sync.checkpoint import Point, Saved
-from holdfast.sync.fence import Writer, begin_writing, writer_id
+from holdfast.sync.checkpoint import Saved, SyncPoint
+from holdfast.sync.fence import FencedWriter, begin_writing, writer_id
 from holdfast.sync.lane import Lane
 from holdfast.sync.mark import Home
-from holdfast.sync.progress import Counts
+from holdfast.sync.progress import SyncCounts
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
-from holdfast.sync.topics import NO_ID, Planned, make
+from holdfast.sync.topics import NO_ID, PlannedTopic, make
 from holdfast.sync.winners import Winners
 from holdfast.types import TopicPartition
 
@@ -23,33 +23,33 @@ _BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenPartitions:
     """A topic of which this process is the writer now."""
 
-    planned: Planned
-    writer: Writer
+    planned: PlannedTopic
+    writer: FencedWriter
     target_id: UUID
     batch_size_max: int
 
 
-def take(planned: Planned, source: Side, target: Side, client: Client) -> Taken:
+def take(planned: PlannedTopic, source: Side, target: Side, client: Client) -> TakenPartitions:
     """Make the topic at the target, and become its writer."""
     made = make(client, planned, target.address)
     name = writer_id(source.cluster_id, planned.source.id or NO_ID)
     numbers = [each.number for each in planned.source.partitions]
     writer = begin_writing(client, name, planned.name, numbers)
     limit = client.describe_configs(planned.name, ["max.message.bytes"]).get("max.message.bytes")
-    return Taken(planned, writer, made.id or NO_ID, int(limit or _BATCH_SIZE_MAX))
+    return TakenPartitions(planned, writer, made.id or NO_ID, int(limit or _BATCH_SIZE_MAX))
 
 
 def make_lanes(
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedTopic],
     sides: tuple[Side, Side],
     client: Client,
     settings: SyncSettings,
     compacted: Container[str],
     known: Mapping[Home, Saved],
-    counts: dict[Home, Counts],
+    counts: dict[Home, SyncCounts],
 ) -> list[Lane]:
     """The lanes of all topics. Checkpoints are read when nobody else can write any more."""
     source, target = sides
@@ -70,16 +70,16 @@ def make_lanes(
                 writer=each.writer,
                 batch_size_max=each.batch_size_max,
                 own_only=settings.own_only,
-                point=point or Point(),
+                point=point or SyncPoint(),
                 has_begun=point is not None,
-                counts=counts.setdefault(home, Counts()),
+                counts=counts.setdefault(home, SyncCounts()),
                 winners=Winners(where, home, back, source.chance) if each.planned.name in compacted else None,
             )
             lanes.append(lane)
     return lanes
 
 
-def _point(back: Home, *candidates: Saved | None) -> Point | None:
+def _point(back: Home, *candidates: Saved | None) -> SyncPoint | None:
     """Where to go on: what this process knows, or what is saved; nothing if the target's topic is another one."""
     for each in candidates:
         if each is not None and each.target_id == back.topic_id:

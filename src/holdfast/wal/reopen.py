@@ -17,17 +17,17 @@ from holdfast.wal.record import Head
 from holdfast.wal.replay import Player, Recovered, check_complete
 from holdfast.wal.round import Round
 from holdfast.wal.settings import WalSettings
-from holdfast.wal.state import State
-from holdfast.wal.writer import OnFull, Writer, give_up_when_full
+from holdfast.wal.state import WalState
+from holdfast.wal.writer import OnFull, WalWriter, give_up_when_full
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class ReopenedWal:
     """A log ready to be written."""
 
     chunk: Chunk
-    state: State
-    writer: Writer
+    state: WalState
+    writer: WalWriter
     last_round: int
 
 
@@ -37,7 +37,7 @@ def begin(
     chance: Chance,
     recovered: Recovered,
     on_full: OnFull = give_up_when_full,
-) -> Begun:
+) -> ReopenedWal:
     """Write the new chunk's head, with what is carried over; all of it is durable on return."""
     chain = recovered.chain
     name = ChunkName(chain.next_id, chance.bits(64))
@@ -54,7 +54,7 @@ def begin(
         player.apply(frame.kind, frame.body, chunk, offset)
     check_complete(player.state, recovered.index)
 
-    writer = Writer(directory, settings, chain.spares[: settings.spares_max], on_full)
+    writer = WalWriter(directory, settings, chain.spares[: settings.spares_max], on_full)
     try:
         writer.create(chunk)
         writer.write_first(head_buffers, round_.buffers)
@@ -63,10 +63,10 @@ def begin(
     except BaseException:
         writer.close()
         raise
-    return Begun(chunk, player.state, writer, round_.number)
+    return ReopenedWal(chunk, player.state, writer, round_.number)
 
 
-def head_of(name: ChunkName, predecessor: int | None, predecessor_end: int, start: int, state: State) -> Head:
+def head_of(name: ChunkName, predecessor: int | None, predecessor_end: int, start: int, state: WalState) -> Head:
     return Head(record.FORMAT_VERSION, name.id, predecessor, predecessor_end, start, state)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _BATCHES_MAX = 1 << 16  # Of one flush: as objects with their bytes, tiny ones take many times what a segment does.
 
 
-class Flushing:
+class ManifestCommitter:
     """What changes one partition's manifest, one change at a time."""
 
     def __init__(self, partition: PartitionLog) -> None:
