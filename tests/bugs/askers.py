@@ -9,7 +9,7 @@ ASKERS = "tests/spark/test_every_asker_agrees.py::TestEveryAskerAgrees::test_all
 BUGS = [
     Bug(
         "verify skips batch crcs",
-        (Edit("segment/verify.py", "        check_crc(header, batch)\n", ""),),
+        (Edit("segment/verify.py", "                    check_crc(header, batch)\n", ""),),
         (f"{ASKERS}[repair-wrong batch crc]", f"{ASKERS}[backup-wrong batch crc]"),
     ),
     Bug(

@@ -19,6 +19,8 @@ from holdfast.segment.missing import follow
 from holdfast.segment.names import PartitionId
 from holdfast.segment.verify import Finding, inspect
 
+_TOLD_SIZE = 1024 * 1024  # Whoever waits hears of every so many bytes.
+
 
 @dataclass
 class Totals:
@@ -125,9 +127,9 @@ class Checker:
             if isinstance(found, Finding):
                 yield found
                 continue
-            batches += 1
-            records += found.header.record_count
-            if batches % 256 == 0:
+            batches += len(found.batches)
+            records += sum(header.record_count for header, _ in found.batches)
+            if found.position - told >= _TOLD_SIZE:
                 self._advance(found.position - told)
                 told = found.position
         self._advance(info.size - told)

@@ -69,6 +69,13 @@ class Segment:
         end = self.footer.index_position if last else int(self.index[number + 1]["position"])
         return Interval(int(entry["position"]), end, int(entry["crc"]))
 
+    def intervals(self, first: int, stop: int) -> list[Interval]:
+        """Those from `first` to before `stop`: all at once this costs a tenth."""
+        starts = [*self.index["position"][first : stop + 1].tolist(), self.footer.index_position]
+        return [
+            Interval(*each) for each in zip(starts, starts[1:], self.index["crc"][first:stop].tolist(), strict=False)
+        ]
+
     def offset_of(self, number: int) -> int:
         """The first offset of an interval; behind the last one, the segment's end."""
         return self.footer.end if number == len(self.index) else int(self.index[number]["base_offset"])

@@ -56,12 +56,14 @@ def runs(
     """The intervals `[first, stop)` in runs of about `size` bytes; from `first_size` on they double, up to that."""
     stop = len(segment.index) if stop is None else stop
     now = size if first_size is None else min(first_size, size)
-    while first < stop:
-        start, end = segment.interval(first).start, first + 1
-        while end < stop and segment.interval(end).end - start <= now:
+    intervals = segment.intervals(first, stop)
+    at, count = 0, len(intervals)
+    while at < count:
+        start, end = intervals[at].start, at + 1
+        while end < count and intervals[end].end - start <= now:
             end += 1
-        yield Run(first, end)
-        first, now = end, min(2 * now, size)
+        yield Run(first + at, first + end)
+        at, now = end, min(2 * now, size)
 
 
 def read_run(objects: Objects, segment: Segment, run: Run) -> memoryview:
@@ -75,8 +77,7 @@ def read_run(objects: Objects, segment: Segment, run: Run) -> memoryview:
 def check_run(segment: Segment, run: Run, data: memoryview) -> None:
     """Raise unless these bytes of a run are what its intervals say."""
     start = segment.interval(run.first).start
-    for number in range(*run):
-        interval = segment.interval(number)
+    for interval in segment.intervals(*run):
         check_interval(segment.name, interval, [data[interval.start - start : interval.end - start]])
 
 

@@ -14,7 +14,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
@@ -32,6 +32,8 @@ from holdfast.segment.scan import open_segment, runs
 from holdfast.types import Buffer
 
 Read: TypeAlias = Callable[[int, int], Buffer]  # The bytes `[start, end)` of the segment.
+
+_NEVER = 2**63 - 1  # A timestamp after all others.
 
 
 class Verdict(StrEnum):
@@ -77,17 +79,19 @@ def verdict_of(failure: HoldfastError) -> Verdict:
     return Verdict.LOST if isinstance(failure, SegmentLost) else Verdict.DAMAGED
 
 
-class FoundBatch(NamedTuple):
-    """One batch of a segment."""
-
-    header: BatchHeader
-    batch: memoryview
-    position: int
-    is_right: bool = False  # It is what was sent, and stands where it was put.
-    in_place: bool = False  # Its interval is right: so are its offset and its epoch, which its own crc leaves out.
+Batch: TypeAlias = tuple[BatchHeader, memoryview]
 
 
-Found: TypeAlias = FoundBatch | Finding
+class FoundBatches(NamedTuple):
+    """Some batches of a segment that stand one after the other: an interval's, or those between two findings."""
+
+    batches: Sequence[Batch]
+    position: int  # Of the first one.
+    is_right: bool = False  # They are what was sent, and stand where they were put.
+    in_place: bool = False  # Their interval is right: so are offsets and epochs, which their own crcs leave out.
+
+
+Found: TypeAlias = FoundBatches | Finding
 
 
 def inspect(
@@ -128,14 +132,17 @@ class _Inspection:
         self._home = home
         self._read = read
         self._is_part = part is not None
+        self._bases: list[int] = [*segment.index["base_offset"].tolist(), segment.footer.end]
+        self._counts: list[int] = segment.index["batch_count"].tolist()
+        self._latest: list[int] = segment.index["max_timestamp"].tolist()
         self._first, self._stop = 0, len(segment.index)
         if part is not None:
             self._first = segment.interval_of_offset(part[0])
             self._stop = int(segment.index["base_offset"].searchsorted(part[1], side="left"))
         self._position = segment.interval(self._first).start if part is not None and self._stop else HEADER_SIZE
-        self._offset = segment.offset_of(self._first) if part is not None else int(self._info.base)
+        self._offset = self._bases[self._first] if part is not None else int(self._info.base)
         self._records = self._batches = 0
-        self._min_timestamp: int | None = None
+        self._min_timestamp = _NEVER
         self._max_timestamp = NO_TIMESTAMP
         self._whole = part is None  # Every batch so far could be read, so that sums can be held against the footer.
 
@@ -151,8 +158,7 @@ class _Inspection:
             except Corrupt as damage:  # It is shorter than it was.
                 yield self._lost(run.first, run.stop, start, getattr(damage, "what", str(damage)))
                 continue
-            for number in range(*run):
-                interval = self._segment.interval(number)
+            for number, interval in enumerate(self._segment.intervals(*run), run.first):
                 yield from self._interval(number, interval, data[interval.start - start : interval.end - start])
         if not self._is_part:
             yield from self._ending()
@@ -160,7 +166,7 @@ class _Inspection:
     def _lost(self, first: int, stop: int, position: int, what: str) -> Finding:
         """Nothing of some intervals can be believed."""
         self._whole = False
-        start, self._offset = max(self._offset, self._segment.offset_of(first)), self._segment.offset_of(stop)
+        start, self._offset = max(self._offset, self._bases[first]), self._bases[stop]
         self._position = self._segment.interval(stop - 1).end
         return self._finding(Rule.INTERVAL, position, what, start, self._offset)
 
@@ -177,50 +183,70 @@ class _Inspection:
             yield found
             yield from self._out_of_place(interval.start, data)
             return
-        self._position = interval.start
-        count = self._batches
+        yield from self._in_place(number, interval, data)
+
+    def _in_place(self, number: int, interval: Interval, data: memoryview) -> Iterator[Found]:
+        """The batches of an interval that is right. There are very many: only what is wrong becomes a value."""
+        position = interval.start
+        headers: list[BatchHeader] = []
+        right: list[Batch] = []
+        size = 0  # Of those.
+        cut_off: InvalidBatch | None = None
         try:
             for header, batch in split(data):
-                if self._position == interval.start and header.base_offset != self._segment.offset_of(number):
-                    what = f"the index says that offset {self._segment.offset_of(number)} is here"
-                    yield self._finding(Rule.SUMS, interval.start, what)
-                violation = _violation(header, batch)
-                if violation is not None:
-                    lost = header.base_offset, header.end_offset
-                    yield self._finding(Rule.BATCH, self._position, violation, *lost)
-                if header.base_offset != self._offset and self._is_out_of_order(header):
-                    yield self._out_of_order(header, self._position)
-                yield FoundBatch(header, batch, self._position, violation is None, in_place=True)
-                self._add(header)
+                broken: str | None = None
+                try:
+                    check_crc(header, batch)
+                    check_fields(header)
+                except InvalidBatch as violation:
+                    broken = _explain(header, violation)
+                offset = header.base_offset
+                is_moved = offset != self._offset and (offset < self._offset or not self._info.compacted)
+                if is_moved or broken or (not headers and offset != self._bases[number]):
+                    if right:
+                        yield FoundBatches(right, position - size, is_right=True, in_place=True)
+                    right, size = [], 0
+                    yield from self._wrong(header, position, broken, None if headers else self._bases[number])
+                if broken:
+                    yield FoundBatches(((header, batch),), position, in_place=True)
+                else:
+                    right.append((header, batch))
+                    size += header.size
+                headers.append(header)
+                position += header.size
+                self._offset = max(self._offset, offset + header.last_offset_delta + 1)
         except InvalidBatch as violation:
-            what = f"from here to byte {interval.end} no batch can be read: {violation}"
-            self._whole = False
-            start, self._offset = self._offset, self._segment.offset_of(number + 1)
-            yield self._finding(Rule.INTERVAL, self._position, what, start, self._offset)
-        else:
-            yield from self._against_index(number, interval, self._batches - count)
+            cut_off = violation
+        if right:
+            yield FoundBatches(right, position - size, is_right=True, in_place=True)
         self._position = interval.end
+        if cut_off is None:
+            yield from self._against_index(number, interval, headers)
+            return
+        what = f"from here to byte {interval.end} no batch can be read: {cut_off}"
+        self._whole = False
+        start, self._offset = self._offset, self._bases[number + 1]
+        yield self._finding(Rule.INTERVAL, position, what, start, self._offset)
 
-    def _against_index(self, number: int, interval: Interval, count: int) -> Iterator[Finding]:
-        entry = self._segment.index[number]
-        if count != entry["batch_count"]:
-            yield self._finding(Rule.SUMS, interval.start, f"{count} batches, the index says otherwise")
-        if self._whole and entry["max_timestamp"] != self._max_timestamp:
+    def _wrong(self, header: BatchHeader, position: int, broken: str | None, base: int | None) -> Iterator[Finding]:
+        """All that is wrong with a batch whose interval is right; `base` is where the index says that the first is."""
+        if base is not None and header.base_offset != base:
+            yield self._finding(Rule.SUMS, position, f"the index says that offset {base} is here")
+        if broken:
+            yield self._finding(Rule.BATCH, position, broken, header.base_offset, header.end_offset)
+        if header.base_offset < self._offset or (header.base_offset > self._offset and not self._info.compacted):
+            yield self._out_of_order(header, position)
+
+    def _against_index(self, number: int, interval: Interval, headers: Sequence[BatchHeader]) -> Iterator[Finding]:
+        self._batches += len(headers)
+        self._records += sum([header.record_count for header in headers])
+        self._max_timestamp = max([self._max_timestamp, *[header.max_timestamp for header in headers]])
+        self._min_timestamp = min([self._min_timestamp, *[header.base_timestamp for header in headers]])
+        if len(headers) != self._counts[number]:
+            yield self._finding(Rule.SUMS, interval.start, f"{len(headers)} batches, the index says otherwise")
+        if self._whole and self._latest[number] != self._max_timestamp:
             what = f"the latest time is {self._max_timestamp}, the index says otherwise"
             yield self._finding(Rule.SUMS, interval.start, what)
-
-    def _is_out_of_order(self, header: BatchHeader) -> bool:
-        return header.base_offset < self._offset or not self._info.compacted
-
-    def _add(self, header: BatchHeader) -> None:
-        self._offset = max(self._offset, header.end_offset)
-        self._position += header.size
-        self._batches += 1
-        self._records += header.record_count
-        if header.max_timestamp > self._max_timestamp:
-            self._max_timestamp = header.max_timestamp
-        if self._min_timestamp is None or header.base_timestamp < self._min_timestamp:
-            self._min_timestamp = header.base_timestamp
 
     def _out_of_place(self, position: int, data: memoryview) -> Iterator[Found]:
         """What can still be told of the batches of an interval that is wrong, as far as their lengths lead."""
@@ -229,7 +255,7 @@ class _Inspection:
                 if not is_crc_right(header, batch):
                     what = f"the crc of the batch at offset {header.base_offset} is wrong"
                     yield self._finding(Rule.BATCH, position, what)  # Its offsets are lost with the interval's.
-                yield FoundBatch(header, batch, position)
+                yield FoundBatches(((header, batch),), position)
                 position += header.size
         except InvalidBatch as violation:
             yield self._finding(Rule.BATCH, position, f"from here on no batch can be read: {violation}")
@@ -251,7 +277,7 @@ class _Inspection:
         if self._offset > footer.end or (self._offset < footer.end and not self._info.compacted):
             what = f"its batches end at offset {self._offset}, its range at {footer.end}"
             yield self._finding(Rule.ORDER, self._position, what, min(self._offset, footer.end), footer.end)
-        least = NO_TIMESTAMP if self._min_timestamp is None else self._min_timestamp
+        least = self._min_timestamp if self._batches else NO_TIMESTAMP
         seen = (self._records, self._batches, least, self._max_timestamp)
         said = (footer.record_count, footer.batch_count, footer.min_timestamp, footer.max_timestamp)
         if seen != said:
@@ -267,13 +293,8 @@ class _Inspection:
         return Finding(self._info.name, what, position, Verdict.DAMAGED, rule, start, end)
 
 
-def _violation(header: BatchHeader, batch: memoryview) -> str | None:
+def _explain(header: BatchHeader, violation: InvalidBatch) -> str:
     """What is wrong with a batch whose bytes are where they were put."""
-    try:
-        check_crc(header, batch)
-        check_fields(header)
-    except WrongCrc as wrong:
-        return str(wrong)
-    except InvalidBatch as violation:
-        return f"the batch at offset {header.base_offset}: {violation}"
-    return None
+    if isinstance(violation, WrongCrc):
+        return str(violation)
+    return f"the batch at offset {header.base_offset}: {violation}"

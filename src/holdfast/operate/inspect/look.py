@@ -98,7 +98,10 @@ class Look:
             for found in inspect(self.objects, home, info):
                 if isinstance(found, Finding):
                     yield {"kind": "problem"} | problem_facts(found)
-                else:
-                    yield batch_facts(found.header, crc_ok=found.is_right, position=found.position)
+                    continue
+                position = found.position
+                for header, _ in found.batches:
+                    yield batch_facts(header, crc_ok=found.is_right, position=position)
+                    position += header.size
         except NotFound as missing:
             yield {"kind": "problem"} | problem_facts(Finding(info.name, str(missing), verdict=Verdict.LOST))

@@ -19,7 +19,7 @@ from holdfast.segment.manifest.manifest import Manifest, OpenTransaction
 from holdfast.segment.missing import follow
 from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import PIECE_SIZE
-from holdfast.segment.verify import Finding, FoundBatch, Rule, inspect
+from holdfast.segment.verify import Finding, FoundBatches, Rule, inspect
 from holdfast.spark.jobs.audit.report import SegmentReport, Span
 from holdfast.spark.jobs.audit.walk import Walk
 
@@ -112,12 +112,13 @@ class _Check:
         for found in inspect(objects, suspect.home, suspect.info, suspect.part):
             if isinstance(found, Finding):
                 self._note(found)
-            elif self._count(found):
-                batches.append(found.batch)
-                size += len(found.batch)
-                if size >= PIECE_SIZE:
-                    self._decode(batches)
-                    batches, size = [], 0
+                continue
+            some = self._count(found)
+            batches += some
+            size += sum(map(len, some))
+            if size >= PIECE_SIZE:
+                self._decode(batches)
+                batches, size = [], 0
         self._decode(batches)
         if suspect.part is None:
             report.size = suspect.info.size
@@ -129,17 +130,18 @@ class _Check:
             assert finding.end is not None
             self._walk.skip(finding.end)
 
-    def _count(self, found: FoundBatch) -> bool:
-        """Count a batch; whether its records are to be looked at."""
+    def _count(self, found: FoundBatches) -> list[memoryview]:
+        """Count batches; those whose records are to be looked at."""
         if not found.in_place:
-            return False  # All that its interval holds is counted as missing.
+            return []  # All that their interval holds is counted as missing.
         if self._suspect.part is not None:
-            self._report.size += len(found.batch)
-        if not found.is_right:
-            self._walk.unreadable(found.header)
-            return False
-        self._walk.batch(found.header)
-        return not found.header.is_control and found.header.record_count > 0
+            self._report.size += sum(header.size for header, _ in found.batches)
+        count = self._walk.batch if found.is_right else self._walk.unreadable
+        for header, _ in found.batches:
+            count(header)
+        if not found.is_right or self._decoder is None:
+            return []
+        return [batch for header, batch in found.batches if header.record_count and not header.is_control]
 
     def _decode(self, batches: Sequence[memoryview]) -> None:
         """A batch with a right crc that cannot be decoded is what a client sent: odd, but neither lost nor damaged."""
