@@ -23,8 +23,8 @@ BUGS = [
         (
             Edit(
                 "broker/api/fetch.py",
-                "                return  # What is left stays in front of the next fetch.\n",
-                "                watch.moved.clear()\n                return\n",
+                "                break  # What is left stays in front of the next fetch.\n",
+                "                watch.moved.clear()\n                break\n",
             ),
         ),
         (f"{SESSIONS}::test_partitions_take_turns_when_not_all_fit",),
