@@ -15,7 +15,7 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import LogSettings
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 HOME = PartitionId(UUID(int=1), 0)
 MIB = 1 << 20

@@ -13,7 +13,6 @@ from benchmarks.subscribe.sends import SEND_S, charge
 
 from holdfast.io.objects import ObjectInfo, Objects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
-from holdfast.segment.names import PartitionId
 from holdfast.subscribe.client.progress import LanePosition, Lanes
 from holdfast.subscribe.client.segment_pieces import SegmentSource
 from holdfast.subscribe.merge.gather import gather
@@ -22,6 +21,7 @@ from holdfast.subscribe.merge.piece import Range
 from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.packing import one_by_one
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
+from holdfast.types import PartitionId
 
 FILES, EVENTS_PER_FILE, READ_S = 7, 300, 0.002
 EVENTS = len(SOURCES) * FILES * EVENTS_PER_FILE

@@ -26,7 +26,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 TOPIC, OTHER = UUID(int=7), UUID(int=9)
 HOMES = [PartitionId(TOPIC, 0), PartitionId(TOPIC, 1), PartitionId(OTHER, 0)]

@@ -8,7 +8,7 @@ from tests.coordinator.coordinator_world import CoordinatorWorld
 from tests.coordinator.topics import SomeTopics
 
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest, HeartbeatResult
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 SESSION_S = 45.0
 REBALANCE_MS = 60_000

@@ -27,8 +27,7 @@ from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.group.errors import InstanceFenced, RebalanceInProgress, UnknownMember, WrongGeneration
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, Protocol, SyncRequest
 from holdfast.errors import HoldfastError
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 SESSION_S = 10.0
 REBALANCE_S = 30.0

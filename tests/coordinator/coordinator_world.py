@@ -18,8 +18,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 T = TypeVar("T")
 

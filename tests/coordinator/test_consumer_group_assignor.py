@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.coordinator.group.assignor import ASSIGNORS, Wish, assign, most_wanted
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 TOPICS = [UUID(int=number) for number in range(1, 5)]
 COUNTS = st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 9), max_size=4)

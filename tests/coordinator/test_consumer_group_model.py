@@ -27,8 +27,7 @@ from tests.log.log_world import LogWorld, turns
 from holdfast.coordinator.group.answers import CommittedOffset, GroupState
 from holdfast.coordinator.group.requests import OffsetToCommit
 from holdfast.errors import HoldfastError, Rejected
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 PICK = st.integers(0, 20)
 TURNS = st.sampled_from([0, 1, 2, 5, 20])  # How far a request comes before the next thing happens.

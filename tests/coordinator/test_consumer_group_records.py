@@ -16,7 +16,7 @@ from holdfast.coordinator.group.consumer.records import Epoch, MemberProgress, R
 from holdfast.coordinator.group.records import ConsumerKey, apply_consumer_record, decode_key
 from holdfast.coordinator.group.requests import Protocol
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 def of(topic: int, *numbers: int) -> Partitions:

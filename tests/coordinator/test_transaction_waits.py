@@ -16,8 +16,7 @@ from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.transaction import TransactionState
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.marker import Marker
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 HERE, AWAY = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from holdfast.coordinator.group.topic_view import KnownTopic
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 class SomeTopics:

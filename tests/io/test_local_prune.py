@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.segment.garbage import collect_topic
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 GONE, STAYS = UUID(int=0xA), UUID(int=0xB)
 

@@ -24,7 +24,7 @@ from holdfast.record.marker import Marker, MarkerKind
 from holdfast.record.records import Record, read_records
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import WalSettings
 
 HOME = PartitionId(UUID(int=0xA), 0)

@@ -18,7 +18,7 @@ from tests.log.second_writer import replace_first_segment
 from tests.log.slot import Slot
 
 from holdfast.errors import HoldfastError
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 ENDS = [
     "kill",

@@ -17,7 +17,7 @@ from holdfast.io.disk.simulated import PowerCut
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 SAFE, QUICK = 0, 1
 BATCH_SIZE_MAX = 6000

@@ -13,7 +13,7 @@ from holdfast.log.partition.read import Read
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.batch import split
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 def by_hand(work: Coroutine[Any, Any, Any]) -> Any:

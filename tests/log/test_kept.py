@@ -14,7 +14,7 @@ from holdfast.io.objects.faulty import Call, FailBefore
 from holdfast.log import metadata as kept_module
 from holdfast.log.errors import PartitionDeleted, TooManyPartitions, TooMuchToKeep
 from holdfast.log.metadata import ASIDE_MAX, DELETED_MAX, MARKS_MAX, Aside, Identity, LogMetadata, check_marks, decode
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import USER_DATA_SIZE_MAX, EntryTooLarge
 
 ALONE = [PartitionId(UUID(int=number << 64), number % 7) for number in range(20_000)]  # Each a topic of its own.

@@ -12,7 +12,7 @@ from holdfast.io.calls import InlineCalls
 from holdfast.io.objects.faulty import FailBefore
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import WalSettings
 
 TOPIC = UUID(int=0xC)

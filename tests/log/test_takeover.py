@@ -28,7 +28,7 @@ from holdfast.log.errors import WrongStore
 from holdfast.log.journal import Journal
 from holdfast.log.metadata import Identity, read_kept
 from holdfast.segment.errors import HigherEpoch
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import Wal
 
 

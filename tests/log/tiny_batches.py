@@ -25,7 +25,7 @@ from holdfast.log.partition.tail import MemoryUse, Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.settings import LogSettings
 from holdfast.record.batch import read_header, split, stamp
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import LogId, Wal, WalSettings
 
 HOMES = [PartitionId(UUID(int=0xA), number) for number in range(3)]

@@ -32,8 +32,8 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.operate.backup.run import back_up
 from holdfast.operate.backup.wal import copy_log
 from holdfast.operate.place import topic_names
-from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
+from holdfast.types import PartitionId
 from holdfast.wal import LogId, Wal, WalSettings
 
 

@@ -18,7 +18,7 @@ from holdfast.io.objects import ObjectInfo, Objects
 from holdfast.io.objects.counting import CountingObjects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.background.maintenance import Maintenance
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 PARTITIONS = 60
 

@@ -22,8 +22,8 @@ from holdfast.log import metadata as kept
 from holdfast.log.recovery import quarantine
 from holdfast.segment import format as segment_format
 from holdfast.segment.manifest import codec as manifest_json
-from holdfast.segment.names import PartitionId
 from holdfast.segment.verify import verify
+from holdfast.types import PartitionId
 from holdfast.wal import NewerFormat as NewerLog
 from holdfast.wal import Wal, record
 from holdfast.wal.inspect import verify as verify_log

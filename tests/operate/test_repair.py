@@ -33,7 +33,7 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.operate.place import topic_names
 from holdfast.protocol.api import Key
 from holdfast.segment.manifest.load import load_manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 def chunks(data: Path) -> list[Path]:

@@ -17,8 +17,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.recovery.quarantine import LOST_SUFFIX, UNFINISHED, read_tail_file
 from holdfast.record.batch import stamp
 from holdfast.segment.errors import Damaged
-from holdfast.segment.names import PartitionId
-from holdfast.types import Epoch, Offset
+from holdfast.types import Epoch, Offset, PartitionId
 
 
 def damage(house: QuarantineWorld, name: str) -> None:

@@ -19,8 +19,8 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.log.errors import NewLog
 from holdfast.log.logs import Logs
-from holdfast.segment.names import PartitionId
 from holdfast.testing.process import RunningBroker
+from holdfast.types import PartitionId
 
 
 def test_a_wrong_address_for_subscribers_ends_the_start(tmp_path: Path) -> None:

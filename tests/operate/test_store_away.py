@@ -12,7 +12,7 @@ from tests.log.log_world import fill, in_loop, numbered, read_all, turns
 from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.io.objects.faulty import Call, FailBefore, Fault
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 HOMES = [PartitionId(UUID(int=0xE), number) for number in range(30)]
 

@@ -19,7 +19,8 @@ from holdfast.io.versions import VersionRetries
 from holdfast.segment.manifest.changes import Append
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.log import ManifestLog
-from holdfast.segment.names import PartitionId, segment_name
+from holdfast.segment.names import segment_name
+from holdfast.types import PartitionId
 
 PAGE = 1000  # What S3 lists in one request.
 

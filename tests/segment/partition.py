@@ -21,9 +21,10 @@ from holdfast.segment.compaction.rewrite import RewriteContext
 from holdfast.segment.manifest.changes import Append
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.log import ManifestLog
-from holdfast.segment.names import PartitionId, new_tag
+from holdfast.segment.names import new_tag
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.writer import encode_segment
+from holdfast.types import PartitionId
 
 HOME = PartitionId(UUID(int=9), 0)
 RETENTION_MS = 1_000_000

@@ -16,10 +16,10 @@ from holdfast.segment.manifest.codec import Full, encode
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import AppendedSegment, EpochStart, Manifest
-from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerBatch, ProducerState
 from holdfast.segment.verify import verify
 from holdfast.segment.writer import encode_segment
+from holdfast.types import PartitionId
 
 GOLDEN = Path(__file__).parent / "golden"
 PAGES = Path(__file__).parents[2] / "docs" / "formats"

@@ -22,7 +22,8 @@ from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart,
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.log import ManifestLog
-from holdfast.segment.names import PartitionId, segment_name
+from holdfast.segment.names import segment_name
+from holdfast.types import PartitionId
 
 HOME = PartitionId(UUID(int=5), 0)
 WRITERS = st.sampled_from(["a", "b", "c"])

@@ -22,11 +22,10 @@ from holdfast.segment.errors import Damaged
 from holdfast.segment.format import FOOTER_SIZE, encode_footer
 from holdfast.segment.index import decode_tail
 from holdfast.segment.manifest.info import SegmentInfo
-from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import open_segment, pieces
 from holdfast.segment.verify import verify
 from holdfast.segment.writer import encode_segment
-from holdfast.types import Epoch
+from holdfast.types import Epoch, PartitionId
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from holdfast.record.build import build
 from holdfast.record.layout import ATTRIBUTES_AT, CRC_AT, HEADER_SIZE, MAX_TIMESTAMP_AT, Codec, TimestampType
 from holdfast.record.records import Record
 from holdfast.segment.manifest.info import RecordTimes, SegmentInfo
-from holdfast.segment.names import PartitionId
 from holdfast.segment.times import BATCH_COUNT_MAX, BATCH_EXPANDED_MAX, EXPANDED_MAX, SIZE_MIN, record_times
 from holdfast.segment.writer import encode_segment
+from holdfast.types import PartitionId
 
 HOME = PartitionId(UUID(int=1), 0)
 

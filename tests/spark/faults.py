@@ -16,7 +16,7 @@ from holdfast.segment.format import FOOTER_SIZE, HEADER_SIZE, INDEX_ENTRY, decod
 from holdfast.segment.index import decode_tail
 from holdfast.segment.manifest.codec import FORMAT
 from holdfast.segment.manifest.load import load_manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 def home_of(cluster: Stored, partition: int = 0) -> PartitionId:

@@ -31,7 +31,6 @@ from tests.spark.stored import Stored, records, transaction
 from holdfast.broker.topics import Topics
 from holdfast.cli.archive.target import catalog_properties
 from holdfast.record.marker import MarkerKind
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.archive import delta as archive_delta
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
@@ -41,7 +40,7 @@ from holdfast.spark.jobs.archive.state import NewFile
 from holdfast.spark.jobs.commit_log import CommitLog, Overtaken
 from holdfast.spark.jobs.merge.merge import merge
 from holdfast.spark.jobs.run import JobFailed, run_units
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 deltalake = pytest.importorskip("deltalake", reason="the packages of the Spark part are missing")
 pyiceberg = pytest.importorskip("pyiceberg.table", reason="the packages of the Spark part are missing")

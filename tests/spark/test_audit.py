@@ -30,9 +30,9 @@ from holdfast.record.records import Record
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.expect import read_expected
-from holdfast.spark.jobs.audit.report import PartitionReport, Span
+from holdfast.spark.jobs.audit.report import PartitionReport
 from holdfast.spark.jobs.audit.sum import BrokerMarks
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 
 @pytest.fixture
@@ -103,22 +103,24 @@ def test_the_tail_of_a_killed_broker(spark: Any, tmp_path: Path) -> None:
     assert (report.is_sound, report.flushed, report.end, report.tail) == (True, 10, 20, 10)
     marks = {TopicPartition("t", 0): BrokerMarks(0, 20)}
     without = run(spark, killed, Evidence(read_tails=dict, ask_broker=lambda _: marks))[0]
-    assert (without.is_sound, without.missing) == (False, [Span(10, 20)])
+    assert (without.is_sound, without.missing) == (False, [OffsetRange(10, 20)])
 
 
 @pytest.mark.parametrize(
     ("plant", "gaps", "said"),
     [
-        (missing_segment, [Span(200, 400)], "is not in the store"),
-        (flipped_byte, [Span(200, 400)], "crc"),
+        (missing_segment, [OffsetRange(200, 400)], "is not in the store"),
+        (flipped_byte, [OffsetRange(200, 400)], "crc"),
         (flipped_byte_in_header, [], "header"),
-        (flipped_byte_in_index, [Span(400, 600)], "crc of its index"),
-        (newest_manifest_deleted, [Span(400, 600)], "no manifest lists it"),
+        (flipped_byte_in_index, [OffsetRange(400, 600)], "crc of its index"),
+        (newest_manifest_deleted, [OffsetRange(400, 600)], "no manifest lists it"),
         (manifest_in_the_middle_deleted, [], "is missing, though newer ones are there"),
         (partition_deleted, [], "the whole partition is gone"),
     ],
 )
-def test_faults(spark: Any, stored: Stored, plant: Callable[[Stored], None], gaps: list[Span], said: str) -> None:
+def test_faults(
+    spark: Any, stored: Stored, plant: Callable[[Stored], None], gaps: list[OffsetRange], said: str
+) -> None:
     """P4: a fault in one partition is found, with the offsets that it costs; the other partition is sound."""
     plant(stored)
     reports = run(spark, stored)
@@ -142,7 +144,7 @@ def test_an_offset_gap(spark: Any, stored: Stored) -> None:
     """P4, L2: offsets that a flush left out are found, though every crc is right."""
     rewrite(stored, lambda batches: batches[1:])
     report = run(spark, stored)[0]
-    assert report.missing == [Span(200, 300)]
+    assert report.missing == [OffsetRange(200, 300)]
     assert report.delivered_percent == pytest.approx(100 * 500 / 600)
     assert any("[200, 300) are missing" in each for each in report.problems)
 
@@ -175,7 +177,7 @@ def test_marks_of_the_broker(spark: Any, stored: Stored) -> None:
 
     assert run(spark, stored, ask(BrokerMarks(0, 600)))[0].is_sound
     behind = run(spark, stored, ask(BrokerMarks(0, 700)))[0]
-    assert (behind.missing, behind.end) == ([Span(600, 700)], 700)
+    assert (behind.missing, behind.end) == ([OffsetRange(600, 700)], 700)
     assert not run(spark, stored, ask(BrokerMarks(5, 600)))[0].is_sound
     [beyond] = run(spark, stored, ask(BrokerMarks(0, 500)))[0].problems
     assert beyond == "segments reach to 600, the broker's high watermark is 500"
@@ -206,4 +208,4 @@ def test_on_a_real_s3_server(spark: Any, s3_store: tuple[str, dict[str, Any]], t
     cluster.run(work)
     assert run(spark, cluster)[0].is_sound
     cluster.objects.delete(load_manifest(cluster.objects, home_of(cluster)).segments[1].name)
-    assert run(spark, cluster)[0].missing == [Span(10, 20)]
+    assert run(spark, cluster)[0].missing == [OffsetRange(10, 20)]

@@ -19,15 +19,14 @@ from holdfast.io.versions import Versions
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit import audit as auditing
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.look import DELETED, NO_MANIFEST, look_again, look_at
-from holdfast.spark.jobs.audit.report import PartitionReport, Span
+from holdfast.spark.jobs.audit.report import PartitionReport
 from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.compact import CompactTask, compact_task
 from holdfast.spark.jobs.run import run_units
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 
 @pytest.fixture
@@ -105,7 +104,7 @@ def test_a_topic_that_is_deleted_meanwhile(spark: Any, store: Store, partition: 
     cluster.topic("other")
     saved = {each.name: cluster.objects.get(each.name) for each in cluster.objects.list("")}
     vanished = {each.topic: each for each in run(spark, store, empty)}
-    assert vanished["t"].missing == [Span(0, 60)]
+    assert vanished["t"].missing == [OffsetRange(0, 60)]
     assert not vanished["t"].is_sound
     for name, data in saved.items():
         cluster.objects.put(name, [data])
@@ -188,7 +187,10 @@ def test_what_the_stores_metadata_has_lost(store: Store, cluster: StoredCluster,
     known = Evidence(ask_broker=lambda _: marks, read_tails=lambda: tails)
     reports = {each.topic: each for each in audit(Here(), store, evidence=known)}
     assert reports.pop("t").is_sound
-    assert (reports["lost"].missing, reports[str(home.topic_id)].missing) == ([Span(0, 30)], [Span(30, 31)])
+    assert (reports["lost"].missing, reports[str(home.topic_id)].missing) == (
+        [OffsetRange(0, 30)],
+        [OffsetRange(30, 31)],
+    )
     assert not any(each.is_sound for each in reports.values())
     answers: list[Any] = [tails, {}]
     asked: list[Any] = [marks, marks, {TopicPartition("t", 0): BrokerMarks(0, 60)}]

@@ -11,11 +11,11 @@ from tests.support.spark_store import T0, StoredCluster
 from holdfast.catalog.errors import DataLost, NotMadeYet, OutOfRange
 from holdfast.errors import Rejected
 from holdfast.io.objects.local.objects import LocalObjects
-from holdfast.segment.names import PartitionId
 from holdfast.spark.source.bounds import Ago, Earliest, Last, Latest, Since
 from holdfast.spark.source.options import parse
 from holdfast.spark.source.schema import full_schema
 from holdfast.spark.source.source import BatchReader
+from holdfast.types import PartitionId
 
 
 def read(path: Path, **options: str) -> list[int]:

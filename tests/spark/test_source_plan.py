@@ -9,7 +9,7 @@ import pytest
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
 from holdfast.catalog import store as store_module
-from holdfast.catalog.catalog import Catalog, Range, open_catalog
+from holdfast.catalog.catalog import Catalog, open_catalog
 from holdfast.catalog.errors import DataLost, OutOfRange
 from holdfast.catalog.load import chunks
 from holdfast.catalog.plan import Task, plan, weigh
@@ -24,7 +24,7 @@ from holdfast.segment.errors import Damaged, SegmentLost
 from holdfast.segment.manifest.changes import Append
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.names import topic_prefixes
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 WHERE = TopicPartition("t", 0)
 
@@ -56,11 +56,11 @@ def test_every_offset_once_however_it_is_cut(cluster: StoredCluster, partition: 
         partition.flush()
     catalog = look(cluster)
     for split_size in (1 << 18, 1 << 20, 1 << 30):
-        tasks = plan(catalog, {WHERE: Range(50, 23_950)}, split_size=split_size)
+        tasks = plan(catalog, {WHERE: OffsetRange(50, 23_950)}, split_size=split_size)
         assert offsets(catalog, tasks) == list(range(50, 23_950))
         costs = [sum(weigh(piece).cost for piece in task.pieces) for task in tasks]
         assert max(costs) <= 1.5 * split_size + (1 << 19)
-    tasks = plan(catalog, {WHERE: Range(50, 23_950)}, min_partitions=40)
+    tasks = plan(catalog, {WHERE: OffsetRange(50, 23_950)}, min_partitions=40)
     assert len(tasks) == 40
     assert max(len(pickle.dumps(task)) for task in tasks) < 5_000
     assert offsets(catalog, tasks) == list(range(50, 23_950))
@@ -107,10 +107,10 @@ def test_aborted_and_open_transactions(cluster: StoredCluster, partition: Stored
     partition.flush()
     catalog = look(cluster)
     assert catalog.readable(WHERE) == (0, 21)
-    assert offsets(catalog, plan(catalog, {WHERE: Range(0, 21)})) == [*range(5), *range(10, 15), 17, 18, 19]
+    assert offsets(catalog, plan(catalog, {WHERE: OffsetRange(0, 21)})) == [*range(5), *range(10, 15), 17, 18, 19]
     with pytest.raises(OutOfRange):
-        plan(catalog, {WHERE: Range(0, 22)})
-    everything = plan(catalog, {WHERE: Range(0, 31)}, committed=False)
+        plan(catalog, {WHERE: OffsetRange(0, 22)})
+    everything = plan(catalog, {WHERE: OffsetRange(0, 31)}, committed=False)
     assert offsets(catalog, everything) == [*range(15), 17, 18, 19, *range(21, 31)]
 
 
@@ -122,7 +122,7 @@ def test_times_prune_segments_and_rows(cluster: StoredCluster, partition: Stored
         partition.flush()
     catalog = look(cluster)
     times = Times(T0 + 450_000, T0 + 455_000)
-    tasks = plan(catalog, {WHERE: Range(0, 800)}, times=times)
+    tasks = plan(catalog, {WHERE: OffsetRange(0, 800)}, times=times)
     assert offsets(catalog, tasks) == list(range(450, 455))
     assert next(piece.segment.base for task in tasks for piece in task.pieces) == 400
 
@@ -135,7 +135,7 @@ def test_a_time_reads_only_its_part_of_a_segment(cluster: StoredCluster, partiti
         partition.flush()
     catalog = look(cluster)
     times = Times(T0 + 5_000, T0 + 6_000)
-    [task] = plan(catalog, {WHERE: Range(0, 81)}, times=times)
+    [task] = plan(catalog, {WHERE: OffsetRange(0, 81)}, times=times)
     assert offsets(catalog, [task]) == [5, 45, 60]
     counts = [len(chunk.data) // 70_000 for chunk in chunks(cluster.objects, task.pieces, times)]
     assert counts == [2, 17]  # Of 40 and 41: seconds 5 and 6; and from 5 to 20, since times go back by 14 s.
@@ -147,10 +147,12 @@ def test_a_short_time_makes_few_and_even_tasks(cluster: StoredCluster, partition
         partition.count(20, size=5_000)
     partition.flush()
     catalog = look(cluster)
-    everything = plan(catalog, {WHERE: Range(0, 4_000)}, split_size=1 << 20)
+    everything = plan(catalog, {WHERE: OffsetRange(0, 4_000)}, split_size=1 << 20)
     assert len(everything) > 15
-    assert len(plan(catalog, {WHERE: Range(0, 4_000)}, times=Times(T0, T0 + 40_000), split_size=1 << 20)) == 1
-    half = plan(catalog, {WHERE: Range(0, 4_000)}, times=Times(T0 + 1_000_000, T0 + 3_000_000), split_size=1 << 20)
+    assert len(plan(catalog, {WHERE: OffsetRange(0, 4_000)}, times=Times(T0, T0 + 40_000), split_size=1 << 20)) == 1
+    half = plan(
+        catalog, {WHERE: OffsetRange(0, 4_000)}, times=Times(T0 + 1_000_000, T0 + 3_000_000), split_size=1 << 20
+    )
     counts = [len(offsets(catalog, [task])) for task in half]
     assert sum(counts) == 2_000
     assert len(counts) > 7
@@ -164,7 +166,7 @@ def test_a_segment_that_goes_is_lost_replaced_or_corrupt(cluster: StoredCluster,
         partition.count(10)
         partition.flush()
     catalog = look(cluster)
-    tasks = plan(catalog, {WHERE: Range(0, 60)})
+    tasks = plan(catalog, {WHERE: OffsetRange(0, 60)})
     partition.rewrite(lambda batch: int.from_bytes(batch[:8]) not in (10, 50))
     assert offsets(catalog, tasks) == [*range(10), *range(20, 50)]
     partition.count(10)
@@ -174,7 +176,7 @@ def test_a_segment_that_goes_is_lost_replaced_or_corrupt(cluster: StoredCluster,
         offsets(catalog, tasks)
     assert offsets(catalog, tasks, fail_on_data_loss=False) == []
     catalog = look(cluster)
-    tasks = plan(catalog, {WHERE: Range(60, 70)})
+    tasks = plan(catalog, {WHERE: OffsetRange(60, 70)})
     cluster.objects.delete(partition.log.manifest.segments[0].name)
     with pytest.raises(SegmentLost):
         offsets(catalog, tasks, fail_on_data_loss=False)
@@ -185,7 +187,7 @@ def test_a_topic_that_goes(cluster: StoredCluster, partition: StoredPartition) -
     partition.count(10)
     partition.flush()
     catalog = look(cluster)
-    tasks = plan(catalog, {WHERE: Range(0, 10)})
+    tasks = plan(catalog, {WHERE: OffsetRange(0, 10)})
     for prefix in topic_prefixes(partition.home.topic_id):
         for each in list(cluster.objects.list(prefix)):
             cluster.objects.delete(each.name)
@@ -200,7 +202,7 @@ def test_a_segment_that_goes_between_two_chunks(cluster: StoredCluster, partitio
         partition.count(100, size=1000)
     partition.flush()
     catalog = look(cluster)
-    [task] = plan(catalog, {WHERE: Range(0, 2000)})
+    [task] = plan(catalog, {WHERE: OffsetRange(0, 2000)})
     rows = read(task, ["offset"], catalog.store, chunk_size=70_000)
     found = next(rows).column("offset").to_pylist()
     partition.rewrite(lambda _: True)
@@ -219,4 +221,4 @@ def test_a_flipped_byte_is_found(cluster: StoredCluster, partition: StoredPartit
     path.chmod(0o600)
     path.write_bytes(data)
     with pytest.raises(Damaged):
-        offsets(catalog, plan(catalog, {WHERE: Range(0, 100)}))
+        offsets(catalog, plan(catalog, {WHERE: OffsetRange(0, 100)}))

@@ -9,7 +9,6 @@ import pytest
 from tests.support.spark_driven import Driven, Row
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.cluster.metadata import delete_topic
@@ -19,7 +18,7 @@ from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.source.limits import limited
 from holdfast.spark.source.ranges import NoRecordSoLate
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_partitions_one_by_one(cluster: StoredCluster, tmp_path: Path) -> None:
 
 def test_shares_of_a_limit() -> None:
     """P2: a limit is kept exactly, and every partition moves in the end."""
-    new = {TopicPartition("t", n): Range(100, 100 + size) for n, size in enumerate([1000, 10, 1, 0])}
+    new = {TopicPartition("t", n): OffsetRange(100, 100 + size) for n, size in enumerate([1000, 10, 1, 0])}
     for count_max in (1, 2, 7, 100, 1010, 1011, 5000):
         ends = limited(new, count_max)
         assert sum(end - 100 for end in ends.values()) == min(count_max, 1011)
@@ -173,6 +172,6 @@ def test_shares_of_a_limit() -> None:
     left, steps = dict(new), 0
     while any(each.start < each.end for each in left.values()):
         ends = limited(left, 3)
-        left = {where: Range(ends[where], each.end) for where, each in left.items()}
+        left = {where: OffsetRange(ends[where], each.end) for where, each in left.items()}
         steps += 1
     assert steps == 337

@@ -22,7 +22,6 @@ from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.segment.names import PartitionId
 from holdfast.subscribe.client.session import Means
 from holdfast.subscribe.client.subscription import Subscription
 from holdfast.subscribe.errors import ServerGone
@@ -31,6 +30,7 @@ from holdfast.subscribe.server.stream import ServerStream
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
+from holdfast.types import PartitionId
 
 START_MS = 1_700_000_000_000
 Result = TypeVar("Result")

@@ -6,14 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, PartitionPosition
+from holdfast.subscribe.cursor import Cursor, CursorPoint, PartitionPosition
 from holdfast.subscribe.errors import BadCursor
 from holdfast.subscribe.merge.piece import Position
+from holdfast.types import ClusterPartition
 
 CURSOR = Cursor(
     {
-        Partition("c1", UUID(int=7), 0): PartitionPosition("orders", Position(12, 3, 1_700_000_000_000)),
-        Partition("c1", UUID(int=7), 1): PartitionPosition("orders", Position(0)),
+        ClusterPartition("c1", UUID(int=7), 0): PartitionPosition("orders", Position(12, 3, 1_700_000_000_000)),
+        ClusterPartition("c1", UUID(int=7), 1): PartitionPosition("orders", Position(0)),
     },
     CursorPoint(1_700_000_000_000, "c1", "orders", 0),
 )

@@ -20,9 +20,10 @@ from holdfast.record.records import Record
 from holdfast.segment.manifest.changes import Append, RaiseEpoch, RaiseLogStart, Replace
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.log import ManifestLog
-from holdfast.segment.names import PartitionId, new_tag
+from holdfast.segment.names import new_tag
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.writer import encode_segment
+from holdfast.types import PartitionId
 
 T0 = 1_700_000_000_000
 

@@ -12,10 +12,10 @@ from tests.sync.sides import numbered, read_topic, write
 from holdfast.client import Client
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.sync.mark import Home
 from holdfast.sync.place import first_copy
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
+from holdfast.types import ClusterPartition
 
 
 def run(pair: Pair, topic: str, **settings: object) -> None:
@@ -119,4 +119,4 @@ def test_a_copy_is_found_by_its_offset(pair: Pair, topic: str) -> None:
     end = held[-1].offset + 1
     for wanted in (0, 1, 499, 500, 1999, 2000, 2500):
         expected = next((each.offset for each in held if each.hops and each.hops[0].offset >= wanted), None)
-        assert first_copy(pair.at_b, where, Home(cluster_id, topic_id, 0), wanted, 0, end) == expected
+        assert first_copy(pair.at_b, where, ClusterPartition(cluster_id, topic_id, 0), wanted, 0, end) == expected

@@ -11,17 +11,18 @@ from holdfast.record.build import build
 from holdfast.record.columns import Columns
 from holdfast.record.decode import decode
 from holdfast.record.records import Record
-from holdfast.sync.mark import MARK_KEY, PATH_SIZE_MAX, BadMark, Home, Hop, beginning, read_mark
+from holdfast.sync.mark import MARK_KEY, PATH_SIZE_MAX, BadMark, Hop, beginning, hop_beginning, read_mark
 from holdfast.sync.marking import NONE, OriginMarks
+from holdfast.types import ClusterPartition
 
-HERE = Home("cluster-a", UUID(int=7), 3)
-THERE = Home("b", UUID(int=8), 3)
-ELSEWHERE = Home("cluster-with-a-longer-name", UUID(int=9), 3)
+HERE = ClusterPartition("cluster-a", UUID(int=7), 3)
+THERE = ClusterPartition("b", UUID(int=8), 3)
+ELSEWHERE = ClusterPartition("cluster-with-a-longer-name", UUID(int=9), 3)
 
 
-def mark_of(*hops: tuple[Home, int]) -> bytes:
+def mark_of(*hops: tuple[ClusterPartition, int]) -> bytes:
     """A mark written by hand, the newest hop first."""
-    return b"\x01" + b"".join(home.to_bytes() + offset.to_bytes(8, "big") for home, offset in hops)
+    return b"\x01" + b"".join(hop_beginning(home) + offset.to_bytes(8, "big") for home, offset in hops)
 
 
 def headers_of(columns: Columns, row: int) -> list[tuple[bytes, bytes | None]]:

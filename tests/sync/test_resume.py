@@ -22,13 +22,13 @@ from holdfast.sync.checkpoint import SyncPoint, make_topic, read_all
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.fence import UNUSED_EPOCHS, begin_writing, writer_id
 from holdfast.sync.lane import Lane
-from holdfast.sync.mark import Home
 from holdfast.sync.run import Sync
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import meet_both
 from holdfast.sync.takeover import make_lanes
 from holdfast.sync.topics import plan
+from holdfast.types import ClusterPartition
 
 
 def checkpoints(pair: Pair, topic: str) -> dict[int, SyncPoint]:
@@ -174,7 +174,7 @@ def test_lanes_that_only_meet_echoes_are_saved_behind_the_target(pair: Pair, top
     cluster_id, topic_id = pair.at_b.metadata([]).cluster_id, pair.at_b.topic(topic).id
     assert cluster_id is not None
     assert topic_id is not None
-    saved = read_all(pair.at_a, cluster_id)[Home(cluster_id, topic_id, 0)]
+    saved = read_all(pair.at_a, cluster_id)[ClusterPartition(cluster_id, topic_id, 0)]
     assert saved.point.target_offset >= 800
     assert saved.point.echoed >= 799
 

@@ -35,7 +35,7 @@ from holdfast.log.errors import SetAside, TopicsMissing
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 

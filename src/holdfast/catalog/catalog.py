@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from holdfast.catalog.errors import NotMadeYet
 from holdfast.catalog.store import Store, cluster_of, find_store
@@ -21,20 +20,12 @@ from holdfast.io.versions import VersionRetries, Versions, full_before
 from holdfast.segment.manifest.codec import Steps
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 THREADS = 16
 
 Chosen = Callable[[Topic], bool]
 Loaded = tuple[Manifest, Steps]
-
-
-class Range(NamedTuple):
-    """The offsets `[start, end)`."""
-
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -57,11 +48,11 @@ class Catalog:
             raise NotMadeYet(str(where))
         return found
 
-    def readable(self, where: TopicPartition, *, committed: bool = True) -> Range:
+    def readable(self, where: TopicPartition, *, committed: bool = True) -> OffsetRange:
         """The stored offsets that may be read: with `committed`, only those below every open transaction."""
         manifest = self.manifest(where)
         end = manifest.last_stable if committed else manifest.flushed
-        return Range(min(manifest.log_start, end), end)
+        return OffsetRange(min(manifest.log_start, end), end)
 
     def refresh(self) -> Catalog:
         """Look again: for new topics, new partitions, new segments."""

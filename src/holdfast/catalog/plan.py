@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from holdfast.catalog.catalog import Catalog, Range
+from holdfast.catalog.catalog import Catalog
 from holdfast.catalog.errors import OutOfRange
 from holdfast.catalog.times import ALWAYS, Times
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 SPLIT_SIZE = 32 * 1024 * 1024
 OPEN_SIZE = 256 * 1024  # What opening a segment costs, in bytes that could be read meanwhile: bounds a task's pieces.
@@ -57,7 +56,7 @@ class Task:
 
 def plan(
     catalog: Catalog,
-    ranges: Mapping[TopicPartition, Range],
+    ranges: Mapping[TopicPartition, OffsetRange],
     *,
     times: Times = ALWAYS,
     committed: bool = True,
@@ -79,7 +78,9 @@ def plan(
     return [Task(tuple(each), times) for each in pack(weighed, min_partitions, split_size)]
 
 
-def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committed: bool = True) -> list[SegmentPart]:
+def pieces_of(
+    catalog: Catalog, where: TopicPartition, wanted: OffsetRange, *, committed: bool = True
+) -> list[SegmentPart]:
     """The pieces of one partition's range, in order, one for each segment."""
     if wanted.start >= wanted.end:
         return []
@@ -90,7 +91,7 @@ def pieces_of(catalog: Catalog, where: TopicPartition, wanted: Range, *, committ
     return list(cover(where.topic, manifest, wanted, committed=committed))
 
 
-def cover(topic: str, manifest: Manifest, wanted: Range, *, committed: bool) -> Iterator[SegmentPart]:
+def cover(topic: str, manifest: Manifest, wanted: OffsetRange, *, committed: bool) -> Iterator[SegmentPart]:
     """One piece for each segment that the range touches."""
     for segment in manifest.segments.between(wanted.start, wanted.end):
         start, end = max(wanted.start, segment.base), min(wanted.end, segment.end)

@@ -14,7 +14,6 @@ from dataclasses import replace
 import pyarrow as pa
 
 from holdfast.catalog.batch_filter import sift
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost
 from holdfast.catalog.load import CHUNK_SIZE, RecordChunk, chunks
 from holdfast.catalog.plan import SegmentPart, Task
@@ -25,6 +24,7 @@ from holdfast.record.decode import Decoder, Skip
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.missing import follow
+from holdfast.types import OffsetRange
 
 ROW_COUNT = 20_000  # Of one Arrow batch, about: smaller ones cost more, larger ones gain nothing.
 BATCH_SIZE = 8 * 1024 * 1024  # And so many bytes: for larger ones memory is taken anew each time.
@@ -50,17 +50,17 @@ def read(
     for chunk in chunks_of(store.open(), task, on_loss=on_loss, chunk_size=chunk_size):
         piece = chunk.piece
         where = f"{piece.topic}-{piece.home.partition}"
-        skip = skipping(where, Range(piece.start, piece.end), on_loss)
+        skip = skipping(where, OffsetRange(piece.start, piece.end), on_loss)
         decoder = Decoder(wanted, place=piece.segment.name, skip=skip)
         batches = sift(chunk.data, task.times, piece.aborted, piece.segment.times)
         for group in decoder.groups(batches, row_count, BATCH_SIZE):
             rows = to_rows(group, columns, piece.topic, piece.home.partition)
-            rows = cut(rows, group, Range(piece.start, piece.end), task.times)
+            rows = cut(rows, group, OffsetRange(piece.start, piece.end), task.times)
             if rows.num_rows:
                 yield rows
 
 
-def skipping(where: str, offsets: Range, on_loss: OnLoss) -> Skip:
+def skipping(where: str, offsets: OffsetRange, on_loss: OnLoss) -> Skip:
     """What to do with a batch that nobody can read: of those in the range, as with what is lost."""
 
     def lose(one: Unreadable) -> None:

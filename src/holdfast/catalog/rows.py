@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.suggest import nearest
 from holdfast.catalog.times import Times
 from holdfast.errors import Rejected
 from holdfast.record.arrow import to_arrow
 from holdfast.record.columns import Column, Columns
+from holdfast.types import OffsetRange
 
 HEADER: Final[Any] = pa.struct([("key", pa.string()), ("value", pa.binary())])
 TYPES: Final[dict[str, Any]] = {
@@ -71,7 +71,7 @@ def to_rows(columns: Columns, names: Sequence[str], topic: str, partition: int) 
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([(name, TYPES[name]) for name in names]))
 
 
-def cut(rows: pa.RecordBatch, columns: Columns, offsets: Range, times: Times) -> pa.RecordBatch:
+def cut(rows: pa.RecordBatch, columns: Columns, offsets: OffsetRange, times: Times) -> pa.RecordBatch:
     """Only the rows, made of these columns, that lie in a range of offsets and of times. Offsets grow."""
     first, last = (int(each) for each in np.searchsorted(columns.offset, offsets))
     if (first, last) != (0, len(columns)):

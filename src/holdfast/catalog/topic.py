@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from holdfast.catalog.catalog import Catalog, Range
+from holdfast.catalog.catalog import Catalog
 from holdfast.catalog.plan import plan
 from holdfast.catalog.read import read
 from holdfast.catalog.rows import TYPES
 from holdfast.catalog.times import ALWAYS, Times
 from holdfast.errors import Rejected
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 
 def read_topic(
@@ -41,6 +41,6 @@ def read_topic(
     for number in numbers:
         where = TopicPartition(topic, number)
         there = catalog.readable(where, committed=committed)
-        wanted = Range(there.start if start is None else start, there.end if end is None else end)
+        wanted = OffsetRange(there.start if start is None else start, there.end if end is None else end)
         for task in plan(catalog, {where: wanted}, times=times, committed=committed):
             yield from read(task, columns, catalog.store, fail_on_data_loss=fail_on_data_loss)

@@ -21,8 +21,7 @@ from holdfast.measure import FlushCounts, Histogram, UnreadableCounts
 from holdfast.segment.cached.blocks import BlockCache
 from holdfast.segment.cached.read import KeptReader, SegmentReader
 from holdfast.segment.manifest.log import ManifestLog
-from holdfast.segment.names import PartitionId
-from holdfast.types import Epoch
+from holdfast.types import Epoch, PartitionId
 
 
 class Environment(NamedTuple):

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.errors import Corrupt, Rejected
-from holdfast.segment.names import PartitionId
-from holdfast.types import Buffer
+from holdfast.types import Buffer, PartitionId
 
 VERSION = 1
 BATCHES = 1

@@ -15,8 +15,7 @@ from itertools import islice
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
 from holdfast.log.metadata import Aside, Identity, LogMetadata, check_aside, read_kept, save_kept
-from holdfast.segment.names import PartitionId
-from holdfast.types import Buffer
+from holdfast.types import Buffer, PartitionId
 from holdfast.wal import Entry, LogId, Stat, Wal
 from holdfast.wal.read import RawFrame
 

@@ -41,7 +41,7 @@ from holdfast.log.recovery.opening import Openings
 from holdfast.log.recovery.quarantine import Quarantine
 from holdfast.log.settings import LogSettings, PartitionSettings
 from holdfast.log.stat import LogsStat
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import WalSettings
 
 log = logging.getLogger(__name__)

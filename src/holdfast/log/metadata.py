@@ -46,7 +46,7 @@ from uuid import UUID
 
 from holdfast.errors import Corrupt
 from holdfast.log.errors import TooManyPartitions, TooMuchToKeep
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import USER_DATA_SIZE_MAX, NewerFormat, Wal
 
 VERSION = 3

@@ -18,7 +18,7 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import VersionRetries
-from holdfast.segment.names import MANIFESTS, PartitionId
+from holdfast.types import MANIFESTS, PartitionId
 
 _MANIFEST = re.compile(re.escape(MANIFESTS) + r"([0-9a-f]{32})/(\d+)/")
 

@@ -16,8 +16,8 @@ from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import follow
-from holdfast.segment.names import PartitionId
 from holdfast.segment.verify import Finding, inspect
+from holdfast.types import PartitionId
 
 _TOLD_SIZE = 1024 * 1024  # Whoever waits hears of every so many bytes.
 

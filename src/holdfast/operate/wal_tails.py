@@ -19,8 +19,8 @@ from holdfast.log.metadata import LogMetadata, decode
 from holdfast.operate.findings import WAL
 from holdfast.record.batch import BatchHeader, is_crc_right, split
 from holdfast.record.errors import InvalidBatch
-from holdfast.segment.names import PartitionId
 from holdfast.segment.verify import Finding
+from holdfast.types import PartitionId
 from holdfast.wal import Entry, NewerFormat
 from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing
 from holdfast.wal.frame import Frame

@@ -28,8 +28,7 @@ import numpy as np
 from crc32c import crc32c
 
 from holdfast.segment.errors import Damaged, NewerFormat
-from holdfast.segment.names import PartitionId
-from holdfast.types import Buffer
+from holdfast.types import Buffer, PartitionId
 
 VERSION = 2
 COMPACTED = 1  # A flag: the batches need not follow each other without holes.

@@ -26,7 +26,8 @@ from holdfast.io.clock import Clock
 from holdfast.io.objects import NotFound, ObjectInfo, Objects
 from holdfast.io.versions import GRACE_S, Versions, full_before
 from holdfast.segment.manifest.load import load_version
-from holdfast.segment.names import PartitionId, topic_prefixes
+from holdfast.segment.names import topic_prefixes
+from holdfast.types import PartitionId
 
 _TIME_PROBE = "garbage/now"
 _FAILURES_IN_A_ROW_MAX = 64

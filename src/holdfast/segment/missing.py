@@ -14,8 +14,7 @@ from holdfast.segment.errors import SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.types import Offset
+from holdfast.types import Offset, PartitionId
 
 
 @dataclass(frozen=True)

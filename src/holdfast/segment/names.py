@@ -9,35 +9,10 @@ The topic id is 32 hex digits. A tag is random, so that no name is ever used twi
 
 from __future__ import annotations
 
-from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.io.chance import Chance
-from holdfast.types import Epoch, Offset
-
-SEGMENTS = "segments/"
-MANIFESTS = "manifests/"
-
-
-class PartitionId(NamedTuple):
-    """One partition of one topic, for ever: a topic made again has another id."""
-
-    topic_id: UUID
-    partition: int
-
-    @property
-    def path(self) -> str:
-        return f"{self.topic_id.hex}/{self.partition}/"
-
-    @property
-    def segments(self) -> str:
-        """What the names of all its segments start with."""
-        return SEGMENTS + self.path
-
-    @property
-    def manifests(self) -> str:
-        """What the names of all its manifest versions start with."""
-        return MANIFESTS + self.path
+from holdfast.types import MANIFESTS, SEGMENTS, Epoch, Offset, PartitionId
 
 
 def new_tag(chance: Chance) -> str:

@@ -27,9 +27,8 @@ from holdfast.segment.errors import Damaged, NewerFormat, SegmentLost
 from holdfast.segment.format import HEADER_SIZE, check_header
 from holdfast.segment.index import Interval, Segment, decode_tail, interval_damage
 from holdfast.segment.manifest.info import NO_TIMESTAMP, SegmentInfo
-from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import open_segment, runs
-from holdfast.types import Buffer
+from holdfast.types import Buffer, PartitionId
 
 Read: TypeAlias = Callable[[int, int], Buffer]  # The bytes `[start, end)` of the segment.
 

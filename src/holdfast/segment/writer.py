@@ -25,10 +25,10 @@ from holdfast.segment.format import (
     encode_header,
 )
 from holdfast.segment.manifest.info import NO_TIMESTAMP, Aborted, SegmentInfo
-from holdfast.segment.names import PartitionId, segment_name
+from holdfast.segment.names import segment_name
 from holdfast.segment.producers import Producers, to_rows
 from holdfast.segment.times import SIZE_MIN, record_times
-from holdfast.types import Buffer, Epoch, Offset
+from holdfast.types import Buffer, Epoch, Offset, PartitionId
 
 INTERVAL_SIZE = 64 * 1024  # One index entry for about this many bytes; a larger batch has one of its own.
 INTERVAL_BATCHES_MAX = 256  # And for so many batches, so that a small one is found fast.

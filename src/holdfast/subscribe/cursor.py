@@ -22,19 +22,12 @@ from google.protobuf.message import DecodeError
 from holdfast.subscribe.errors import BadCursor
 from holdfast.subscribe.merge.piece import NO_EPOCH, Position
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
+from holdfast.types import ClusterPartition
 
 _HEAD = struct.Struct(">3sBI")
 _MAGIC = b"HFC"
 _VERSION = 1
 assert _HEAD.size == 8  # Stored by applications: changing it needs a new version.
-
-
-class Partition(NamedTuple):
-    """One partition of one cluster, for ever."""
-
-    cluster_id: str
-    topic_id: UUID
-    partition: int
 
 
 class PartitionPosition(NamedTuple):
@@ -57,7 +50,7 @@ class CursorPoint(NamedTuple):
 class Cursor:
     """Where to go on."""
 
-    places: Mapping[Partition, PartitionPosition] = field(default_factory=dict)
+    places: Mapping[ClusterPartition, PartitionPosition] = field(default_factory=dict)
     point: CursorPoint | None = None
 
     def __str__(self) -> str:
@@ -110,7 +103,7 @@ class Cursor:
     @classmethod
     def _from_message(cls, message: wire.Cursor) -> Cursor:
         places = {
-            Partition(each.cluster_id, UUID(bytes=each.topic_id), each.partition): PartitionPosition(
+            ClusterPartition(each.cluster_id, UUID(bytes=each.topic_id), each.partition): PartitionPosition(
                 each.topic, Position(each.offset, each.epoch, each.order_time)
             )
             for each in message.places
@@ -121,7 +114,7 @@ class Cursor:
         return cls(places, point)
 
     @classmethod
-    def at(cls, offsets: Mapping[Partition, tuple[str, int]]) -> Cursor:
+    def at(cls, offsets: Mapping[ClusterPartition, tuple[str, int]]) -> Cursor:
         """A cursor made by hand, from topic names and offsets."""
         return cls(
             {key: PartitionPosition(name, Position(offset, NO_EPOCH)) for key, (name, offset) in offsets.items()}

@@ -24,8 +24,8 @@ from holdfast.record.layout import SEQUENCE_MASK
 from holdfast.record.records import Record, read_records
 from holdfast.sync.committed import end_of
 from holdfast.sync.fence import CHECKPOINT_PARTITION, CHECKPOINTS, FencedWriter
-from holdfast.sync.mark import Home
 from holdfast.sync.proof import NO_COPY, NOTHING_SEEN, Copy, Seen
+from holdfast.types import ClusterPartition
 
 _RECORDS_MAX = 1000  # Of one batch: a record has about 250 bytes.
 
@@ -58,9 +58,9 @@ def make_topic(target: Client) -> None:
             raise
 
 
-def read_all(target: Client, source_cluster: str) -> dict[Home, Saved]:
+def read_all(target: Client, source_cluster: str) -> dict[ClusterPartition, Saved]:
     """The newest checkpoint of each partition of this source."""
-    found: dict[Home, Saved] = {}
+    found: dict[ClusterPartition, Saved] = {}
     bounds = {when: target.list_offsets({CHECKPOINT_PARTITION: when}) for when in (EARLIEST, LATEST)}
     at, end = (bounds[when][CHECKPOINT_PARTITION].offset for when in (EARLIEST, LATEST))
     while at < end:
@@ -77,10 +77,12 @@ def read_all(target: Client, source_cluster: str) -> dict[Home, Saved]:
     return found
 
 
-def _read(key: Mapping[str, object], value: Mapping[str, object], cluster: str, found: dict[Home, Saved]) -> None:
+def _read(
+    key: Mapping[str, object], value: Mapping[str, object], cluster: str, found: dict[ClusterPartition, Saved]
+) -> None:
     if key.get("from") != cluster:
         return
-    home = Home(cluster, UUID(str(key["topic_id"])), int(str(key["partition"])))
+    home = ClusterPartition(cluster, UUID(str(key["topic_id"])), int(str(key["partition"])))
     position, target_offset, echoed = (int(str(value[name])) for name in ("position", "target_offset", "echoed"))
     point = SyncPoint(position, target_offset, echoed, _seen(value.get("seen")), _copy(value.get("copy")))
     found[home] = Saved(point, UUID(str(value["target_id"])))
@@ -96,7 +98,9 @@ def _copy(value: object) -> Copy:
     return Copy(int(value[0]), int(value[1])) if isinstance(value, list) else NO_COPY
 
 
-def batches(points: Iterable[tuple[Home, Saved]], writer: FencedWriter, now_ms: int) -> list[tuple[bytearray, int]]:
+def batches(
+    points: Iterable[tuple[ClusterPartition, Saved]], writer: FencedWriter, now_ms: int
+) -> list[tuple[bytearray, int]]:
     """Checkpoints of one topic as batches of its writer, with their counts."""
     records = [_record(home, saved, writer.topic, now_ms) for home, saved in points]
     made = []
@@ -109,7 +113,7 @@ def batches(points: Iterable[tuple[Home, Saved]], writer: FencedWriter, now_ms: 
     return made
 
 
-def _record(home: Home, saved: Saved, topic: str, now_ms: int) -> Record:
+def _record(home: ClusterPartition, saved: Saved, topic: str, now_ms: int) -> Record:
     key = {"from": home.cluster_id, "topic": topic, "topic_id": str(home.topic_id), "partition": home.partition}
     point = saved.point
     value: dict[str, object] = {"position": point.position, "target_id": str(saved.target_id)}

@@ -19,7 +19,6 @@ from holdfast.sync.checkpoint import Saved
 from holdfast.sync.goals import Goals
 from holdfast.sync.groups import Groups
 from holdfast.sync.lane import Lane
-from holdfast.sync.mark import Home
 from holdfast.sync.progress import SyncCounts, SyncLook, Troubles, look_at
 from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
@@ -27,6 +26,7 @@ from holdfast.sync.sides import Side
 from holdfast.sync.takeover import make_lanes
 from holdfast.sync.topics import NO_ID, compacted_topics, list_topics, matching, plan
 from holdfast.sync.worker import Worker
+from holdfast.types import ClusterPartition
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +85,8 @@ class Direction:
         self._stop = stop
         self._saver = Saver(settings.save_interval_s, self._clock)
         self._groups = Groups(both=settings.both)
-        self._known: dict[Home, Saved] = {}  # Where lanes stood when the last attempt ended.
-        self._counts: dict[Home, SyncCounts] = {}
+        self._known: dict[ClusterPartition, Saved] = {}  # Where lanes stood when the last attempt ended.
+        self._counts: dict[ClusterPartition, SyncCounts] = {}
         self._goals = Goals() if settings.once else None
         self._lanes: list[Lane] = []
         self._state = "starting"

@@ -9,12 +9,11 @@ from holdfast.client import Client
 from holdfast.client.errors import TopicNotFound
 from holdfast.sync import checkpoint
 from holdfast.sync.checkpoint import Saved
-from holdfast.sync.mark import Home
 from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID, PlannedTopic, plan
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 
 class Foreseen(NamedTuple):
@@ -34,25 +33,29 @@ def foresee(source: Side, target: Side, settings: SyncSettings) -> list[Foreseen
         return [_foresee(each, here, there, source, saved) for each in plan(here, there, settings.patterns)]
 
 
-def _saved(target: Client, source_cluster: str) -> Mapping[Home, Saved]:
+def _saved(target: Client, source_cluster: str) -> Mapping[ClusterPartition, Saved]:
     try:
         return checkpoint.read_all(target, source_cluster)
     except TopicNotFound:
         return {}
 
 
-def _foresee(planned: PlannedTopic, here: Client, there: Client, source: Side, saved: Mapping[Home, Saved]) -> Foreseen:
+def _foresee(
+    planned: PlannedTopic, here: Client, there: Client, source: Side, saved: Mapping[ClusterPartition, Saved]
+) -> Foreseen:
     offsets = 0
     for part in planned.source.partitions:
         where = TopicPartition(planned.name, part.number)
-        home = Home(source.cluster_id, planned.source.id or NO_ID, part.number)
+        home = ClusterPartition(source.cluster_id, planned.source.id or NO_ID, part.number)
         start, end = bounds(here, where)
         offsets += max(end - max(start, _applied(planned, where, home, there, saved.get(home))), 0)
     action = "create" if planned.target is None else "grow" if planned.missing_partitions else "keep"
     return Foreseen(planned.name, action, planned.partition_count, planned.configs, offsets)
 
 
-def _applied(planned: PlannedTopic, where: TopicPartition, home: Home, there: Client, saved: Saved | None) -> int:
+def _applied(
+    planned: PlannedTopic, where: TopicPartition, home: ClusterPartition, there: Client, saved: Saved | None
+) -> int:
     """The offset behind the last one that is applied."""
     if planned.target is None or where.partition >= len(planned.target.partitions):
         return 0

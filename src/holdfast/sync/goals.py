@@ -8,7 +8,7 @@ from uuid import UUID
 
 from holdfast.client import LATEST, Client
 from holdfast.sync.lane import Lane
-from holdfast.sync.mark import Home
+from holdfast.types import ClusterPartition
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ class Goals:
     """Up to where each partition is to be copied. Topics and partitions that are new meanwhile have no goal."""
 
     def __init__(self) -> None:
-        self._ends: dict[Home, int] = {}
+        self._ends: dict[ClusterPartition, int] = {}
         self._ids: dict[str, UUID | None] = {}  # The topics of the first start; None for one that is gone.
         self._is_set = False
 

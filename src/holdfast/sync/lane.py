@@ -20,14 +20,13 @@ from holdfast.sync.checkpoint import SyncPoint
 from holdfast.sync.committed import committed, end_of
 from holdfast.sync.errors import SourceChanged, SourceWentBack
 from holdfast.sync.fence import FencedWriter
-from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, Numbers, OriginMarks, Truths
 from holdfast.sync.piece import SyncPiece, cut
 from holdfast.sync.progress import SyncCounts
 from holdfast.sync.proof import Copy, Seen, is_copy, is_still, same, seen
 from holdfast.sync.scan import bounds, find_applied
 from holdfast.sync.winners import Winners
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +39,8 @@ class Lane:
     """Belongs to one worker's thread; others read `point`, which is replaced whole, and the figures."""
 
     where: TopicPartition
-    home: Home  # In the source.
-    back: Home  # The same partition of the target.
+    home: ClusterPartition  # In the source.
+    back: ClusterPartition  # The same partition of the target.
     writer: FencedWriter
     batch_size_max: int
     own_only: bool  # Leave out what the source itself has from elsewhere.

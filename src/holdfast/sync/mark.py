@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from holdfast.errors import Rejected
+from holdfast.types import ClusterPartition
 
 MARK_KEY: Final = "holdfast.origin"
 VERSION: Final = 1
@@ -22,20 +23,6 @@ CLUSTER_SIZE_MAX: Final = 255
 
 _PLACE = struct.Struct(">16siq")
 assert _PLACE.size == 28  # In records, for ever: changing it needs a new version.
-
-
-class Home(NamedTuple):
-    """One partition of one cluster."""
-
-    cluster_id: str
-    topic_id: UUID
-    partition: int
-
-    def to_bytes(self) -> bytes:
-        """The beginning of a hop, which all records of the partition have in common."""
-        cluster = self.cluster_id.encode()
-        number = struct.pack(">i", self.partition)
-        return bytes([len(cluster)]) + cluster + self.topic_id.bytes + number
 
 
 class Hop(NamedTuple):
@@ -55,9 +42,15 @@ class BadMark(Rejected):
         self.value = value
 
 
-def beginning(home: Home) -> bytes:
+def beginning(home: ClusterPartition) -> bytes:
     """How the marks of all records begin that were copied from this partition; the offset follows."""
-    return bytes([VERSION]) + home.to_bytes()
+    return bytes([VERSION]) + hop_beginning(home)
+
+
+def hop_beginning(home: ClusterPartition) -> bytes:
+    """The beginning of a hop, which all records of the partition have in common."""
+    cluster = home.cluster_id.encode()
+    return bytes([len(cluster)]) + cluster + home.topic_id.bytes + struct.pack(">i", home.partition)
 
 
 def read_mark(value: bytes) -> list[Hop]:

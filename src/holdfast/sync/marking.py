@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.record.columns import Binary, Columns, Headers
-from holdfast.sync.mark import MARK_KEY, PATH_SIZE_MAX, VERSION, Home, beginning
+from holdfast.sync.mark import MARK_KEY, PATH_SIZE_MAX, VERSION, beginning, hop_beginning
+from holdfast.types import ClusterPartition
 
 Numbers: TypeAlias = NDArray[np.int64]
 Truths: TypeAlias = NDArray[np.bool_]
@@ -36,7 +37,7 @@ class OriginMarks:
         loops.find(columns.headers.ends, columns.headers.keys.ends, columns.headers.keys.data, _KEY, found)
         return cls(columns, columns.headers, found)
 
-    def offsets_from(self, home: Home) -> Numbers:
+    def offsets_from(self, home: ClusterPartition) -> Numbers:
         """For each record the offset that it was copied from, if that was in this partition; else NONE."""
         from holdfast.sync import mark_loops as loops
 
@@ -45,16 +46,16 @@ class OriginMarks:
         loops.read_offsets(self.found, values.ends, values.data, _array(beginning(home)), offsets)
         return offsets
 
-    def came_through(self, home: Home) -> tuple[Truths, Numbers]:
+    def came_through(self, home: ClusterPartition) -> tuple[Truths, Numbers]:
         """Whether each record was in this partition before it was where it was copied from; where the last hop is."""
         from holdfast.sync import mark_loops as loops
 
         older, origin = np.empty(len(self.found), np.bool_), np.empty(len(self.found), np.int64)
         values = self.headers.values
-        loops.walk(self.found, values.ends, values.data, VERSION, _array(home.to_bytes()), older, origin)
+        loops.walk(self.found, values.ends, values.data, VERSION, _array(hop_beginning(home)), older, origin)
         return older, origin
 
-    def with_hop(self, home: Home) -> Columns:
+    def with_hop(self, home: ClusterPartition) -> Columns:
         """The same records, each with one mark that begins with its place in this partition."""
         from holdfast.sync import mark_loops as loops
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.client import Client
-from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, OriginMarks
 from holdfast.sync.scan import bounds, read_range
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 _PROBE_SIZE = 64 << 10  # Bytes of one step of a search.
 _BACK_COUNT = 1000  # Offsets of the first step back.
 
 
-def first_copy(client: Client, where: TopicPartition, home: Home, wanted: int, start: int, end: int) -> int | None:
+def first_copy(
+    client: Client, where: TopicPartition, home: ClusterPartition, wanted: int, start: int, end: int
+) -> int | None:
     """The offset of the first copy of a record of `home` from offset `wanted` on, in a range of the target."""
     best: int | None = None
     low, high = start, end
@@ -36,7 +37,7 @@ def first_copy(client: Client, where: TopicPartition, home: Home, wanted: int, s
 
 
 def _probe(
-    client: Client, where: TopicPartition, home: Home, wanted: int, start: int, end: int
+    client: Client, where: TopicPartition, home: ClusterPartition, wanted: int, start: int, end: int
 ) -> tuple[tuple[int, bool, bool] | None, int]:
     """The first piece of a range with copies in it: where the first one is that is wanted, or any; whether it is
     wanted; whether others come before it. And where the piece ends."""
@@ -53,7 +54,7 @@ def _probe(
     return None, end
 
 
-def last_copied(client: Client, where: TopicPartition, home: Home, end: int) -> int:
+def last_copied(client: Client, where: TopicPartition, home: ClusterPartition, end: int) -> int:
     """The highest offset of `home` among the copies below `end`, or NONE."""
     start, _ = bounds(client, where)
     high, count = end, _BACK_COUNT
@@ -68,7 +69,7 @@ def last_copied(client: Client, where: TopicPartition, home: Home, end: int) -> 
     return NONE
 
 
-def first_own(client: Client, where: TopicPartition, home: Home, start: int, end: int) -> int | None:
+def first_own(client: Client, where: TopicPartition, home: ClusterPartition, start: int, end: int) -> int | None:
     """The first record in a range that is no copy from `home`, and has never been there."""
     for _, columns in read_range(client, where, start, end):
         marks = OriginMarks.of(columns)

@@ -17,9 +17,8 @@ from holdfast.record.batch import BatchHeader
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.errors import InvalidBatch
-from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, OriginMarks
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 _FETCH_SIZE = 1 << 10  # A broker gives at least one batch.
 _CONTENT = Column.KEY | Column.VALUE
@@ -62,7 +61,7 @@ def is_still(source: Client, where: TopicPartition, before: Seen) -> bool:
     return found is None or seen(*found).digest == before.digest
 
 
-def is_copy(target: Client, where: TopicPartition, home: Home, before: Copy) -> bool:
+def is_copy(target: Client, where: TopicPartition, home: ClusterPartition, before: Copy) -> bool:
     """Whether the target has that copy, or nothing in its place any more."""
     found = _record_at(target, where, before.at, Column.HEADERS)
     if found is None:

@@ -13,7 +13,7 @@ from holdfast.sync.checkpoint import Saved, SyncPoint
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.fence import CHECKPOINT_PARTITION
 from holdfast.sync.lane import Lane
-from holdfast.sync.mark import Home
+from holdfast.types import ClusterPartition
 
 
 class Saver:
@@ -23,7 +23,7 @@ class Saver:
         self._interval_s = interval_s
         self._clock = clock
         self._due = clock.monotonic() + interval_s
-        self._saved: dict[Home, SyncPoint] = {}  # What this process has saved.
+        self._saved: dict[ClusterPartition, SyncPoint] = {}  # What this process has saved.
         self.saves = 0
 
     def is_due(self) -> bool:
@@ -53,7 +53,7 @@ class Saver:
         self._saved |= {home: saved.point for home, saved in points.items()}
 
 
-def _catch_up(lanes: Iterable[Lane], saved: dict[Home, SyncPoint], target: Client) -> None:
+def _catch_up(lanes: Iterable[Lane], saved: dict[ClusterPartition, SyncPoint], target: Client) -> None:
     """Lanes that write nothing, since all they read are echoes: what they write later lies behind the target's end."""
     still = [each for each in lanes if each.has_moved_without_writing(saved.get(each.home))]
     held = [each for each in still if each.moving.acquire(blocking=False)]

@@ -13,10 +13,9 @@ from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import telling
 from holdfast.sync.committed import end_of
 from holdfast.sync.errors import EndWentBack
-from holdfast.sync.mark import Home
 from holdfast.sync.marking import NONE, OriginMarks
 from holdfast.sync.proof import NO_COPY, Copy
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ def read_range(
         at = after
 
 
-def find_applied(client: Client, where: TopicPartition, home: Home, start: int, end: int) -> Copy:
+def find_applied(client: Client, where: TopicPartition, home: ClusterPartition, start: int, end: int) -> Copy:
     """The copy with the highest offset of the source partition in a range of the target; one without offsets if none.
 
     Records are applied in order, so all below it are applied, too.

@@ -11,13 +11,12 @@ from holdfast.sync import checkpoint
 from holdfast.sync.checkpoint import Saved, SyncPoint
 from holdfast.sync.fence import FencedWriter, begin_writing, writer_id
 from holdfast.sync.lane import Lane
-from holdfast.sync.mark import Home
 from holdfast.sync.progress import SyncCounts
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID, PlannedTopic, make
 from holdfast.sync.winners import Winners
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 _BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
 
@@ -48,8 +47,8 @@ def make_lanes(
     client: Client,
     settings: SyncSettings,
     compacted: Container[str],
-    known: Mapping[Home, Saved],
-    counts: dict[Home, SyncCounts],
+    known: Mapping[ClusterPartition, Saved],
+    counts: dict[ClusterPartition, SyncCounts],
 ) -> list[Lane]:
     """The lanes of all topics. Checkpoints are read when nobody else can write any more."""
     source, target = sides
@@ -59,8 +58,8 @@ def make_lanes(
     lanes = []
     for each in taken:
         for part in each.planned.source.partitions:
-            home = Home(source.cluster_id, each.planned.source.id or NO_ID, part.number)
-            back = Home(target.cluster_id, each.target_id, part.number)
+            home = ClusterPartition(source.cluster_id, each.planned.source.id or NO_ID, part.number)
+            back = ClusterPartition(target.cluster_id, each.target_id, part.number)
             where = TopicPartition(each.planned.name, part.number)
             point = _point(back, known.get(home), saved.get(home))
             lane = Lane(
@@ -79,7 +78,7 @@ def make_lanes(
     return lanes
 
 
-def _point(back: Home, *candidates: Saved | None) -> SyncPoint | None:
+def _point(back: ClusterPartition, *candidates: Saved | None) -> SyncPoint | None:
     """Where to go on: what this process knows, or what is saved; nothing if the target's topic is another one."""
     for each in candidates:
         if each is not None and each.target_id == back.topic_id:

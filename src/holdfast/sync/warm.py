@@ -10,15 +10,14 @@ from holdfast.io.chance import SystemChance
 from holdfast.record.build import build
 from holdfast.record.decode import decode
 from holdfast.record.records import Record
-from holdfast.sync.mark import Home
 from holdfast.sync.marking import OriginMarks
 from holdfast.sync.winners import Winners
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 
 def warm() -> None:
     """Use everything that gets compiled."""
-    home = Home("cluster", UUID(int=0), 0)
+    home = ClusterPartition("cluster", UUID(int=0), 0)
     columns = decode([build([Record(b"key", b"value", 0, (("name", b"value"),)), Record()])])
     marks = OriginMarks.of(columns)
     marks.offsets_from(home)

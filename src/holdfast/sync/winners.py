@@ -22,10 +22,9 @@ from holdfast.io.chance import Chance
 from holdfast.record.columns import Column, Columns
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import telling
-from holdfast.sync.mark import Home
 from holdfast.sync.marking import Numbers, OriginMarks, Truths
 from holdfast.sync.scan import bounds, read_range
-from holdfast.types import TopicPartition
+from holdfast.types import ClusterPartition, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class Again(NamedTuple):
 class Winners:
     """The latest write of each key of one partition of the target. Belongs to its lane's thread."""
 
-    def __init__(self, where: TopicPartition, home: Home, back: Home, chance: Chance) -> None:
+    def __init__(self, where: TopicPartition, home: ClusterPartition, back: ClusterPartition, chance: Chance) -> None:
         self._where = where
         self._home, self._back = home, back
         self._secret = np.array([chance.bits(64), chance.bits(64)], np.uint64)
@@ -103,7 +102,7 @@ class Winners:
         self._count += loops.choose(self._table, *self._versions(columns, self._home), chosen)
         return chosen
 
-    def _versions(self, columns: Columns, home: Home) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
+    def _versions(self, columns: Columns, home: ClusterPartition) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
         """Hashes of keys, times, ranks and offsets where records were produced."""
         from holdfast.segment.compaction import key_loops
         from holdfast.sync import winner_loops as loops

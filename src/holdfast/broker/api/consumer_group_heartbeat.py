@@ -19,7 +19,7 @@ from holdfast.protocol.generated.consumer_group_heartbeat import (
     RequestTopicPartitions,
     ResponseTopicPartitions,
 )
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _OWN_ID_FROM = 1  # From this version on clients make their ids themselves.
 _NO_ID = UUID(int=0)

@@ -18,7 +18,7 @@ from holdfast.protocol.generated.share_acknowledge import (
     ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse,
 )
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _RENEWS_FROM = 2
 

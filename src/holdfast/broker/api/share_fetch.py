@@ -27,7 +27,7 @@ from holdfast.protocol.generated.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _MODES_FROM = 2  # From this version on there are renewals, and a member may want no more records than it says.
 _BY_BATCH = 0

@@ -19,7 +19,7 @@ from holdfast.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 )
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 async def describe(

@@ -21,7 +21,7 @@ from holdfast.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsResponse,
     DeleteShareGroupOffsetsResponseTopic,
 )
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _NO_ID = UUID(int=0)
 

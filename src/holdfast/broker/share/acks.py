@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.generated.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
 from holdfast.protocol.generated.share_fetch import FetchPartition, FetchTopic
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 NO_ID = UUID(int=0)
 _BATCHES_MAX = 2_000  # Of one partition in one request.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.clock import Clock
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 FINAL_EPOCH = -1  # The end of a session.
 INITIAL_EPOCH = 0  # A new one.

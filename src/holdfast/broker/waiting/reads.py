@@ -30,8 +30,7 @@ from holdfast.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from holdfast.segment.names import PartitionId
-from holdfast.types import Buffer
+from holdfast.types import Buffer, PartitionId
 
 log = logging.getLogger(__name__)
 

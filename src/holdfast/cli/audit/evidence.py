@@ -14,11 +14,10 @@ from holdfast.operate.findings import said
 from holdfast.operate.place import log_directory
 from holdfast.operate.wal_tails import read_tails
 from holdfast.record.batch import is_crc_right, split
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.audit import Evidence
 from holdfast.spark.jobs.audit.expect import read_expected
 from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 
 def evidence_of(path: str, store: Store, bootstrap: str | None, expect: Path | None) -> Evidence:

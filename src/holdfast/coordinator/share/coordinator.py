@@ -36,7 +36,7 @@ from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 

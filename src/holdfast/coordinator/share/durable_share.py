@@ -30,7 +30,7 @@ from holdfast.coordinator.share.records import (
 )
 from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.io.clock import Clock
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from holdfast.coordinator.group.errors import GroupFull, UnknownMember
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.fields import check_text
 from holdfast.coordinator.share.settings import ShareTimes
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 SHARE = "share"
 ASSIGNOR = "simple"

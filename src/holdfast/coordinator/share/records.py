@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
 from holdfast.coordinator.runtime.fields import Malformed, Reader, string
 from holdfast.coordinator.share.partition import Image, OffsetRun, RecordState
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _GROUP, _PARTITION = 0, 1
 _VERSION = 0

@@ -21,7 +21,7 @@ from holdfast.log.metadata import check_deleted
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.stat import DeletionsStat
 from holdfast.segment.garbage import collect_topic
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.watermark import Watermark
 
 log = logging.getLogger(__name__)

@@ -32,8 +32,7 @@ from holdfast.segment.manifest.changes import Append, Replace
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.types import Buffer, Offset
+from holdfast.types import Buffer, Offset, PartitionId
 from holdfast.watermark import Watermark
 
 READ_RECORDS_MAX = 100

@@ -10,7 +10,7 @@ from holdfast.io.chance import Chance
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.errors import NewLog, StoreUnknown, WrongStore
 from holdfast.log.metadata import Identity, LogMetadata, read_kept, save_kept
-from holdfast.segment.names import MANIFESTS
+from holdfast.types import MANIFESTS
 from holdfast.wal import Wal
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from holdfast.log.recovery.replay import ReplayedTails, continue_at
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from holdfast.io.disk import Directory
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.store_errors import Damaged
 from holdfast.log.metadata import Identity
-from holdfast.segment.names import PartitionId, new_tag
-from holdfast.types import Buffer
+from holdfast.segment.names import new_tag
+from holdfast.types import Buffer, PartitionId
 
 KIND = "tail"
 FORMAT = 1

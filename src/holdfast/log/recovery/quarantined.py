@@ -13,7 +13,7 @@ from holdfast.log.partition.mend import gather_raw, gather_sound
 from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.recovery.quarantine import Quarantine
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 

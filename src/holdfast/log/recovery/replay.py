@@ -14,7 +14,7 @@ from holdfast.log.partition.tail import MemoryUse, Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.record.batch import split
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import Wal
 
 

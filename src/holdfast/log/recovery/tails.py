@@ -27,7 +27,7 @@ from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.recovery.begin import LocalLog
 from holdfast.record.batch import read_header
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 class KnownTail(NamedTuple):

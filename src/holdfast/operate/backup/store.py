@@ -23,8 +23,8 @@ from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.segment.missing import follow
-from holdfast.segment.names import MANIFESTS, SEGMENTS, PartitionId
 from holdfast.segment.verify import verify
+from holdfast.types import MANIFESTS, SEGMENTS, PartitionId
 
 METADATA = "meta/"
 _AT_A_TIME = 8

@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.record.batch import BatchHeader
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 Facts = dict[str, Any]
 

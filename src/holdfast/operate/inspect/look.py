@@ -24,8 +24,8 @@ from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
 from holdfast.segment.verify import Finding, Verdict, inspect
+from holdfast.types import PartitionId
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from holdfast.operate.repair.finish import BUILT
 from holdfast.operate.repair.metadata import write_metadata
 from holdfast.operate.repair.plan import Plan
 from holdfast.operate.repair.write import Repairer
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 from holdfast.wal import LogId, Wal
 
 _SYNC_EVERY = 16 << 20

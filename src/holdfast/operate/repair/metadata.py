@@ -17,7 +17,7 @@ from holdfast.io.store_errors import NewerFormat
 from holdfast.io.versions import FULL_EVERY, Stamp, Versions, full_before
 from holdfast.operate.place import find_partitions
 from holdfast.operate.repair.item import Item
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _PRODUCER_IDS_SKIPPED = 1_000_000  # More than lost versions can have handed out: none may be handed out twice.
 

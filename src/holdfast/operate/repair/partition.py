@@ -17,9 +17,9 @@ from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_version
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.verify import verify
+from holdfast.types import PartitionId
 
 _NAME = re.compile(r"(\d{20})-(\d{20})-(\d+)-[0-9a-f]+\.seg")
 

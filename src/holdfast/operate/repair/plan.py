@@ -22,7 +22,7 @@ from holdfast.operate.repair.partition import Batch, PartitionPlan, survey
 from holdfast.operate.repair.wal import Salvaged, read_entries, salvage
 from holdfast.record.batch import split
 from holdfast.record.errors import InvalidBatch
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 
 @dataclass

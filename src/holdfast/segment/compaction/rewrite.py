@@ -13,10 +13,10 @@ from holdfast.record.errors import stored
 from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import Cleaned
-from holdfast.segment.names import PartitionId, new_tag
+from holdfast.segment.names import new_tag
 from holdfast.segment.producers import Producers, ProducerState
 from holdfast.segment.writer import encode_segment
-from holdfast.types import Buffer, Epoch, Offset
+from holdfast.types import Buffer, Epoch, Offset, PartitionId
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from holdfast.segment.manifest.changes import take_step
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.manifest import AppendedSegment, Cleaned, EpochStart, Manifest
 from holdfast.segment.manifest.segments import SegmentList
-from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import Producers, changes, from_rows, to_rows, with_changes
-from holdfast.types import Offset
+from holdfast.types import Offset, PartitionId
 
 KIND = "manifest"
 FORMAT = 2

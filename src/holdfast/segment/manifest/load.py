@@ -13,8 +13,8 @@ from holdfast.io.versions import Versions, full_before
 from holdfast.segment.errors import Damaged, NoManifest
 from holdfast.segment.manifest.codec import Full, Steps, decode, producers_of
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import Producers
+from holdfast.types import PartitionId
 
 _LOADS_MAX = 3
 

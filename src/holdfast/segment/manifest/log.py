@@ -30,8 +30,8 @@ from holdfast.segment.manifest.codec import Full, Steps, encode, stamp_of
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import AppendedSegment, Manifest, first_manifest
-from holdfast.segment.names import PartitionId, new_tag
-from holdfast.types import Epoch, Offset
+from holdfast.segment.names import new_tag
+from holdfast.types import Epoch, Offset, PartitionId
 
 _CONFLICTS_MAX = 16  # Only compaction and a fenced leader commit beside us; so many in a row is a fault.
 _UNSURE_MAX = 64  # Appends without a clear answer that are remembered; who forgets one stops, and loses nothing.

@@ -9,9 +9,8 @@ from typing import NamedTuple
 from holdfast.errors import Corrupt
 from holdfast.io.versions import Stamp
 from holdfast.segment.manifest.segments import SegmentList
-from holdfast.segment.names import PartitionId
 from holdfast.segment.producers import Producers
-from holdfast.types import Epoch, Offset
+from holdfast.types import Epoch, Offset, PartitionId
 
 
 class EpochStart(NamedTuple):

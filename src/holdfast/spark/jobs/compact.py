@@ -33,9 +33,9 @@ from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.log import Contended, ManifestLog
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId, new_tag
+from holdfast.segment.names import new_tag
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 SEGMENT_SIZE = 64 * 1024 * 1024
 TRIES = 5  # Of a change that others were quicker with.

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost, OutOfRange
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.progress import Progress, Reached, end_of_epoch
 from holdfast.spark.source.ranges import after_loss
 from holdfast.spark.source.view import View, ends_of_epochs
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 Cuts = dict[TopicPartition, int]
 
@@ -36,7 +35,7 @@ class Continuity:
             raise OutOfRange(str(where), offset, offset, marks.log_start, marks.end)
         return self._from_log_start(where, offset, offset)
 
-    def ranges(self, begun: Progress, ended: Progress) -> dict[TopicPartition, Range]:
+    def ranges(self, begun: Progress, ended: Progress) -> dict[TopicPartition, OffsetRange]:
         """What lies between two points, for each partition that the second one knows."""
         for where in sorted(begun.keys() - ended.keys()):
             reached = begun[where]
@@ -60,14 +59,14 @@ class Continuity:
         told = {where: end for where, end in ends_of_epochs(self.options, asked).items() if end >= 0}
         return {where: end for where, end in known.items() if end is not None} | told
 
-    def _range(self, where: TopicPartition, begun: Reached | None, ended: Reached, cuts: Cuts) -> Range:
+    def _range(self, where: TopicPartition, begun: Reached | None, ended: Reached, cuts: Cuts) -> OffsetRange:
         manifest = self.view.catalog.manifests.get(where)
         if manifest is None or manifest.home != ended.home:
             lost = DataLost(str(where), 0 if begun is None else begun.offset, ended.offset, "the topic is not there")
-            return Range(ended.offset, after_loss(lost, ended.offset, self.options))
+            return OffsetRange(ended.offset, after_loss(lost, ended.offset, self.options))
         start = 0 if begun is None else self._go_on(where, begun, ended, cuts.get(where))
         start = self._from_log_start(where, start, ended.offset)
-        return Range(start, max(start, ended.offset))
+        return OffsetRange(start, max(start, ended.offset))
 
     def _go_on(self, where: TopicPartition, begun: Reached, ended: Reached, cut: int | None) -> int:
         if begun.home != ended.home:

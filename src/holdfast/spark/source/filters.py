@@ -24,20 +24,19 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.times import ALWAYS, EARLIEST, LATEST, Times
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
-_ALL = Range(EARLIEST, LATEST)
+_ALL = OffsetRange(EARLIEST, LATEST)
 
 
 @dataclass(frozen=True)
 class WantedRows:
     """What filters leave."""
 
-    offsets: Range = _ALL
+    offsets: OffsetRange = _ALL
     times: Times = ALWAYS
-    partitions: Range = _ALL
+    partitions: OffsetRange = _ALL
     partition_set: frozenset[int] | None = None
     topics: frozenset[str] | None = None
     topic_start: str = ""
@@ -52,10 +51,10 @@ class WantedRows:
             and (self.partition_set is None or number in self.partition_set)
         )
 
-    def of(self, wanted: Range) -> Range:
+    def of(self, wanted: OffsetRange) -> OffsetRange:
         """What is left of a range of offsets."""
         start = max(wanted.start, self.offsets.start)
-        return Range(start, max(start, min(wanted.end, self.offsets.end)))
+        return OffsetRange(start, max(start, min(wanted.end, self.offsets.end)))
 
 
 EVERYTHING = WantedRows()
@@ -109,26 +108,26 @@ def _with_topic(wanted: WantedRows, each: Any) -> WantedRows:
     return wanted
 
 
-def _span(each: Any, *values: tuple[int, int]) -> Range | None:
+def _span(each: Any, *values: tuple[int, int]) -> OffsetRange | None:
     """The whole numbers that pass, given each value rounded down and up."""
     downs, ups = [low for low, _ in values], [high for _, high in values]
     if not values:
         return None
     if isinstance(each, EqualTo | EqualNullSafe | In):
-        return Range(min(ups), max(downs) + 1)
+        return OffsetRange(min(ups), max(downs) + 1)
     if isinstance(each, GreaterThan):
-        return Range(downs[0] + 1, LATEST)
+        return OffsetRange(downs[0] + 1, LATEST)
     if isinstance(each, GreaterThanOrEqual):
-        return Range(ups[0], LATEST)
+        return OffsetRange(ups[0], LATEST)
     if isinstance(each, LessThan):
-        return Range(EARLIEST, ups[0])
+        return OffsetRange(EARLIEST, ups[0])
     if isinstance(each, LessThanOrEqual):
-        return Range(EARLIEST, downs[0] + 1)
+        return OffsetRange(EARLIEST, downs[0] + 1)
     return None
 
 
-def _both(one: Range, other: Range) -> Range:
-    return Range(max(one.start, other.start), min(one.end, other.end))
+def _both(one: OffsetRange, other: OffsetRange) -> OffsetRange:
+    return OffsetRange(max(one.start, other.start), min(one.end, other.end))
 
 
 def _milliseconds(moment: datetime) -> tuple[int, int]:

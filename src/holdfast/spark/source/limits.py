@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from holdfast.catalog.catalog import Range
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 
-def limited(new: Mapping[TopicPartition, Range], count_max: int) -> dict[TopicPartition, int]:
+def limited(new: Mapping[TopicPartition, OffsetRange], count_max: int) -> dict[TopicPartition, int]:
     """The end for each partition, so that at most so many offsets are read: each gets its share of the whole.
 
     What rounding leaves goes to the partitions that wait for most, so that every partition moves in the end.

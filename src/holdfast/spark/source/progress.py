@@ -15,8 +15,7 @@ from uuid import UUID
 
 from holdfast.errors import Rejected
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 
 class Reached(NamedTuple):

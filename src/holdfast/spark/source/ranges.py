@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost, OutOfRange
 from holdfast.errors import Rejected
 from holdfast.io.clock import Clock
@@ -13,7 +12,7 @@ from holdfast.spark.source.bounds import EARLIEST_NUMBER, LATEST_NUMBER, Ago, At
 from holdfast.spark.source.lookup import offsets_at
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.view import PartitionBounds, View
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ class NoRecordSoLate(Rejected):
         self.time_ms = time_ms
 
 
-def ranges_of(view: View, options: ReadOptions, clock: Clock) -> dict[TopicPartition, Range]:
+def ranges_of(view: View, options: ReadOptions, clock: Clock) -> dict[TopicPartition, OffsetRange]:
     """What a batch read reads: for each partition where it starts and ends, inside what can be read."""
     if isinstance(options.starting, Latest):
         raise Rejected("startingOffsets latest reads nothing in a batch: use earliest, offsets or a time")
@@ -38,7 +37,9 @@ def ranges_of(view: View, options: ReadOptions, clock: Clock) -> dict[TopicParti
         raise Rejected("a batch ends at latest, at offsets, or at a time")
     starts = resolve(view, options.starting, options, clock)
     ends = resolve(view, options.ending, options, clock)
-    return {where: _checked(where, Range(starts[where], ends[where]), view.marks[where], options) for where in starts}
+    return {
+        where: _checked(where, OffsetRange(starts[where], ends[where]), view.marks[where], options) for where in starts
+    }
 
 
 def resolve(view: View, bound: Bound, options: ReadOptions, clock: Clock) -> dict[TopicPartition, int]:
@@ -94,7 +95,7 @@ def _check_all_there(marks: Mapping[TopicPartition, PartitionBounds], given: Map
         raise Rejected(f"offsets or times must be given for each partition that is read: {'; '.join(parts)}")
 
 
-def _checked(where: TopicPartition, wanted: Range, marks: PartitionBounds, options: ReadOptions) -> Range:
+def _checked(where: TopicPartition, wanted: OffsetRange, marks: PartitionBounds, options: ReadOptions) -> OffsetRange:
     start, end = wanted
     in_order = start <= end or not isinstance(options.starting, At)  # A time may be later than all there is.
     if end > marks.end or not in_order:
@@ -102,7 +103,7 @@ def _checked(where: TopicPartition, wanted: Range, marks: PartitionBounds, optio
     if start < min(marks.log_start, end):
         lost = DataLost(str(where), start, min(end, marks.log_start), f"the log starts at {marks.log_start}")
         start = after_loss(lost, marks.log_start, options)
-    return Range(min(start, end), end)
+    return OffsetRange(min(start, end), end)
 
 
 def after_loss(lost: DataLost, go_on: int, options: ReadOptions) -> int:

@@ -10,7 +10,6 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import OutOfRange
 from holdfast.catalog.plan import Task, plan
 from holdfast.catalog.read import read
@@ -22,7 +21,7 @@ from holdfast.spark.source.ranges import ranges_of
 from holdfast.spark.source.schema import check_schema, full_schema
 from holdfast.spark.source.tail import TailTask, read_tail
 from holdfast.spark.source.view import View, whole_view
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 
 class SourcePart(InputPartition):
@@ -95,11 +94,11 @@ class PruningReader(BatchReader):
 
 
 def parts(
-    view: View, ranges: dict[TopicPartition, Range], options: ReadOptions, wanted: WantedRows = EVERYTHING
+    view: View, ranges: dict[TopicPartition, OffsetRange], options: ReadOptions, wanted: WantedRows = EVERYTHING
 ) -> Iterator[InputPartition]:
     """One part for each task: what is stored in even ones, then one for each tail."""
     catalog = view.catalog
-    stored = {where: Range(start, min(end, view.marks[where].stored)) for where, (start, end) in ranges.items()}
+    stored = {where: OffsetRange(start, min(end, view.marks[where].stored)) for where, (start, end) in ranges.items()}
     for task in plan(
         catalog,
         stored,

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from holdfast.catalog.batch_filter import sift
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.errors import DataLost
 from holdfast.catalog.plan import Task, cover
 from holdfast.catalog.read import ROW_COUNT, fail, read, skipping, warn
@@ -32,8 +31,7 @@ from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 PATIENCE_S = 30.0  # How long a broker may be away, as it is when it starts again.
 
@@ -98,11 +96,11 @@ def _lose(lost: DataLost, *, fail: bool) -> None:
 def _rows(
     task: TailTask, at: int, fetched: FetchedBatches, columns: Sequence[str], *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
-    skip = skipping(str(task.where), Range(at, task.end), fail if fail_on_data_loss else warn)
+    skip = skipping(str(task.where), OffsetRange(at, task.end), fail if fail_on_data_loss else warn)
     decoder = Decoder(needed(columns), place=f"{task.where} from {task.kafka}", skip=skip)
     for group in decoder.groups(sift(fetched.records, task.times, _aborted(fetched)), ROW_COUNT):
         rows = to_rows(group, columns, task.where.topic, task.where.partition)
-        rows = cut(rows, group, Range(at, task.end), task.times)
+        rows = cut(rows, group, OffsetRange(at, task.end), task.times)
         if rows.num_rows:
             yield rows
 
@@ -156,7 +154,7 @@ def _stored_since(
     if start > at:
         lost = DataLost(str(task.where), at, min(start, task.end), f"the log starts at {manifest.log_start} now")
         _lose(lost, fail=fail_on_data_loss)
-    pieces = cover(task.where.topic, manifest, Range(start, task.end), committed=task.committed)
+    pieces = cover(task.where.topic, manifest, OffsetRange(start, task.end), committed=task.committed)
     yield from read(Task(tuple(pieces), task.times), columns, store, fail_on_data_loss=fail_on_data_loss)
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from holdfast.subscribe.cursor import Cursor, CursorPoint, Partition, PartitionPosition
+from holdfast.subscribe.cursor import Cursor, CursorPoint, PartitionPosition
 from holdfast.subscribe.errors import BadRequest
 from holdfast.subscribe.merge.piece import NO_EPOCH, NO_TIME, Position
 from holdfast.subscribe.merge.rows import Rows
+from holdfast.types import ClusterPartition
 
 
 class LanePosition(NamedTuple):
@@ -29,8 +30,8 @@ class LanePosition(NamedTuple):
     cluster_id: str
 
     @property
-    def key(self) -> Partition:
-        return Partition(self.cluster_id, self.topic_id, self.partition)
+    def key(self) -> ClusterPartition:
+        return ClusterPartition(self.cluster_id, self.topic_id, self.partition)
 
 
 class Lanes:
@@ -38,7 +39,7 @@ class Lanes:
 
     def __init__(self) -> None:
         self.rows: list[LanePosition] = []
-        self._numbers: dict[Partition, int] = {}
+        self._numbers: dict[ClusterPartition, int] = {}
         self._sources: dict[str, str] = {}  # Of each cluster.
         self._columns: tuple[Any, ...] | None = None
 

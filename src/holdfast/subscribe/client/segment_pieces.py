@@ -13,9 +13,9 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.missing import follow
-from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import Run, check_run, open_segment, open_whole, read_run, runs
 from holdfast.subscribe.merge.piece import Piece, Range, decode_piece
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,6 @@ from holdfast.io.objects.names import CLUSTER
 from holdfast.io.objects.open import open_objects
 from holdfast.record.columns import Columns
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
-from holdfast.segment.names import PartitionId
 from holdfast.subscribe.client.progress import LanePosition
 from holdfast.subscribe.client.segment_pieces import JOB_SIZE, JOB_SIZE_MIN, SegmentSource
 from holdfast.subscribe.client.segment_reader import SegmentLane
@@ -28,6 +27,7 @@ from holdfast.subscribe.wire.messages import positions_of
 from holdfast.subscribe.wire.references import from_segment, to_aborted
 from holdfast.subscribe.wire.request import SubscribeRequest
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
+from holdfast.types import PartitionId
 
 if TYPE_CHECKING:
     from holdfast.subscribe.client.session import Session

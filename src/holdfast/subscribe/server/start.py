@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from holdfast.subscribe.cursor import Cursor, Partition, PartitionPosition
+from holdfast.subscribe.cursor import Cursor, PartitionPosition
 from holdfast.subscribe.errors import BadCursor, CursorDiverged
 from holdfast.subscribe.merge.piece import NO_EPOCH, Position
 from holdfast.subscribe.server.topics import SourcePartition
 from holdfast.subscribe.wire.request import Start
+from holdfast.types import ClusterPartition
 
 LOOKUPS_MAX = 16  # By time, at once: each may have to read from the store.
 
@@ -46,7 +47,7 @@ async def position_of(start: Start, found: SourcePartition, cluster_id: str) -> 
 
 
 def _from_cursor(cursor: Cursor, found: SourcePartition, cluster_id: str) -> Position:
-    place = cursor.places.get(Partition(cluster_id, found.topic_id, found.partition))
+    place = cursor.places.get(ClusterPartition(cluster_id, found.topic_id, found.partition))
     if place is None:
         return _not_in_cursor(cursor, found, cluster_id)
     _check_history(place, found)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from holdfast.coordinator.group.assignor.shares import share
 from holdfast.coordinator.group.consumer.member import Partitions
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 if TYPE_CHECKING:
     from holdfast.coordinator.group.assignor import Counts, Wish

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.fields import Malformed, Reader, string
-from holdfast.segment.names import PartitionId
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 _OWNED_FROM = 1
 _ASSIGNMENT_VERSION_MAX = 3

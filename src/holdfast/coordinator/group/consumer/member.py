@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from holdfast.coordinator.group.requests import Protocol
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 Partitions: TypeAlias = frozenset[PartitionId]
 NONE: Partitions = frozenset()

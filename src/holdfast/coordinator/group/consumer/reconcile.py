@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.coordinator.group.consumer.member import NONE, ConsumerMember, MemberState, Partitions
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 IsFree = Callable[[PartitionId], bool]
 

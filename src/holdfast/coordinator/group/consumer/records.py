@@ -36,7 +36,7 @@ from holdfast.coordinator.runtime.fields import (
     string,
     tagged_fields,
 )
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 _VERSION = struct.pack(">h", 0)
 _END = tagged_fields({})

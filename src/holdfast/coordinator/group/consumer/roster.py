@@ -10,7 +10,7 @@ from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.member import NONE, ConsumerMember, MemberState, Partitions
 from holdfast.coordinator.group.consumer.patterns import Matched
 from holdfast.coordinator.group.consumer.records import Epoch, RecordKind
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 # The order in which records are written: who reads them knows a member before what it holds.
 _ORDER = (

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.catalog.catalog import Catalog, Range
+from holdfast.catalog.catalog import Catalog
 from holdfast.catalog.plan import plan
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.record.unreadable import SteppedOver
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst
 from holdfast.spark.jobs.archive.rows import dead_letter_schema, record_schema
 from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveTarget, NewFile
@@ -25,7 +24,7 @@ from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import check_staged
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 TASK_SIZE = 64 * 1024 * 1024
 
@@ -34,7 +33,7 @@ TASK_SIZE = 64 * 1024 * 1024
 class Archived:
     """What a run has added."""
 
-    ranges: dict[TopicPartition, Range]  # The offsets that were looked at.
+    ranges: dict[TopicPartition, OffsetRange]  # The offsets that were looked at.
     files: list[NewFile] = field(default_factory=list)
     skipped: dict[TopicPartition, int] = field(default_factory=dict)  # Offsets that expired before they were archived.
     unreadable: dict[TopicPartition, SteppedOver] = field(
@@ -112,7 +111,7 @@ def archive(
 
 def _ranges(
     catalog: Catalog, done: Any, homes: dict[TopicPartition, PartitionId], *, skip_expired: bool
-) -> tuple[dict[TopicPartition, Range], dict[TopicPartition, int]]:
+) -> tuple[dict[TopicPartition, OffsetRange], dict[TopicPartition, int]]:
     ranges, skipped = {}, {}
     for where in sorted(catalog.manifests.keys() | catalog.missing):
         readable = catalog.readable(where)
@@ -123,11 +122,11 @@ def _ranges(
             skipped[where] = readable.start - start
         elif start > readable.end:
             raise ArchiveAhead(str(where), start, readable.end)
-        ranges[where] = Range(max(start, readable.start), readable.end)
+        ranges[where] = OffsetRange(max(start, readable.start), readable.end)
     return ranges, skipped
 
 
-def _least(ranges: dict[TopicPartition, Range], parallelism: int) -> int:
+def _least(ranges: dict[TopicPartition, OffsetRange], parallelism: int) -> int:
     """Enough tasks for all cores, unless there is very little to do."""
     return min(parallelism, sum(each.end - each.start for each in ranges.values()) // 10_000)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from holdfast.catalog.batch_filter import sift
-from holdfast.catalog.catalog import Range
 from holdfast.catalog.plan import Task
 from holdfast.catalog.read import OnLoss, chunks_of
 from holdfast.catalog.rows import cut
@@ -17,8 +16,8 @@ from holdfast.catalog.store import Store
 from holdfast.record.arrow import HEADER, to_arrow
 from holdfast.record.decode import Decoder
 from holdfast.record.unreadable import SteppedOver, telling
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.archive.state import Placement
+from holdfast.types import OffsetRange, PartitionId
 
 if TYPE_CHECKING:
     from holdfast.spark.jobs.archive.values import ValueDecoding
@@ -67,7 +66,7 @@ def rows_of(
         decoder = Decoder(place=piece.segment.name, skip=telling(stepped.add, piece.start, piece.end))
         for group in decoder.groups(sift(chunk.data, task.times, piece.aborted), ROW_COUNT):
             rows = _with_place(to_arrow(group), piece.topic, piece.home.partition, placement)
-            rows = cut(rows, group, Range(piece.start, piece.end), task.times)
+            rows = cut(rows, group, OffsetRange(piece.start, piece.end), task.times)
             if rows.num_rows:
                 yield piece.topic, piece.home, rows
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from holdfast.catalog.store import Store
-from holdfast.segment.names import PartitionId
+from holdfast.types import PartitionId
 
 RECORDS = "records"
 DEAD_LETTERS = "dead_letters"

@@ -25,7 +25,6 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.io.versions import VersionRetries
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.expect import Acked, compare
 from holdfast.spark.jobs.audit.fetch import FetchTail, fetch_tails, flushed_since
 from holdfast.spark.jobs.audit.look import DELETED, PartitionLook, look_again, look_at
@@ -34,7 +33,7 @@ from holdfast.spark.jobs.audit.segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit.sum import BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.audit.unlisted import unlisted_marks, unlisted_tails
 from holdfast.spark.jobs.run import OnDone, Unit, run_units
-from holdfast.types import TopicPartition
+from holdfast.types import PartitionId, TopicPartition
 
 TASK_SIZE = 64 * 1024 * 1024
 

@@ -14,10 +14,9 @@ from holdfast.errors import Rejected
 from holdfast.io.objects import Objects
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.spark.jobs.audit.look import PartitionLook
-from holdfast.spark.jobs.audit.report import Span
 from holdfast.spark.jobs.audit.segment import Suspect
 from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks, Tails
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, TopicPartition
 
 FetchTail = Callable[[TopicPartition, int, int], Sequence[AuditedBatch]]  # The batches of the offsets `[start, end)`.
 
@@ -72,6 +71,6 @@ def flushed_since(look: PartitionLook) -> list[Suspect]:
         return []
     known, later = look.manifest.flushed, look.later
     return [
-        Suspect.of(later, info, Span(max(info.base, known), info.end))
+        Suspect.of(later, info, OffsetRange(max(info.base, known), info.end))
         for info in later.segments.between(max(known, later.log_start), later.flushed)
     ]

@@ -20,9 +20,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.versions import Versions, full_before
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.names import PartitionId
-from holdfast.spark.jobs.audit.report import Span
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 MAKING_S = 3.0  # Between a topic's metadata and its partitions' manifests a broker makes a few requests.
 _POLL_S = 0.2
@@ -103,10 +101,10 @@ def _sort_out(look: PartitionLook, stored: list[str], manifest: Manifest) -> Non
                 look.leftovers += 1
 
 
-def offsets_in(name: str) -> Span:
+def offsets_in(name: str) -> OffsetRange:
     """Which offsets a segment's name promises; none for a name that is not a segment's."""
     found = _SEGMENT.fullmatch(name)
-    return Span(int(found[1]), int(found[2])) if found else Span(0, 0)
+    return OffsetRange(int(found[1]), int(found[2])) if found else OffsetRange(0, 0)
 
 
 def look_again(objects: Objects, looks: Iterable[PartitionLook], clock: Clock) -> None:

@@ -6,18 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from holdfast.types import OffsetRange
+
 PROBLEMS_SHOWN_MAX = 1000  # Of one partition: what is broken all over is said often enough.
-
-
-class Span(NamedTuple):
-    """The offsets `[start, end)`."""
-
-    start: int
-    end: int
-
-    @property
-    def width(self) -> int:
-        return max(0, self.end - self.start)
 
 
 @dataclass
@@ -55,12 +46,12 @@ class ProducerRun(NamedTuple):
 class SegmentReport:
     """What a task says of one stretch of offsets."""
 
-    span: Span
+    span: OffsetRange
     name: str
     size: int = 0
     batches: int = 0
     counts: AuditCounts = field(default_factory=AuditCounts)
-    missing: list[Span] = field(default_factory=list)  # Offsets that should be here and cannot be read.
+    missing: list[OffsetRange] = field(default_factory=list)  # Offsets that should be here and cannot be read.
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # What is odd and no fault.
     producers: list[ProducerRun] = field(default_factory=list)
@@ -84,7 +75,7 @@ class PartitionReport:
     batches: int = 0
     tail: int = 0  # Offsets at and above `flushed`, from the write-ahead log or the broker.
     counts: AuditCounts = field(default_factory=AuditCounts)
-    missing: list[Span] = field(default_factory=list)
+    missing: list[OffsetRange] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     leftovers: int = 0  # Segments that no manifest lists, and that are no fault.
@@ -151,12 +142,12 @@ class PartitionReport:
         }
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
+def joined(spans: Iterable[OffsetRange]) -> list[OffsetRange]:
     """The same offsets in as few spans as possible."""
-    made: list[Span] = []
+    made: list[OffsetRange] = []
     for each in sorted(span for span in spans if span.width):
         if made and each.start <= made[-1].end:
-            made[-1] = Span(made[-1].start, max(made[-1].end, each.end))
+            made[-1] = OffsetRange(made[-1].start, max(made[-1].end, each.end))
         else:
             made.append(each)
     return made

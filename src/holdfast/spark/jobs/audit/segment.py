@@ -17,11 +17,11 @@ from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest, OpenTransaction
 from holdfast.segment.missing import follow
-from holdfast.segment.names import PartitionId
 from holdfast.segment.scan import PIECE_SIZE
 from holdfast.segment.verify import Finding, FoundBatches, Rule, inspect
-from holdfast.spark.jobs.audit.report import SegmentReport, Span
+from holdfast.spark.jobs.audit.report import SegmentReport
 from holdfast.spark.jobs.audit.walk import Walk
+from holdfast.types import OffsetRange, PartitionId
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class Suspect:
     log_start: int
     aborted: tuple[Aborted, ...]
     open: tuple[OpenTransaction, ...]
-    part: Span | None = None  # Only these of its offsets, where it stands in for a smaller segment.
+    part: OffsetRange | None = None  # Only these of its offsets, where it stands in for a smaller segment.
 
     @classmethod
-    def of(cls, manifest: Manifest, info: SegmentInfo, part: Span | None = None) -> Suspect:
+    def of(cls, manifest: Manifest, info: SegmentInfo, part: OffsetRange | None = None) -> Suspect:
         aborted = tuple(manifest.segments.aborted(info.base, info.end))
         return cls(manifest.home, info, manifest.log_start, aborted, manifest.open_transactions, part)
 
     @property
-    def span(self) -> Span:
+    def span(self) -> OffsetRange:
         """The offsets to account for."""
-        return self.part or Span(max(self.info.base, self.log_start), self.info.end)
+        return self.part or OffsetRange(max(self.info.base, self.log_start), self.info.end)
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ def _after_not_found(objects: Objects, suspect: Suspect, *, decode: bool) -> Ite
         report.problem(lost.what if isinstance(lost, SegmentLost) else gone)
         yield report
         return
-    report.counts.expired = Span(*instead.expired(*span)).width
+    report.counts.expired = OffsetRange(*instead.expired(*span)).width
     if report.counts.expired:
         yield report
-    whole = suspect.part or Span(info.base, info.end)
+    whole = suspect.part or OffsetRange(info.base, info.end)
     for other in instead.segments:
-        part = Span(max(whole.start, other.base), min(whole.end, other.end))
+        part = OffsetRange(max(whole.start, other.base), min(whole.end, other.end))
         yield from check_segment(objects, Suspect.of(instead.manifest, other, part), decode=decode)
 
 

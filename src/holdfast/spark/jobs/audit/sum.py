@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.record.batch import BatchHeader
-from holdfast.segment.names import PartitionId
 from holdfast.spark.jobs.audit.look import NO_MANIFEST, PartitionLook, offsets_in
-from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport, Span, joined
+from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport, joined
 from holdfast.spark.jobs.audit.walk import Walk, is_behind, repeated
+from holdfast.types import OffsetRange, PartitionId
 
 
 class BrokerMarks(NamedTuple):
@@ -50,7 +50,7 @@ def sum_up(
         later = look.later or manifest
         report.log_start, report.flushed = manifest.log_start, later.flushed
         report.take(found)
-        report.counts.expired += Span(manifest.flushed, later.log_start).width
+        report.counts.expired += OffsetRange(manifest.flushed, later.log_start).width
         report.segments = len({each.name for each in found})
         _check_producers(report, found)
     accounted = report.flushed
@@ -83,7 +83,7 @@ def _add_tail(report: PartitionReport, look: PartitionLook, batches: Sequence[Au
     if not above:
         return report.flushed
     end = max(each.header.end_offset for each in above)
-    tail = SegmentReport(Span(report.flushed, end), f"the tail of {look.where}")
+    tail = SegmentReport(OffsetRange(report.flushed, end), f"the tail of {look.where}")
     manifest = look.later or look.manifest
     walk = Walk(tail, None, report.flushed, (), manifest.open_transactions if manifest else ())
     for each in above:
@@ -112,7 +112,7 @@ def _judge_stray(report: PartitionReport, look: PartitionLook, accounted: int) -
             "gone, or its writer stopped between the two and has not come back"
         )
         if look.manifest is not None:
-            report.missing.append(Span(max(span.start, accounted), span.end))
+            report.missing.append(OffsetRange(max(span.start, accounted), span.end))
 
 
 def _check_marks(report: PartitionReport, before: BrokerMarks, after: BrokerMarks, *, tail_unseen: bool) -> None:
@@ -127,7 +127,7 @@ def _check_marks(report: PartitionReport, before: BrokerMarks, after: BrokerMark
         )
     if before.high_watermark <= report.end:
         return
-    unseen = Span(report.end, before.high_watermark)
+    unseen = OffsetRange(report.end, before.high_watermark)
     if tail_unseen:
         report.notes.append(
             f"offsets [{unseen.start}, {unseen.end}) are not flushed yet, and only the broker has them: not checked"

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from holdfast.segment.names import PartitionId
-from holdfast.spark.jobs.audit.report import PartitionReport, Span
+from holdfast.spark.jobs.audit.report import PartitionReport
 from holdfast.spark.jobs.audit.sum import BrokerMarks, Tails
-from holdfast.types import TopicPartition
+from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 Marks = Mapping[TopicPartition, BrokerMarks]
 
@@ -23,7 +22,7 @@ def unlisted_marks(
     """Those that the broker has."""
     found = sorted(set(marks).difference(listed))
     there = again() if found else {}
-    return [_report(*where, Span(*marks[where]), "the broker") for where in found if where in there]
+    return [_report(*where, OffsetRange(*marks[where]), "the broker") for where in found if where in there]
 
 
 def unlisted_tails(
@@ -35,11 +34,11 @@ def unlisted_tails(
     for home in found:
         if there.get(home):
             headers = [each.header for each in tails[home]]
-            span = Span(min(each.base_offset for each in headers), max(each.end_offset for each in headers))
+            span = OffsetRange(min(each.base_offset for each in headers), max(each.end_offset for each in headers))
             yield _report(str(home.topic_id), home.partition, span, "the write-ahead log")
 
 
-def _report(topic: str, partition: int, span: Span, who: str) -> PartitionReport:
+def _report(topic: str, partition: int, span: OffsetRange, who: str) -> PartitionReport:
     problem = f"{who} has it, but the store's metadata has no such partition: its newest version is gone"
     missing = [span] if span.width else []
     return PartitionReport(topic, partition, log_start=span.start, end=span.end, missing=missing, problems=[problem])

@@ -9,7 +9,8 @@ from holdfast.record.layout import NO_PRODUCER, SEQUENCE_MASK
 from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import OpenTransaction
-from holdfast.spark.jobs.audit.report import ProducerRun, SegmentReport, Span, joined
+from holdfast.spark.jobs.audit.report import ProducerRun, SegmentReport, joined
+from holdfast.types import OffsetRange
 
 
 class Walk:
@@ -23,7 +24,7 @@ class Walk:
         aborted: Sequence[Aborted] = (),
         open_transactions: Sequence[OpenTransaction] = (),
         *,
-        part: Span | None = None,
+        part: OffsetRange | None = None,
     ) -> None:
         """With a `part`, batches outside are nobody's business: another report counts them.
 
@@ -83,16 +84,16 @@ class Walk:
         """Where what is new in this batch begins: behind what was there already, at or behind the last batch's end."""
         report, expected = self._report, self._next
         if header.base_offset < expected:
-            again = Span(max(header.base_offset, self._log_start), min(header.end_offset, expected))
+            again = OffsetRange(max(header.base_offset, self._log_start), min(header.end_offset, expected))
             report.counts.duplicates += again.width
             if self._is_tail:
                 report.problem(f"offset {header.base_offset} comes again where {expected} is expected")
         elif header.base_offset > expected:
-            self._hole(Span(max(expected, self._log_start), header.base_offset))
+            self._hole(OffsetRange(max(expected, self._log_start), header.base_offset))
         self._next = max(expected, header.end_offset)
         return max(header.base_offset, expected)
 
-    def _hole(self, hole: Span) -> None:
+    def _hole(self, hole: OffsetRange) -> None:
         if not hole.width:
             return
         if self._compacted:
@@ -122,20 +123,20 @@ class Walk:
             return
         self._batches += 1
         start = self._place(header)
-        self._report.missing.append(Span(max(start, self._log_start), header.end_offset))
+        self._report.missing.append(OffsetRange(max(start, self._log_start), header.end_offset))
 
     def skip(self, offset: int) -> None:
         """Nothing can be read up to here."""
         offset = min(offset, self._report.span.end)
         if offset > self._next:
-            self._report.missing.append(Span(max(self._next, self._log_start), offset))
+            self._report.missing.append(OffsetRange(max(self._next, self._log_start), offset))
             self._next = offset
 
     def end(self) -> None:
         """All batches were seen."""
         report = self._report
         if self._next < report.span.end:
-            self._hole(Span(max(self._next, self._log_start), report.span.end))
+            self._hole(OffsetRange(max(self._next, self._log_start), report.span.end))
         report.batches += self._batches
         report.missing[:] = joined(report.missing)
         report.producers += self._runs.values()

@@ -11,7 +11,7 @@ RANGE_SIZE = 32 << 20  # Bytes before compression that one task reads.
 ROUND_SIZE = 512 << 20  # Of one transaction.
 
 
-class OffsetRange(NamedTuple):
+class ReplayRange(NamedTuple):
     """Offsets of one partition, and the row groups in which they may be."""
 
     partition: int
@@ -21,7 +21,7 @@ class OffsetRange(NamedTuple):
     size: int
 
 
-def ranges_of(groups: Sequence[RowGroup], partition: int, start: int, size: int = RANGE_SIZE) -> list[OffsetRange]:
+def ranges_of(groups: Sequence[RowGroup], partition: int, start: int, size: int = RANGE_SIZE) -> list[ReplayRange]:
     """What is left of a partition from `start` on, cut where row groups begin.
 
     Files by date overlap where times go back, so that a row group may be read for two ranges.
@@ -42,16 +42,16 @@ def ranges_of(groups: Sequence[RowGroup], partition: int, start: int, size: int 
     return [_range(partition, first, end, left) for first, end in zip(cuts, ends, strict=True)]
 
 
-def _range(partition: int, start: int, end: int, groups: Sequence[RowGroup]) -> OffsetRange:
+def _range(partition: int, start: int, end: int, groups: Sequence[RowGroup]) -> ReplayRange:
     inside = tuple(each for each in groups if each.offset_min < end and each.offset_max >= start)
-    return OffsetRange(partition, start, end, inside, sum(each.size for each in inside))
+    return ReplayRange(partition, start, end, inside, sum(each.size for each in inside))
 
 
-def rounds_of(ranges: Mapping[int, Sequence[OffsetRange]], size: int = ROUND_SIZE) -> Iterator[list[OffsetRange]]:
+def rounds_of(ranges: Mapping[int, Sequence[ReplayRange]], size: int = ROUND_SIZE) -> Iterator[list[ReplayRange]]:
     """Ranges that go together: partitions take turns, so that all of them move on."""
     left = {partition: list(some) for partition, some in sorted(ranges.items()) if some}
     while left:
-        chosen: list[OffsetRange] = []
+        chosen: list[ReplayRange] = []
         gathered = 0
         while left and gathered < size:
             for partition in list(left):

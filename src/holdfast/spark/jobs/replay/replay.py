@@ -17,7 +17,7 @@ from holdfast.errors import Fenced, Rejected
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.spark.jobs.replay.archive import LOCAL, Access, RowGroup, row_groups
-from holdfast.spark.jobs.replay.plan import ROUND_SIZE, OffsetRange, ranges_of, rounds_of
+from holdfast.spark.jobs.replay.plan import ROUND_SIZE, ReplayRange, ranges_of, rounds_of
 from holdfast.spark.jobs.replay.stage import ReplayTask, stage_range
 from holdfast.spark.jobs.run import Done, OnDone, Unit, run_units
 from holdfast.spark.sink.commit import Commit
@@ -89,7 +89,7 @@ class PlannedReplay(NamedTuple):
     source: str
     name: str
     before: dict[int, int]
-    ranges: dict[int, list[OffsetRange]]
+    ranges: dict[int, list[ReplayRange]]
 
 
 def plan_replay(
@@ -133,7 +133,7 @@ def _check_partitions(client: Client, topic: str, groups: Sequence[RowGroup]) ->
         )
 
 
-def _all(ranges: Sequence[OffsetRange]) -> Done:
+def _all(ranges: Sequence[ReplayRange]) -> Done:
     return Done(len(ranges), sum(len(each.groups) for each in ranges), sum(each.size for each in ranges))
 
 
@@ -150,7 +150,7 @@ class _Run:
     client: Client
 
     def write(
-        self, ranges: Mapping[int, list[OffsetRange]], before: dict[int, int], round_size: int, on_done: OnDone | None
+        self, ranges: Mapping[int, list[ReplayRange]], before: dict[int, int], round_size: int, on_done: OnDone | None
     ) -> tuple[int, int, int]:
         """Round after round; the records, bytes and transactions written."""
         objects = self.options.staging.open()
@@ -170,7 +170,7 @@ class _Run:
         return records, size, transactions
 
     def _stage(
-        self, job: Job, chosen: Sequence[OffsetRange], done: Done, total: Done, on_done: OnDone | None
+        self, job: Job, chosen: Sequence[ReplayRange], done: Done, total: Done, on_done: OnDone | None
     ) -> list[StagedObject]:
         def tell(now: Done, _: Done) -> None:
             if on_done is not None:

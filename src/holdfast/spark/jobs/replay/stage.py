@@ -15,7 +15,7 @@ from holdfast.errors import Corrupt
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
 from holdfast.spark.jobs.replay.archive import COLUMNS, open_file
-from holdfast.spark.jobs.replay.plan import OffsetRange
+from holdfast.spark.jobs.replay.plan import ReplayRange
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.spark.sink.staging import StagedObject, Stager, Targets
 
@@ -25,7 +25,7 @@ class ReplayTask:
     """What one executor stages."""
 
     archive: Store
-    range: OffsetRange
+    range: ReplayRange
     options: SinkOptions
     prefix: str
 
@@ -49,7 +49,7 @@ def stage_range(task: ReplayTask) -> list[StagedObject]:
         return Stager(task.options, objects, Targets(client), clock, chance, task.prefix).stage(rows)
 
 
-def read_range(archive: Store, wanted: OffsetRange) -> list[pa.RecordBatch]:
+def read_range(archive: Store, wanted: ReplayRange) -> list[pa.RecordBatch]:
     """The records of a range in the order of their offsets."""
     objects = archive.open()
     by_file: dict[str, list[int]] = {}
@@ -68,7 +68,7 @@ def read_range(archive: Store, wanted: OffsetRange) -> list[pa.RecordBatch]:
     return list(rows.take(pa.array(order)).to_batches())
 
 
-def _inside(table: Any, wanted: OffsetRange) -> Any:
+def _inside(table: Any, wanted: ReplayRange) -> Any:
     compute: Any = pc
     offset = table.column("offset")
     here = compute.equal(table.column("partition"), wanted.partition)
