@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple, NewType, TypeAlias
 from uuid import UUID
 
@@ -64,3 +65,16 @@ class OffsetRange(NamedTuple):
     @property
     def width(self) -> int:
         return max(0, self.end - self.start)
+
+    @classmethod
+    def joined(cls, ranges: Iterable[tuple[int, int]]) -> list[OffsetRange]:
+        """The same offsets in as few ranges as possible, in their order."""
+        made: list[OffsetRange] = []
+        for start, end in sorted(ranges):
+            if start >= end:
+                continue
+            if made and start <= made[-1].end:
+                made[-1] = cls(made[-1].start, max(made[-1].end, end))
+            else:
+                made.append(cls(start, end))
+        return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,8 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import VersionRetries
+from holdfast.segment.names import parse_manifest_name
 from holdfast.types import MANIFESTS, PartitionId
-
-_MANIFEST = re.compile(re.escape(MANIFESTS) + r"([0-9a-f]{32})/(\d+)/")
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,9 @@ def find_partitions(objects: Objects, topic: UUID | None, partition: int | None)
 
 def _homes(objects: Objects, prefix: str) -> Iterator[PartitionId]:
     for each in objects.list(prefix):
-        found = _MANIFEST.match(each.name)
-        if found:
-            yield PartitionId(UUID(hex=found[1]), int(found[2]))
+        home = parse_manifest_name(each.name)
+        if home is not None:
+            yield home
 
 
 def log_directory(path: Path) -> RealDirectory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,17 +10,16 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.log.partition.epochs import Epochs
 from holdfast.operate.repair.item import Item
-from holdfast.operate.repair.segment import Survivors, examine, is_right, ranges
+from holdfast.operate.repair.segment import Survivors, examine, is_right
 from holdfast.record.batch import BatchHeader
 from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_version
 from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.names import parse_segment_name
 from holdfast.segment.producers import ProducerState
 from holdfast.segment.verify import verify
-from holdfast.types import PartitionId
-
-_NAME = re.compile(r"(\d{20})-(\d{20})-(\d+)-[0-9a-f]+\.seg")
+from holdfast.types import OffsetRange, PartitionId
 
 Batch = tuple[BatchHeader, memoryview]
 
@@ -100,10 +98,9 @@ def _extend(objects: Objects, plan: PartitionPlan, tail_start: int | None) -> No
     listed = {each.name for each in plan.segments}
     spare: dict[int, list[tuple[int, int, str]]] = {}
     for each in objects.list(plan.home.segments):
-        found = _NAME.fullmatch(each.name.rpartition("/")[2])
-        if found and each.name not in listed:
-            base, end, epoch = map(int, found.groups())
-            spare.setdefault(base, []).append((epoch, end, each.name))
+        found = parse_segment_name(each.name)
+        if found is not None and each.name not in listed:
+            spare.setdefault(found.offsets.start, []).append((found.epoch, found.offsets.end, each.name))
     if plan.manifest is None:
         plan.start = min(spare, default=tail_start or 0)
     while tail_start is None or plan.flushed < tail_start:
@@ -141,7 +138,7 @@ def _check_segment(objects: Objects, plan: PartitionPlan, info: SegmentInfo) -> 
     if survivors.data is not None:
         plan.originals.append(info.name)
     log_start = plan.manifest.log_start if plan.manifest else 0
-    for start, end in ranges(survivors.lost):
+    for start, end in OffsetRange.joined(survivors.lost):
         if end > log_start:
             plan.note("offsets", "records of a damaged segment", max(start, log_start), end)
 
@@ -165,9 +162,9 @@ def _take_tail(plan: PartitionPlan, batches: list[Batch], restored: set[int]) ->
         if id(batch) in restored:
             came_back.append((header.base_offset, header.end_offset))
     plan.end = at
-    for start, end in ranges(diverged):
+    for start, end in OffsetRange.joined(diverged):
         plan.note("diverged", "another leader has written these offsets; ours are kept in quarantine", start, end)
-    for start, end in ranges(came_back):
+    for start, end in OffsetRange.joined(came_back):
         plan.note("restored", "records come back from quarantine", start, end)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from holdfast.errors import Corrupt
@@ -118,14 +117,3 @@ def is_right(batch: memoryview) -> bool:
     except InvalidBatch:
         return False
     return True
-
-
-def ranges(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges that touch, joined."""
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        elif start < end:
-            joined.append((start, end))
-    return joined

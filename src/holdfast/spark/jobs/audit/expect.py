@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import Rejected
-from holdfast.spark.jobs.audit.report import PartitionReport, joined
-from holdfast.types import TopicPartition
+from holdfast.spark.jobs.audit.report import PartitionReport
+from holdfast.types import OffsetRange, TopicPartition
 
 Acked: TypeAlias = Mapping[TopicPartition, NDArray[np.int64]]  # Sorted; the same offset as often as it is in the list.
 _BLOCK_SIZE = 16 * 1024 * 1024
@@ -77,7 +77,7 @@ def compare(report: PartitionReport, acked: NDArray[np.int64]) -> None:
 def _is_lost(report: PartitionReport, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether offsets lie in a gap, or behind all that is there."""
     lost = offsets >= report.end
-    gaps = joined(report.missing)
+    gaps = OffsetRange.joined(report.missing)
     if gaps:
         starts, ends = (np.array(each, np.int64) for each in zip(*gaps, strict=True))
         number = np.searchsorted(starts, offsets, side="right") - 1

@@ -7,7 +7,6 @@ moment only is looked at again when everything else is done.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from holdfast.io.objects import Objects
 from holdfast.io.versions import Versions, full_before
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
+from holdfast.segment.names import parse_segment_name
 from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 MAKING_S = 3.0  # Between a topic's metadata and its partitions' manifests a broker makes a few requests.
@@ -27,8 +27,6 @@ _POLL_S = 0.2
 
 NO_MANIFEST = "it has no manifest in the store: the whole partition is gone, or its broker stopped while it made it"
 DELETED = "its topic was deleted while the audit ran: nothing of it could be accounted for"
-
-_SEGMENT = re.compile(r".*/(\d{20})-(\d{20})-\d+-[0-9a-f]+\.seg")
 
 
 @dataclass
@@ -103,8 +101,8 @@ def _sort_out(look: PartitionLook, stored: list[str], manifest: Manifest) -> Non
 
 def offsets_in(name: str) -> OffsetRange:
     """Which offsets a segment's name promises; none for a name that is not a segment's."""
-    found = _SEGMENT.fullmatch(name)
-    return OffsetRange(int(found[1]), int(found[2])) if found else OffsetRange(0, 0)
+    found = parse_segment_name(name)
+    return OffsetRange(0, 0) if found is None else found.offsets
 
 
 def look_again(objects: Objects, looks: Iterable[PartitionLook], clock: Clock) -> None:

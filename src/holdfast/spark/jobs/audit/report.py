@@ -140,14 +140,3 @@ class PartitionReport:
             "problems": self.problems,
             "notes": self.notes,
         }
-
-
-def joined(spans: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """The same offsets in as few spans as possible."""
-    made: list[OffsetRange] = []
-    for each in sorted(span for span in spans if span.width):
-        if made and each.start <= made[-1].end:
-            made[-1] = OffsetRange(made[-1].start, max(made[-1].end, each.end))
-        else:
-            made.append(each)
-    return made

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from holdfast.record.batch import BatchHeader
 from holdfast.spark.jobs.audit.look import NO_MANIFEST, PartitionLook, offsets_in
-from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport, joined
+from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit.walk import Walk, is_behind, repeated
 from holdfast.types import OffsetRange, PartitionId
 
@@ -61,7 +61,7 @@ def sum_up(
     if before is not None and after is not None:
         unseen = tails is None and manifest is not None and not look.beyond
         _check_marks(report, before, after, tail_unseen=unseen)
-    report.missing = joined(report.missing)
+    report.missing = OffsetRange.joined(report.missing)
     return report
 
 

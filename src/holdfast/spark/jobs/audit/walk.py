@@ -9,7 +9,7 @@ from holdfast.record.layout import NO_PRODUCER, SEQUENCE_MASK
 from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import OpenTransaction
-from holdfast.spark.jobs.audit.report import ProducerRun, SegmentReport, joined
+from holdfast.spark.jobs.audit.report import ProducerRun, SegmentReport
 from holdfast.types import OffsetRange
 
 
@@ -138,7 +138,7 @@ class Walk:
         if self._next < report.span.end:
             self._hole(OffsetRange(max(self._next, self._log_start), report.span.end))
         report.batches += self._batches
-        report.missing[:] = joined(report.missing)
+        report.missing[:] = OffsetRange.joined(report.missing)
         report.producers += self._runs.values()
 
 
