@@ -111,7 +111,8 @@ def test_cooperative_rebalance(cooperative: Group) -> None:
     seen = cooperative.settle(a=2, b=2)
     assert [event for event in seen["a"]["events"] if event[1]] == [["revoked", seen["b"]["assigned"]]]
     cooperative.leave("b")
-    assert cooperative.settle(a=4)["a"]["events"] == [["assigned", seen["b"]["assigned"]]]
+    events = cooperative.settle(a=4)["a"]["events"]
+    assert [event for event in events if event[1]] == [["assigned", seen["b"]["assigned"]]]
 
 
 def test_every_record_reaches_one_member(cooperative: Group) -> None:
