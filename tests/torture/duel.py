@@ -178,7 +178,18 @@ class Duel:
             entry=[str(ENTRY)],
         )
         broker.start()
+        self._wait_for_its_store(broker)
         self._served[name] = time.monotonic()
+
+    def _wait_for_its_store(self, broker: RunningBroker) -> None:
+        """On a busy machine a start may open its port before the store has said whose it is: it serves nobody yet."""
+        deadline = time.monotonic() + _READ_S
+        while any("store away: " in line for line in broker.said) and time.monotonic() < deadline:
+            if not broker.is_running:
+                raise BrokerDidNotStart(broker.said)
+            if any("store back: " in line for line in broker.said):
+                return
+            time.sleep(0.05)
 
     def _write(self, name: str, seconds: float) -> None:
         self._writers.append(Writing(name, self._brokers[name]))
