@@ -10,7 +10,7 @@ the only client here: commands, syncs, Spark and audits all go through it, and `
     client        the face: one method for each thing to ask
     nodes         who leads what, and the connections
     connection    one socket: opened by the connector, frames out, frames in
-    patience      trying again while the answer is "not now"
+    retry         trying again while the answer is "not now"
     topics, offsets, fetching, producing, transactions, groups, group_offsets
                   what the methods do, by noun
     codes, errors Kafka's error codes, by what to do about them

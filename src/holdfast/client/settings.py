@@ -1,7 +1,7 @@
 """How a cluster is reached, in Kafka's words: what `client.properties` has for Java, and `kafka.…` options for Spark.
 
 Every tool that talks to a broker makes one of these of what it was told, and hands it on whole: a new word is read here
-and obeyed in `connection.Connector`, and nowhere else.
+and obeyed in `connection.Connector`, and nowhere else. The commands hand on addresses only, so far.
 """
 
 from __future__ import annotations
