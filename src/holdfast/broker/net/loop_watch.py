@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from holdfast.io.clock import Clock
 from holdfast.measure import HeldCounts
-from holdfast.protocol.api import APIS
+from holdfast.protocol.api import APIS, Key
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class HeldLoop:
 
     def __init__(self, clock: Clock) -> None:
         self.now = clock.monotonic
-        self.counts: dict[str, HeldCounts] = {}
+        self.counts = {APIS[key].name: HeldCounts() for key in (Key.PRODUCE, Key.FETCH)}  # So that 0 is told, too.
         self._told_at: dict[str, float] = {}
 
     def note(self, api_key: int, seconds: float) -> None:
