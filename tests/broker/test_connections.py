@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.broker.inside import InsideBroker
-from tests.broker.wire import Wire, batch, create_topic, fetch, produce, produce_fields, values
+from tests.broker.wire import Wire, batch, create_topic, fetch, produce, produce_fields, values, wait_for
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.io.objects.memory import MemoryObjects
@@ -85,6 +85,16 @@ def test_acks_0_gets_no_answer(wire: Wire, topic: str) -> None:
     wire.send(Key.PRODUCE, 9, **produce_fields(topic, batch(b"quiet"), acks=0))
     assert produce(wire, topic, batch(b"loud")).base_offset == 1
     assert values(fetch(wire, topic).records) == [b"quiet", b"loud"]
+
+
+def test_what_was_sent_before_the_client_left_is_appended(broker: BrokerProcess, wire: Wire, topic: str) -> None:
+    """A2: acks=0 and gone at once, as Kafka does: also what a thread looks at first, and what is behind it."""
+    create_topic(wire, topic)
+    with Wire(broker.port) as quiet:
+        for number in range(5):
+            large = batch(*[b"%d" % number + b"x" * 1000] * 400, codec=1)
+            quiet.send(Key.PRODUCE, 9, **produce_fields(topic, large, acks=0))
+    wait_for(lambda: fetch(wire, topic).high_watermark == 2000)
 
 
 def test_acks_0_that_fails_closes_the_connection(broker: BrokerProcess, topic: str) -> None:

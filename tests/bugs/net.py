@@ -107,4 +107,15 @@ BUGS = [
         (Edit("subscribe/client/server_feed.py", "not os.path.exists(os.path.join(path, CLUSTER))", "False"),),
         ("tests/subscribe/test_store_unmounted.py",),
     ),
+    Bug(
+        "what a client sent before it left is dropped",
+        (
+            Edit(
+                "broker/net/connection.py",
+                "        self._is_lost = self._task is not None and self._is_producing",
+                "        self._is_lost = False",
+            ),
+        ),
+        ("tests/broker/test_connections.py::test_what_was_sent_before_the_client_left_is_appended",),
+    ),
 ]

@@ -59,6 +59,8 @@ class Connection(asyncio.BufferedProtocol):
         self._slots: deque[_Slot] = deque()
         self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
         self._task: asyncio.Task[None] | None = None
+        self._is_producing = False  # Whether that task is of a produce request.
+        self._is_lost = False  # The client has gone while one was under way: what it has sent is still appended.
         self._appended: set[asyncio.Task[None]] = set()  # Of produce requests that wait for their fsync only.
         self._held_size = 0  # Bytes of all requests that are not answered yet.
         self._arrived_size = 0  # Bytes of the one that is not whole yet.
@@ -81,16 +83,25 @@ class Connection(asyncio.BufferedProtocol):
         self._server.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        for task in (self._task, *self._appended):
-            if task is not None:
-                task.cancel()
+        for task in self._appended:
+            task.cancel()
         self._transport = None
         self._server.remove(self)
         if self._out is not None:
             self._out.drop()
+        arrived, self._arrived_size = self._arrived_size, 0
+        self._server.requests.release(arrived)
+        self._is_lost = self._task is not None and self._is_producing  # With acks=0 nobody waits for an answer.
+        if not self._is_lost:
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing of what was received is worked on any more."""
+        if self._task is not None:
+            self._task.cancel()
+        self._is_lost = False
         self._waiting.clear()
-        held, self._held_size = self._held_size + self._arrived_size, 0
-        self._arrived_size = 0
+        held, self._held_size = self._held_size, 0
         self._server.requests.release(held)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
@@ -150,6 +161,17 @@ class Connection(asyncio.BufferedProtocol):
             self._begin(self._waiting.popleft())
         self.update_reading()
 
+    def _work_on_what_is_left(self) -> None:
+        """The client has gone: produce requests that it sent whole are appended, in order; nothing else is done."""
+        while self._waiting and self._task is None:
+            frame = self._waiting.popleft()
+            if decode_request_header(frame).api_key != Key.PRODUCE:
+                self._waiting.clear()
+                break
+            self._begin(frame)
+        if self._task is None:
+            self._end()
+
     def _begin(self, frame: memoryview) -> None:
         header = decode_request_header(frame)
         request = Request(header, frame, self.peer)
@@ -159,7 +181,8 @@ class Connection(asyncio.BufferedProtocol):
             request, lambda answer: self._answer(slot, answer)
         ):
             return
-        if header.api_key == Key.PRODUCE:
+        self._is_producing = header.api_key == Key.PRODUCE
+        if self._is_producing:
             request = request._replace(appended=self._go_on)
         self._task = asyncio.ensure_future(self._handle(request, slot))
 
@@ -173,28 +196,42 @@ class Connection(asyncio.BufferedProtocol):
 
     def _resume(self) -> None:
         try:
-            self._work()
+            if self._is_lost:
+                self._work_on_what_is_left()
+            else:
+                self._work()
         except HoldfastError as failure:
             self.refuse(failure)
+            if self._is_lost:
+                self._end()
 
     async def _handle(self, request: Request, slot: _Slot) -> None:
         try:
             answer = await self._server.handle(request)
         except HoldfastError as failure:
             self.refuse(failure)
+            self._end_if_lost()
             return
         except Exception:
             log.exception("%s: a request of API %d failed", self.peer, request.header.api_key)
             self.abort()
+            self._end_if_lost()
             return
         if self._task is asyncio.current_task():
             self._task = None
         self._answer(slot, answer)
 
+    def _end_if_lost(self) -> None:
+        if self._is_lost:
+            self._task = None
+            self._end()
+
     def _answer(self, slot: _Slot, answer: Sequence[Buffer]) -> None:
         slot.answer = answer
         slot.done = True
         if self._transport is None:
+            if self._is_lost:
+                self._resume()
             return
         self._send()
         self._resume()
