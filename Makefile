@@ -17,7 +17,8 @@ TESTS ?=
 MEASURE ?=
 CODE := src tests benchmarks examples docs .ci
 PYTEST := PYTHONPATH=.ci $(BIN)/pytest -p measured -n 2 --dist loadfile --no-loadscope-reorder
-TOOLS = $(shell .ci/tools-for $(TESTS))
+# Only a run of tests has to know, and once.
+TOOLS := $(if $(filter test,$(MAKECMDGOALS)),$(shell .ci/tools-for $(TESTS)))
 # Where there is none, PySpark would only take room.
 JVM := $(shell command -v java)
 

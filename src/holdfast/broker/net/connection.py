@@ -202,8 +202,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._work()
         except HoldfastError as failure:
             self.refuse(failure)
-            if self._is_lost:
-                self._end()
+            self._end_if_lost()
 
     async def _handle(self, request: Request, slot: _Slot) -> None:
         try:
