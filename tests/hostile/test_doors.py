@@ -147,6 +147,7 @@ def test_without_descriptors_the_broker_neither_spins_nor_shouts(tmp_path: Path)
     """K10: those who are there are served, those who come are turned away, and later all is as before."""
     with BrokerProcess(tmp_path) as broker, Wire(broker.port) as there:
         there.ask(Key.API_VERSIONS, 0)
+        wait_for(lambda: any("subscribers at" in line for line in broker.said))  # gRPC ends a process without them.
         resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{broker.pid}/fd")) + 10, 20_000))
         before = len(broker.said)
         many = [socket.create_connection(("127.0.0.1", broker.port)) for _ in range(200)]
