@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from benchmarks.log.rows import RECORDS_PER_BATCH, batches_of, parquet_of, table_of
 from benchmarks.workload import Arguments, Report
 
-from holdfast.record.arrow import to_arrow
-from holdfast.record.columns import Column
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.arrow import to_arrow
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.layout import Codec
 from holdfast.record.records import read_records
 

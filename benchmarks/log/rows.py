@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from holdfast.record.arrow import SCHEMA, from_arrow
 from holdfast.record.build import Envelope
-from holdfast.record.encode import encode
+from holdfast.record.columnar.arrow import SCHEMA, from_arrow
+from holdfast.record.columnar.encode import encode
 
 RECORDS_PER_BATCH = 1000
 VALUE_SIZE = 100

@@ -12,7 +12,7 @@ from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
 from holdfast.wal import Wal
-from holdfast.wal.writer import WalWriter
+from holdfast.wal.commit.writer import WalWriter
 
 WAKE, DONE, WRITE = (
     "journal._flush: wake the writer",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.columns import Binary, Columns, Headers
-from holdfast.record.encode import encode
+from holdfast.record.columnar.columns import Binary, Columns, Headers
+from holdfast.record.columnar.encode import encode
 
 START_MS = 1_700_000_000_000
 VALUE_SIZE = 100

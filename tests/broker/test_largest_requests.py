@@ -39,9 +39,9 @@ from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import frame_request
+from holdfast.protocol.hot.produce import ITEMS_MAX as PRODUCE_ITEMS_MAX
 from holdfast.protocol.message import Field, fields_of, is_part, part_class
 from holdfast.protocol.messages import encode_request
-from holdfast.protocol.produce import ITEMS_MAX as PRODUCE_ITEMS_MAX
 from holdfast.protocol.wire import ITEMS_MAX
 
 PARTITIONS = 100

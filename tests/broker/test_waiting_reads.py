@@ -14,9 +14,9 @@ from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.io.calls import InlineCalls
 from holdfast.log.recovery.tails import Tails
 from holdfast.protocol.codes import Code
-from holdfast.protocol.fetch import FetchPartition, FetchRequest, FetchTopic
-from holdfast.protocol.fetch_response import Fetched
 from holdfast.protocol.generated.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from holdfast.protocol.hot.fetch import FetchPartition, FetchRequest, FetchTopic
+from holdfast.protocol.hot.fetch_response import Fetched
 
 COPY = Metadata("c" * 32, 5, {"orders": Topic("orders", HOME.topic_id, 2), "none": Topic("none", UUID(int=9), 1)})
 TRY_AGAIN = Code.KAFKA_STORAGE_ERROR

@@ -172,7 +172,7 @@ BUGS = [
         "one wrong read while opening cuts or refuses the log",
         (
             Edit(
-                "wal/replay.py",
+                "wal/recovery/replay.py",
                 "        _walk_to_end(file, seed, tail)  # What ended it may have been one wrong read: look again.\n",
                 "",
             ),

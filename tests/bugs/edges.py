@@ -71,7 +71,9 @@ BUGS = [
         "old bytes behind an idle log are called a torn tail",
         (
             Edit(
-                "wal/replay.py", "if was_idle and len(found) == HEADER.size else any(found)", "if False else any(found)"
+                "wal/recovery/replay.py",
+                "if was_idle and len(found) == HEADER.size else any(found)",
+                "if False else any(found)",
             ),
         ),
         ("tests/wal/test_torn.py::test_old_bytes_behind_an_idle_log_are_not_a_torn_tail",),

@@ -24,14 +24,14 @@ BUGS = [
     ),
     Bug(
         "tagged fields are never written",
-        (Edit("protocol/encoder.py", "if values[number] not in granted:", "if False:"),),
+        (Edit("protocol/schema/encoder.py", "if values[number] not in granted:", "if False:"),),
         (f"{MESSAGES}::test_responses[ApiVersions-4]",),
     ),
     Bug(
         "a null array is an empty one",
         (
             Edit(
-                "protocol/encoder.py",
+                "protocol/schema/encoder.py",
                 "if {value} is None: out.append(null)",
                 "if {value} is None: out.append(count(()))",
             ),
@@ -42,7 +42,7 @@ BUGS = [
         "what a version does not have is sent",
         (
             Edit(
-                "protocol/encoder.py",
+                "protocol/schema/encoder.py",
                 "for run in runs(each for each in fields if each.is_in(version) and each.tag is None):",
                 "for run in runs(each for each in fields if each.tag is None):",
             ),

@@ -48,7 +48,7 @@ BUGS = [
         "an fsync is tried again for want of space",
         (
             Edit(
-                "wal/writer.py",
+                "wal/commit/writer.py",
                 "        self._write_at(round_.start, round_.buffers, round_.size)\n        self._file.sync()\n",
                 "        self._write_at(round_.start, round_.buffers, round_.size)\n"
                 "        try:\n"

@@ -30,7 +30,7 @@ BUGS = [
     ),
     bug(
         "a sync stops at what nobody can read in its target",
-        "sync/scan.py",
+        "sync/origin/scan.py",
         '    decoder = Decoder(columns, place=f"{where}", skip=skip)\n',
         '    decoder = Decoder(columns, place=f"{where}")\n',
         SYNC + "::test_a_sync_steps_over_what_nobody_can_read",

@@ -9,22 +9,26 @@ SET_BACK = "tests/sync/test_set_back.py::"
 BUGS = [
     Bug(
         "sync: what was read is not compared with the source",
-        (Edit("sync/lane.py", "if not is_still(source, self.where, self.point.seen):", "if False:"),),
+        (Edit("sync/carry/lane.py", "if not is_still(source, self.where, self.point.seen):", "if False:"),),
         (SET_BACK + "test_a_passive_side_that_was_set_back",),
     ),
     Bug(
         "sync: copies that are gone are not missed",
-        (Edit("sync/lane.py", "self.point.target_offset > end or not is_there", "self.point.target_offset > end"),),
+        (
+            Edit(
+                "sync/carry/lane.py", "self.point.target_offset > end or not is_there", "self.point.target_offset > end"
+            ),
+        ),
         (SET_BACK + "test_a_target_that_was_set_back",),
     ),
     Bug(
         "sync: the target's topic is written by name",
-        (Edit("sync/worker.py", "ids=self._ids", "ids=None"),),
+        (Edit("sync/carry/worker.py", "ids=self._ids", "ids=None"),),
         (SET_BACK + "test_a_topic_that_is_made_again_at_the_target",),
     ),
     Bug(
         "sync: the source's topic is read by name and not looked at",
-        (Edit("sync/worker.py", "        self._check_topics(source)\n", ""),),
+        (Edit("sync/carry/worker.py", "        self._check_topics(source)\n", ""),),
         (SET_BACK + "test_a_topic_that_is_made_again_at_the_source",),
     ),
     Bug(
@@ -34,7 +38,7 @@ BUGS = [
     ),
     Bug(
         "sync: records that expire before the first copy are not counted",
-        (Edit("sync/lane.py", "(self.has_begun or known)", "known"),),
+        (Edit("sync/carry/lane.py", "(self.has_begun or known)", "known"),),
         (SET_BACK + "test_records_that_expire_before_they_are_copied",),
     ),
     Bug(

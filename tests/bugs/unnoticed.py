@@ -7,7 +7,7 @@ from tests.bugs.bug import Bug, Edit
 BUGS = [
     Bug(
         "sync: writes uncompressed what was compressed",
-        (Edit("sync/lane.py", "codec = columns.batches[-1].codec", "codec = 0"),),
+        (Edit("sync/carry/lane.py", "codec = columns.batches[-1].codec", "codec = 0"),),
         ("tests/sync/test_copy.py::test_compressed_batches",),
     ),
     Bug(

@@ -32,7 +32,7 @@ BUGS = [
     ),
     bug(
         "offsets of a client's batch may have gaps",
-        "record/read_loops.py",
+        "record/loops/read_loops.py",
         "        if offset_delta != index:\n",
         "        if offset_delta < index:\n",
         RECORDS + "::test_what_readers_refuse_is_refused",
@@ -116,7 +116,7 @@ BUGS = [
     ),
     bug(
         "who steps over unreadable batches looks at no crc",
-        "record/decode.py",
+        "record/columnar/decode.py",
         "                    if self.verify_crc:\n",
         "                    if self.verify_crc and self.skip is None:\n",
         f"tests/record/{OLD_DATA}",

@@ -11,7 +11,7 @@ BUGS = [
         "ack before fsync",
         (
             Edit(
-                "wal/rounds.py",
+                "wal/commit/rounds.py",
                 "                self._writer.write(round_)\n"
                 "                self._note_durable(round_)\n"
                 "                round_.finish(None)\n",
@@ -26,7 +26,7 @@ BUGS = [
         "no fsync at all",
         (
             Edit(
-                "wal/writer.py",
+                "wal/commit/writer.py",
                 "self._write_at(round_.start, round_.buffers, round_.size)\n        self._file.sync()\n",
                 "self._write_at(round_.start, round_.buffers, round_.size)\n",
             ),
@@ -37,7 +37,7 @@ BUGS = [
         "fsync retried after it failed",
         (
             Edit(
-                "wal/writer.py",
+                "wal/commit/writer.py",
                 "self._write_at(round_.start, round_.buffers, round_.size)\n        self._file.sync()\n",
                 "self._write_at(round_.start, round_.buffers, round_.size)\n"
                 "        try:\n"
@@ -52,7 +52,7 @@ BUGS = [
         "the log goes on after a failure",
         (
             Edit(
-                "wal/rounds.py",
+                "wal/commit/rounds.py",
                 "            self._stop(failure)  # Never retry an fsync: the pages may already be gone.\n",
                 "            self._writing = []\n",
             ),
@@ -63,7 +63,7 @@ BUGS = [
         "torn tail kept: the next head counts it as part of the chunk before",
         (
             Edit(
-                "wal/replay.py",
+                "wal/recovery/replay.py",
                 "recovered.predecessor, recovered.predecessor_end = link.name.id, end\n",
                 "recovered.predecessor = link.name.id\n"
                 "            recovered.predecessor_end = tail.end if link is links[-1] and tail.torn else end\n",
@@ -75,7 +75,7 @@ BUGS = [
         "torn tail kept: frames behind a bad one are taken, too",
         (
             Edit(
-                "wal/walk.py",
+                "wal/format/walk.py",
                 "        if end > total or crc32c(view[offset + 4 : end], seed) != crc or found != mark:\n"
                 "            break\n",
                 "        if end > total or found != mark:\n            break\n"
@@ -89,17 +89,17 @@ BUGS = [
     Bug(
         "crc not checked",
         (
-            Edit("wal/walk.py", "crc32c(view[offset + 4 : end], seed) != crc or found", "found"),
-            Edit("wal/frame.py", " or crc32c(data[offset + 4 : end], seed) != crc:", ":"),
+            Edit("wal/format/walk.py", "crc32c(view[offset + 4 : end], seed) != crc or found", "found"),
+            Edit("wal/format/frame.py", " or crc32c(data[offset + 4 : end], seed) != crc:", ":"),
         ),
         ("tests/wal/test_damage.py", "tests/wal/test_torn.py"),
     ),
     Bug(
         "chunk removed before its purge is durable",
         (
-            Edit("wal/rounds.py", "                if round_.freed:\n", "                if False:\n"),
+            Edit("wal/commit/rounds.py", "                if round_.freed:\n", "                if False:\n"),
             Edit(
-                "wal/rounds.py",
+                "wal/commit/rounds.py",
                 "                self._writer.write(round_)\n",
                 "                self._writer.recycle(round_.freed)\n                self._writer.write(round_)\n",
             ),
@@ -108,17 +108,21 @@ BUGS = [
     ),
     Bug(
         "chunk freed with a live entry in it",
-        (Edit("wal/index.py", "following.first_index > first_index", "following.first_index > first_index + 1"),),
+        (
+            Edit(
+                "wal/chunks/index.py", "following.first_index > first_index", "following.first_index > first_index + 1"
+            ),
+        ),
         ("tests/wal/test_purge.py",),
     ),
     Bug(
         "recycled frame replayed: the crc does not know its chunk",
-        (Edit("wal/frame.py", 'return crc32c(struct.pack("<QQ", chunk_id, salt))', "return 7"),),
+        (Edit("wal/format/frame.py", 'return crc32c(struct.pack("<QQ", chunk_id, salt))', "return 7"),),
         ("tests/wal/test_purge.py", "tests/wal/test_forged.py", SEARCH),
     ),
     Bug(
         "forged frames: the crc knows the chunk's id but no salt",
-        (Edit("wal/frame.py", 'struct.pack("<QQ", chunk_id, salt)', 'struct.pack("<QQ", chunk_id, 0)'),),
+        (Edit("wal/format/frame.py", 'struct.pack("<QQ", chunk_id, salt)', 'struct.pack("<QQ", chunk_id, 0)'),),
         ("tests/wal/test_forged.py",),
     ),
     Bug(
@@ -146,7 +150,7 @@ BUGS = [
         "head written before what it proves",
         (
             Edit(
-                "wal/writer.py",
+                "wal/commit/writer.py",
                 "        if carried:\n",
                 "        self._write_at(0, head, head_size)\n        self._file.sync()\n        if carried:\n",
             ),
@@ -157,7 +161,7 @@ BUGS = [
         "names not synced before the first write",
         (
             Edit(
-                "wal/writer.py",
+                "wal/commit/writer.py",
                 "        self._directory.sync_names()\n        if self._file is None:\n",
                 "        if self._file is None:\n            self._directory.sync_names()\n",
             ),
@@ -168,7 +172,7 @@ BUGS = [
         "recycled name not synced before the first write",
         (
             Edit(
-                "wal/writer.py",
+                "wal/commit/writer.py",
                 "        self._directory.sync_names()\n        if self._file is None:\n",
                 "        if self._file is not None:\n            self._directory.sync_names()\n        else:\n",
             ),
@@ -177,19 +181,25 @@ BUGS = [
     ),
     Bug(
         "proof rule dropped: damage is cut like a torn tail",
-        (Edit("wal/scan.py", "if bad < round_start <= offset and", "if False and"),),
+        (Edit("wal/format/scan.py", "if bad < round_start <= offset and", "if False and"),),
         ("tests/wal/test_damage.py",),
     ),
     Bug(
         "proof rule too strict: a torn round counts as damage",
-        (Edit("wal/scan.py", "if bad < round_start <= offset and round_ > last_round", "if round_ >= last_round"),),
+        (
+            Edit(
+                "wal/format/scan.py",
+                "if bad < round_start <= offset and round_ > last_round",
+                "if round_ >= last_round",
+            ),
+        ),
         ("tests/wal/test_torn.py", SEARCH),
     ),
     Bug(
         "replayed tail not made durable",
         (
             Edit(
-                "wal/replay.py",
+                "wal/recovery/replay.py",
                 "        tail.end = last[walk.OFFSET] + last[walk.SIZE]\n",
                 "        tail.end = tail.proven = last[walk.OFFSET] + last[walk.SIZE]\n",
             ),
@@ -200,7 +210,7 @@ BUGS = [
         "closing marker in the round it should prove",
         (
             Edit(
-                "wal/rounds.py",
+                "wal/commit/rounds.py",
                 "            if self._queue:  # A marker proves only what was durable before its own round was"
                 " written.\n"
                 "                self._begin(creates_chunk=False)\n",
@@ -229,7 +239,9 @@ BUGS = [
         "callbacks out of order",
         (
             Edit(
-                "wal/rounds.py", "            if last is not None:\n", "            if pending and last is not None:\n"
+                "wal/commit/rounds.py",
+                "            if last is not None:\n",
+                "            if pending and last is not None:\n",
             ),
         ),
         ("tests/wal/test_flush.py",),
@@ -246,7 +258,7 @@ BUGS = [
     ),
     Bug(
         "a log that grows while one looks is called damaged",
-        (Edit("wal/replay.py", "if not scan.is_frame(file, seed, tail.end):", "if True:"),),
+        (Edit("wal/recovery/replay.py", "if not scan.is_frame(file, seed, tail.end):", "if True:"),),
         ("tests/wal/test_inspect.py",),
     ),
 ]

@@ -9,7 +9,7 @@ BUGS = [
         "the marker lies in one block with what it proves",
         (
             Edit(
-                "wal/rounds.py",
+                "wal/commit/rounds.py",
                 "            padding = record.padding_before_marker(self._chunk.end)\n",
                 "            padding = 0\n",
             ),
@@ -22,7 +22,13 @@ BUGS = [
     ),
     Bug(
         "the padding ends a byte too early",
-        (Edit("wal/record.py", "    return gap - HEADER.size if gap else 0\n", "    return gap - 25 if gap else 0\n"),),
+        (
+            Edit(
+                "wal/format/record.py",
+                "    return gap - HEADER.size if gap else 0\n",
+                "    return gap - 25 if gap else 0\n",
+            ),
+        ),
         ("tests/wal/test_marker_block.py::test_a_marker_begins_at_a_border_wherever_the_records_end",),
     ),
     Bug(
@@ -94,7 +100,7 @@ BUGS = [
         "after a cut the places of before are given",
         (
             Edit(
-                "wal/frame_index.py",
+                "wal/chunks/frame_index.py",
                 "            self._pack_first.pop()\n            self._unpacked = None\n",
                 "            self._pack_first.pop()\n",
             ),

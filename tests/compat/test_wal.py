@@ -11,8 +11,8 @@ from tests.compat.wal_listing import listing
 from tests.wal.foreign_reader import read_log
 
 from holdfast.io.disk import RealDirectory
+from holdfast.wal.format.record import FORMAT_VERSION, KIND_NAMES
 from holdfast.wal.inspect import verify
-from holdfast.wal.record import FORMAT_VERSION, KIND_NAMES
 
 KEPT = sorted(path.with_suffix("") for path in Path(__file__).parent.glob("wal-*/*.json"))
 

@@ -1,6 +1,7 @@
 """Wrote the log directories below tests/compat/wal-<version>. They are kept for ever, and never written again.
 
-A new format version gets a new folder: raise `holdfast.wal.record.FORMAT_VERSION`, run this, and commit what it wrote.
+A new format version gets a new folder: raise `holdfast.wal.format.record.FORMAT_VERSION`, run this,
+and commit what it wrote.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from holdfast.io.clock import ManualClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal, WalSettings
-from holdfast.wal.record import FORMAT_VERSION
+from holdfast.wal.format.record import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent / f"wal-{FORMAT_VERSION}"
 SETTINGS = WalSettings(chunk_size_max=4096, chunk_entries_max=16, zero_ahead_size=256, spares_max=1)

@@ -19,8 +19,8 @@ from tests.support.spark_session import no_spark
 from holdfast.cli.demo.command import carry_out
 from holdfast.demo.events import TOPIC
 from holdfast.demo.outcome import DemoClaim, Outcome
+from holdfast.demo.plan import STEPS, Step
 from holdfast.demo.stage import DemoWanted, Stage
-from holdfast.demo.steps import STEPS, Step
 
 STEP = {each.name: each for each in STEPS}
 EVENTS = 4_000

@@ -10,10 +10,12 @@ import pytest
 from tests.java.jvm import Jvm
 from tests.java.plain import same
 
-from holdfast.protocol import decoder, fetch, messages, produce
+from holdfast.protocol import messages
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.classes import response_class
-from holdfast.protocol.encoder import encode
+from holdfast.protocol.hot import fetch, produce
+from holdfast.protocol.schema import decoder
+from holdfast.protocol.schema.encoder import encode
 
 SAMPLES = 20
 VERSIONS = [(key, version) for key, api in APIS.items() for version in range(api.min_version, api.max_version + 1)]

@@ -25,7 +25,8 @@ from holdfast.segment.manifest import codec as manifest_json
 from holdfast.segment.verify import verify
 from holdfast.types import PartitionId
 from holdfast.wal import NewerFormat as NewerLog
-from holdfast.wal import Wal, record
+from holdfast.wal import Wal
+from holdfast.wal.format import record
 from holdfast.wal.inspect import verify as verify_log
 
 

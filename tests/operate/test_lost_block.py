@@ -11,8 +11,8 @@ from tests.operate.directory import append, expected, in_broker, partition, read
 
 from holdfast.broker.running import Opened
 from holdfast.io.disk import RealDirectory
+from holdfast.wal.format.record import BLOCK_SIZE
 from holdfast.wal.inspect import dump
-from holdfast.wal.record import BLOCK_SIZE
 
 
 @pytest.fixture

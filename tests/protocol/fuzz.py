@@ -14,9 +14,11 @@ from typing import Any, TypeAlias
 
 from tests.protocol import oracle
 
-from holdfast.protocol import classes, decoder, fetch, header, messages, produce
+from holdfast.protocol import classes, header, messages
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
+from holdfast.protocol.hot import fetch, produce
+from holdfast.protocol.schema import decoder
 
 Decoder: TypeAlias = Callable[[memoryview], Any]
 

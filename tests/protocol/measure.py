@@ -19,9 +19,8 @@ from kafka.protocol.metadata import MetadataResponse as KafkaMetadata
 from kafka.protocol.producer import ProduceRequest as KafkaProduceRequest
 from kafka.protocol.producer import ProduceResponse as KafkaProduceResponse
 
-from holdfast.protocol import encoder, fetch, fetch_response, header, produce, produce_response
+from holdfast.protocol import header
 from holdfast.protocol.api import Key
-from holdfast.protocol.decoder import decode
 from holdfast.protocol.generated.heartbeat import HeartbeatRequest
 from holdfast.protocol.generated.metadata import (
     MetadataResponse,
@@ -34,6 +33,9 @@ from holdfast.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from holdfast.protocol.hot import fetch, fetch_response, produce, produce_response
+from holdfast.protocol.schema import encoder
+from holdfast.protocol.schema.decoder import decode
 
 ROUNDS = 80
 SECONDS = 0.004

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.protocol import fuzz
 
-from holdfast.protocol import fetch, produce
 from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.hot import fetch, produce
 
 DECODERS = fuzz.decoders()
 COUNT = 600

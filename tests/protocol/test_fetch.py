@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from kafka.protocol.consumer import FetchResponse as KafkaFetchResponse
 from tests.protocol import oracle
 
-from holdfast.protocol import fetch
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
-from holdfast.protocol.fetch_response import (
+from holdfast.protocol.hot import fetch
+from holdfast.protocol.hot.fetch_response import (
     AbortedTransaction,
     CurrentLeader,
     EpochEnd,

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from tests.protocol import fuzz
 
-from holdfast.protocol import fetch, messages, produce
+from holdfast.protocol import messages
 from holdfast.protocol.api import APIS, Api, Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.generated.heartbeat import HeartbeatRequest
+from holdfast.protocol.hot import fetch, produce
 from holdfast.protocol.wire import ITEMS_MAX, encode_varint
 
 MB = 1_000_000

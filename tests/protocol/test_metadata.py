@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.protocol import messages, metadata
+from holdfast.protocol import messages
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.generated.metadata import (
     MetadataResponse,
@@ -14,6 +14,7 @@ from holdfast.protocol.generated.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from holdfast.protocol.hot import metadata
 
 VERSIONS = range(APIS[Key.METADATA].min_version, APIS[Key.METADATA].max_version + 1)
 

@@ -13,11 +13,11 @@ from kafka.protocol.producer import ProduceRequest as KafkaProduceRequest
 from kafka.protocol.producer import ProduceResponse as KafkaProduceResponse
 from tests.protocol import oracle
 
-from holdfast.protocol import produce
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.produce_response import Produced, ProducedTopic, encode_response, frame_one
+from holdfast.protocol.hot import produce
+from holdfast.protocol.hot.produce_response import Produced, ProducedTopic, encode_response, frame_one
 
 VERSIONS = range(APIS[Key.PRODUCE].min_version, APIS[Key.PRODUCE].max_version + 1)
 TOPIC_ID = bytes(range(16))

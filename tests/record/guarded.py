@@ -16,8 +16,8 @@ from crc32c import crc32c
 
 from holdfast.errors import Corrupt
 from holdfast.record.build import build
-from holdfast.record.columns import Column
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.errors import InvalidBatch
 from holdfast.record.records import Record, read_records
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from holdfast.record.columns import Columns
+from holdfast.record.columnar.columns import Columns
 from holdfast.record.layout import Codec
 from holdfast.record.records import Record
 

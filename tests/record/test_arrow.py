@@ -9,12 +9,12 @@ import pytest
 from tests.record.oracle import kafka_read
 from tests.record.samples import CODECS, NOW, SAMPLES, with_offsets
 
-from holdfast.record.arrow import SCHEMA, from_arrow, to_arrow
 from holdfast.record.batch import stamp_log_append_time
 from holdfast.record.build import Envelope, Extent, build, seal
-from holdfast.record.columns import Column
-from holdfast.record.decode import Decoder, decode
-from holdfast.record.encode import encode
+from holdfast.record.columnar.arrow import SCHEMA, from_arrow, to_arrow
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import Decoder, decode
+from holdfast.record.columnar.encode import encode
 from holdfast.record.records import Record
 
 

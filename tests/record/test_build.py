@@ -12,9 +12,9 @@ from tests.record.samples import CODECS, NOW, SAMPLES, any_records, rows, with_o
 from holdfast.errors import Rejected
 from holdfast.record.batch import check, read_header, stamp, stamp_log_append_time
 from holdfast.record.build import Envelope, NoRecords, attributes_of, build
-from holdfast.record.columns import Column
-from holdfast.record.decode import decode
-from holdfast.record.encode import OffsetsDoNotGrow, encode
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import decode
+from holdfast.record.columnar.encode import OffsetsDoNotGrow, encode
 from holdfast.record.errors import CorruptBatch, InvalidRecord
 from holdfast.record.layout import Codec, TimestampType
 from holdfast.record.marker import Marker, MarkerKind, build_marker, read_marker

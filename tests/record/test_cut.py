@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 from kafka.partitioner.default import murmur2
 
-from holdfast.record.arrow import from_arrow
 from holdfast.record.batch import check, read_header
 from holdfast.record.build import build
-from holdfast.record.cut import cut, row_sizes
-from holdfast.record.decode import decode
-from holdfast.record.key_hash import NO_KEY, partitions_of
+from holdfast.record.columnar.arrow import from_arrow
+from holdfast.record.columnar.cut import cut, row_sizes
+from holdfast.record.columnar.decode import decode
+from holdfast.record.columnar.key_hash import NO_KEY, partitions_of
 from holdfast.record.layout import Codec
 from holdfast.record.records import Record, read_records
 from holdfast.record.restamp import joined, restamp

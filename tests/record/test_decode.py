@@ -10,8 +10,8 @@ from tests.record.samples import CODECS, NOW, SAMPLES, rows, with_offsets
 
 from holdfast.record.batch import read_header, stamp_log_append_time
 from holdfast.record.build import Envelope, Extent, build, seal
-from holdfast.record.columns import Column
-from holdfast.record.decode import Decoder, decode
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import Decoder, decode
 from holdfast.record.layout import Codec
 from holdfast.record.marker import Marker, MarkerKind, build_marker
 from holdfast.record.records import Record, read_records

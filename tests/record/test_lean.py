@@ -34,10 +34,10 @@ def run(code: str, **environment: str) -> str:
         ("holdfast.record", {"numpy", "numba", "pyarrow", "cramjam"}),
         ("holdfast.record.batch", {"numpy", "numba", "pyarrow", "cramjam"}),
         ("holdfast.record.marker", {"numpy", "numba", "pyarrow"}),
-        ("holdfast.record.decode", {"numba", "pyarrow"}),
-        ("holdfast.record.encode", {"numba", "pyarrow"}),
+        ("holdfast.record.columnar.decode", {"numba", "pyarrow"}),
+        ("holdfast.record.columnar.encode", {"numba", "pyarrow"}),
         ("holdfast.record.retain", {"numba", "pyarrow"}),
-        ("holdfast.record.arrow", {"numba"}),
+        ("holdfast.record.columnar.arrow", {"numba"}),
     ],
 )
 def test_a_module_loads_only_what_it_needs(module: str, without: set[str]) -> None:

@@ -13,7 +13,7 @@ from holdfast.record.codec import compress, decompress
 from holdfast.record.errors import InvalidBatch
 from holdfast.record.framing import lz4_frame
 from holdfast.record.layout import Codec
-from holdfast.record.lz4_loops import UNSURE, expand_frame
+from holdfast.record.loops.lz4_loops import UNSURE, expand_frame
 
 HEADER = bytes.fromhex("04224d18604082")
 GUARD = b"\xa5" * 64

@@ -12,7 +12,7 @@ from tests.record.samples import SAMPLES, rows, with_offsets
 
 from holdfast.errors import Corrupt
 from holdfast.record.build import Envelope, Extent, build, seal
-from holdfast.record.decode import Decoder, decode
+from holdfast.record.columnar.decode import Decoder, decode
 from holdfast.record.errors import (
     CorruptBatch,
     ExpandsTooFar,

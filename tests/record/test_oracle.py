@@ -10,8 +10,8 @@ from tests.record.samples import CODECS, SAMPLES, any_records, rows, with_offset
 
 from holdfast.record.batch import check, stamp
 from holdfast.record.build import Envelope, attributes_of, build
-from holdfast.record.decode import Decoder, decode
-from holdfast.record.encode import encode
+from holdfast.record.columnar.decode import Decoder, decode
+from holdfast.record.columnar.encode import encode
 from holdfast.record.layout import Codec
 from holdfast.record.marker import Marker, MarkerKind, build_marker
 from holdfast.record.records import Record, read_records

@@ -9,7 +9,7 @@ from tests.record.test_validate import said_to_be
 
 from holdfast.record.batch import BatchHeader
 from holdfast.record.build import build
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.errors import CorruptBatch, InvalidBatch, WrongCrc
 from holdfast.record.layout import Codec
 

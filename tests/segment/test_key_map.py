@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.io.chance import SeededChance
-from holdfast.record.columns import Binary
+from holdfast.record.columnar.columns import Binary
 from holdfast.segment.compaction import key_loops
 from holdfast.segment.compaction.key_map import SLOT_SIZE, KeyMap
 

@@ -13,7 +13,7 @@ from tests.spark.stored import Stored, records
 
 from holdfast.catalog.catalog import open_catalog
 from holdfast.record.build import build
-from holdfast.record.decode import decode
+from holdfast.record.columnar.decode import decode
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.parquet import parquet_store
 from holdfast.spark.jobs.compact import compact

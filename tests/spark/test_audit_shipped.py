@@ -14,7 +14,7 @@ from holdfast.spark.session.ship import pack_modules
 
 PROGRAM = """
 import sys
-from holdfast.record import read_loops
+from holdfast.record.loops import read_loops
 from holdfast.segment.compaction import key_loops
 from holdfast.catalog import load
 from holdfast.spark.source import tail

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.subscribe.filter_cases import CASES, KEYS
 
-from holdfast.record.columns import Binary
+from holdfast.record.columnar.columns import Binary
 from holdfast.subscribe.errors import BadFilter
 from holdfast.subscribe.filter import Filter
 

@@ -12,7 +12,7 @@ from holdfast.protocol.generated.delete_records import DeleteRecordsPartition, D
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
-from holdfast.sync.mark import MARK_KEY, Hop, read_mark
+from holdfast.sync.origin.mark import MARK_KEY, Hop, read_mark
 from holdfast.types import TopicPartition
 
 BATCH_COUNT = 500

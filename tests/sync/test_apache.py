@@ -17,12 +17,12 @@ from holdfast.client import Client, Producer
 from holdfast.client.errors import ProducerFenced
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.sync.checkpoint import make_topic
 from holdfast.sync.errors import NotFenced
-from holdfast.sync.fence import CHECKPOINT_PARTITION, fence_by_markers, fence_by_transaction
-from holdfast.sync.mark import Hop
+from holdfast.sync.origin.mark import Hop
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
+from holdfast.sync.state.checkpoint import make_topic
+from holdfast.sync.state.fence import CHECKPOINT_PARTITION, fence_by_markers, fence_by_transaction
 from holdfast.testing import RunningBroker
 from holdfast.types import TopicPartition
 

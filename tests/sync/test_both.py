@@ -16,7 +16,7 @@ from holdfast.client import Client
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.sync.errors import NeedsChoice
-from holdfast.sync.mark import MARK_KEY
+from holdfast.sync.origin.mark import MARK_KEY
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 from holdfast.testing import running_broker

@@ -14,7 +14,7 @@ from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.sync.dry import foresee
 from holdfast.sync.errors import NothingMatches, RecordTooLarge, SameCluster, TimesNotKept
-from holdfast.sync.mark import Hop
+from holdfast.sync.origin.mark import Hop
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 

@@ -12,7 +12,7 @@ from tests.sync.sides import numbered, read_topic, write
 from holdfast.client import Client
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.sync.place import first_copy
+from holdfast.sync.origin.place import first_copy
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
 from holdfast.types import ClusterPartition

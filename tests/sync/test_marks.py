@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 
 from holdfast.record.build import build
-from holdfast.record.columns import Columns
-from holdfast.record.decode import decode
+from holdfast.record.columnar.columns import Columns
+from holdfast.record.columnar.decode import decode
 from holdfast.record.records import Record
-from holdfast.sync.mark import MARK_KEY, PATH_SIZE_MAX, BadMark, Hop, beginning, hop_beginning, read_mark
-from holdfast.sync.marking import NONE, OriginMarks
+from holdfast.sync.origin.mark import MARK_KEY, PATH_SIZE_MAX, BadMark, Hop, beginning, hop_beginning, read_mark
+from holdfast.sync.origin.marking import NONE, OriginMarks
 from holdfast.types import ClusterPartition
 
 HERE = ClusterPartition("cluster-a", UUID(int=7), 3)

@@ -10,9 +10,9 @@ from tests.sync.sides import assert_equal, numbered, read_topic, write
 
 from holdfast.client import Client
 from holdfast.io.clock import ManualClock
-from holdfast.sync.checkpoint import SyncPoint
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
+from holdfast.sync.state.checkpoint import SyncPoint
 
 
 def test_a_topic_that_is_made_again_under_once(pair: Pair, topic: str, caplog: pytest.LogCaptureFixture) -> None:

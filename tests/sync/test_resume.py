@@ -18,14 +18,14 @@ from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.records import Record
-from holdfast.sync.checkpoint import SyncPoint, make_topic, read_all
+from holdfast.sync.carry.lane import Lane
 from holdfast.sync.errors import TakenOver
-from holdfast.sync.fence import UNUSED_EPOCHS, begin_writing, writer_id
-from holdfast.sync.lane import Lane
 from holdfast.sync.run import Sync
-from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import meet_both
+from holdfast.sync.state.checkpoint import SyncPoint, make_topic, read_all
+from holdfast.sync.state.fence import UNUSED_EPOCHS, begin_writing, writer_id
+from holdfast.sync.state.saving import Saver
 from holdfast.sync.takeover import make_lanes
 from holdfast.sync.topics import plan
 from holdfast.types import ClusterPartition

@@ -15,9 +15,9 @@ from holdfast.client import Client
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
 from holdfast.sync.errors import ClusterReplaced, SourceChanged, SourceWentBack
-from holdfast.sync.fence import CHECKPOINTS
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
+from holdfast.sync.state.fence import CHECKPOINTS
 from holdfast.testing import RunningBroker
 
 SETTINGS = {"HOLDFAST_SUBSCRIBE_LISTEN": "none", "HOLDFAST_LOG_RETENTION_MS": "-1"}

@@ -12,7 +12,7 @@ from holdfast.io.clock import ManualClock
 from holdfast.io.disk import Directory
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Wal, WalSettings
-from holdfast.wal.chunk import ChunkName, parse_chunk_name
+from holdfast.wal.chunks.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.inspect import RecordLine, dump
 
 Held = list[tuple[LogId, bytes]]

@@ -9,8 +9,8 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import ChunkGap, Damaged, EntriesMissing, LogId, NewerFormat
 from holdfast.wal import WalState as WalState
-from holdfast.wal.frame import encode_header, mark_of
-from holdfast.wal.record import FORMAT_VERSION, HEAD, Head, encode_head
+from holdfast.wal.format.frame import encode_header, mark_of
+from holdfast.wal.format.record import FORMAT_VERSION, HEAD, Head, encode_head
 
 
 def chunks(disk: SimulatedDisk, count: int = 4) -> Held:

@@ -10,8 +10,8 @@ from tests.wal.logs import append, chunk_names, held, lines, new_disk, open_log,
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk.simulated import SimulatedDisk, SimulatedFile
 from holdfast.wal import LogId
-from holdfast.wal.frame import HEADER, encode_header, mark_of, seed_of
-from holdfast.wal.record import APPEND, MARKER, encode_append
+from holdfast.wal.format.frame import HEADER, encode_header, mark_of, seed_of
+from holdfast.wal.format.record import APPEND, MARKER, encode_append
 
 
 class CountingDisk(SimulatedDisk):

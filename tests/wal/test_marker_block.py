@@ -9,8 +9,8 @@ from tests.wal.logs import Held, append, chunk_names, held, lines, new_disk, ope
 
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import Damaged, LogId, Wal
+from holdfast.wal.format.record import BLOCK_SIZE, padding_before_marker
 from holdfast.wal.inspect import verify
-from holdfast.wal.record import BLOCK_SIZE, padding_before_marker
 
 Lost = Callable[[bytes], bytes]
 

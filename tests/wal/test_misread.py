@@ -7,7 +7,7 @@ from tests.wal.logs import UNCACHED, append, chunk_names, held, lines, new_disk,
 from tests.wal.test_damage import closed_log
 
 from holdfast.io.disk.simulated import SimulatedDisk
-from holdfast.wal.replay import Recovered, recover
+from holdfast.wal.recovery.replay import Recovered, recover
 
 
 def killed_log(disk: SimulatedDisk) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from array import array
 
-from holdfast.wal import columns
-from holdfast.wal.frame_index import FrameIndex, FrameRange
+from holdfast.wal.chunks import columns
+from holdfast.wal.chunks.frame_index import FrameIndex, FrameRange
 
 
 def column(numbers: list[int]) -> bytes:

@@ -7,9 +7,9 @@ from tests.wal.logs import append, append_batch, calls_of, chunk_names, held, ki
 
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import LogId, Vote, Wal
-from holdfast.wal.frame import HEADER
+from holdfast.wal.format.frame import HEADER
+from holdfast.wal.format.record import APPEND_FIXED
 from holdfast.wal.inspect import RecordLine
-from holdfast.wal.record import APPEND_FIXED
 
 OVERHEAD = HEADER.size + APPEND_FIXED.size + 4  # What an append of one entry has on disk besides its payload.
 

@@ -9,7 +9,7 @@ from tests.wal.logs import Held, append, chunk_names, held, lines, new_disk, ope
 
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.wal import Damaged, LogId, Vote
-from holdfast.wal.frame import HEADER
+from holdfast.wal.format.frame import HEADER
 
 Tear = Callable[[bytearray, int, int], None]
 

@@ -20,7 +20,7 @@ from holdfast.catalog.plan import SegmentPart, Task
 from holdfast.catalog.rows import check_columns, cut, needed, to_rows
 from holdfast.catalog.store import Store
 from holdfast.io.objects import NotFound, Objects
-from holdfast.record.decode import Decoder, Skip
+from holdfast.record.columnar.decode import Decoder, Skip
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.missing import follow

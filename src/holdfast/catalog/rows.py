@@ -11,8 +11,8 @@ import pyarrow as pa
 from holdfast.catalog.suggest import nearest
 from holdfast.catalog.times import Times
 from holdfast.errors import Rejected
-from holdfast.record.arrow import to_arrow
-from holdfast.record.columns import Column, Columns
+from holdfast.record.columnar.arrow import to_arrow
+from holdfast.record.columnar.columns import Column, Columns
 from holdfast.types import OffsetRange
 
 HEADER: Final[Any] = pa.struct([("key", pa.string()), ("value", pa.binary())])
@@ -27,7 +27,7 @@ TYPES: Final[dict[str, Any]] = {
     "headers": pa.list_(HEADER),
 }
 _DECODED: Final = {"key": Column.KEY, "value": Column.VALUE, "headers": Column.HEADERS}
-_NAMES: Final = {"timestampType": "timestamp_type"}  # What differs in `record.arrow`.
+_NAMES: Final = {"timestampType": "timestamp_type"}  # What differs in `record.columnar.arrow`.
 
 
 class UnknownColumn(Rejected):

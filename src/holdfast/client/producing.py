@@ -20,10 +20,10 @@ from holdfast.client.partition import Pair, by_topic
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
-from holdfast.protocol.decoder import decode
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.generated.produce import ProduceResponse
-from holdfast.protocol.produce import TOPIC_IDS_FROM
+from holdfast.protocol.hot.produce import TOPIC_IDS_FROM
+from holdfast.protocol.schema.decoder import decode
 from holdfast.protocol.wire import encode_varint
 from holdfast.record.layout import HEADER
 from holdfast.types import Buffer, TopicPartition

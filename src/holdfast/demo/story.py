@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from holdfast.demo.outcome import DemoVerdict, NotThere, Outcome
+from holdfast.demo.plan import STEPS, Step
 from holdfast.demo.stage import DemoWanted, Stage, staged
-from holdfast.demo.steps import STEPS, Step
 from holdfast.demo.watch import Watch
 from holdfast.io.clock import Clock, SystemClock
 

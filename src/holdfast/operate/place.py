@@ -97,7 +97,7 @@ def _homes(objects: Objects, prefix: str) -> Iterator[PartitionId]:
 
 def log_directory(path: Path) -> RealDirectory:
     """The directory, when it holds a log: a wrong path must not pass for a sound, empty log."""
-    from holdfast.wal.chunk import parse_chunk_name
+    from holdfast.wal.chunks.chunk import parse_chunk_name
 
     directory = RealDirectory(path, create=False)
     if not any(parse_chunk_name(name) for name in directory.names()):

@@ -23,10 +23,10 @@ from holdfast.segment.verify import Finding
 from holdfast.types import PartitionId
 from holdfast.wal import Entry, NewerFormat
 from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing
-from holdfast.wal.frame import Frame
+from holdfast.wal.format.frame import Frame
+from holdfast.wal.format.record import APPEND, decode_append
 from holdfast.wal.read import EntryReader, Stored
-from holdfast.wal.record import APPEND, decode_append
-from holdfast.wal.replay import Recovered, recover
+from holdfast.wal.recovery.replay import Recovered, recover
 from holdfast.wal.state import LogId
 
 _LOOKS = 5

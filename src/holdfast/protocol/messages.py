@@ -9,10 +9,10 @@ A handler writes:
 
 from __future__ import annotations
 
-from holdfast.protocol import decoder, encoder
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.classes import request_class, response_class
 from holdfast.protocol.message import Message
+from holdfast.protocol.schema import decoder, encoder
 from holdfast.types import Buffer
 
 

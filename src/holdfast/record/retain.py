@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from holdfast.record.batch import read_header
 from holdfast.record.build import Envelope, Extent, seal
 from holdfast.record.codec import EXPANDED_SIZE_MAX, open_records
+from holdfast.record.columnar.spans import FINDINGS, address_of
 from holdfast.record.errors import InvalidRecord, stored
 from holdfast.record.layout import HEADER_SIZE
-from holdfast.record.spans import FINDINGS, address_of
 
 
 def retain(
@@ -23,7 +23,7 @@ def retain(
     Offsets, timestamps, producer fields and codec stay, and so do base and last offset: the batch covers the same
     offsets as before, of which some, or all, now hold no record.
     """
-    from holdfast.record import read_loops as loops  # Here, because numba takes half a second to import.
+    from holdfast.record.loops import read_loops as loops  # Here, because numba takes half a second to import.
 
     with stored(place):
         header = read_header(batch)

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import addressof, c_char
-from importlib import import_module
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from holdfast.record.batch import BatchHeader
 from holdfast.record.codec import TargetFull, decompress, decompress_into
+from holdfast.record.columnar.spans import FINDINGS, RECORD_SIZE_MIN
 from holdfast.record.errors import ExpandsTooFar, InvalidRecord
 from holdfast.record.layout import ATTRIBUTES_AT, CODEC_MASK, HEADER_SIZE, Codec
-from holdfast.record.spans import FINDINGS, RECORD_SIZE_MIN
 from holdfast.record.varint import read_number
 
 EXPANDED_SIZE_MAX: Final = 128 << 20  # Bytes of one batch's records.
@@ -143,9 +142,10 @@ def _check_natively(header: BatchHeader, check: _Check, address: int, size: int)
 
 def _load() -> _Native:
     global _native
-    reading, lz4 = (import_module(f"holdfast.record.{name}") for name in ("read_loops", "lz4_loops"))
-    assert reading.FINE == _FINE
-    loops = _Native(reading.check, reading.check_at_once, lz4.expand_frame)
+    from holdfast.record.loops import lz4_loops, read_loops
+
+    assert read_loops.FINE == _FINE
+    loops = _Native(read_loops.check, read_loops.check_at_once, lz4_loops.expand_frame)
     loops.check_at_once(0, 0, 0)  # The first call is what takes its time.
     loops.expand_lz4(0, 0, 0, 0)
     _native = loops

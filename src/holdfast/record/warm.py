@@ -6,9 +6,9 @@ import numpy as np
 
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
-from holdfast.record.decode import decode
-from holdfast.record.encode import encode
-from holdfast.record.key_hash import partitions_of
+from holdfast.record.columnar.decode import decode
+from holdfast.record.columnar.encode import encode
+from holdfast.record.columnar.key_hash import partitions_of
 from holdfast.record.records import Record
 from holdfast.record.retain import retain
 from holdfast.record.validate import validate

@@ -1,4 +1,4 @@
-"""The loop over the timestamps of records, as machine code. See `record.read_loops` for how records are read."""
+"""The loop over the timestamps of records, as machine code. See `record.loops.read_loops` for how records are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.record.compiled import compiled
-from holdfast.record.memory import byte_at
+from holdfast.record.loops.memory import byte_at
 
 Array: TypeAlias = NDArray[Any]
 

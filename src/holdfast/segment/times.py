@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from holdfast.errors import HoldfastError
 from holdfast.record.batch import split
 from holdfast.record.codec import EXPANDED_SIZE_MAX
+from holdfast.record.columnar.spans import Spans, address_of
 from holdfast.record.layout import Codec
-from holdfast.record.spans import Spans, address_of
 from holdfast.segment.manifest.info import NO_TIMESTAMP, RecordTimes
 from holdfast.types import Buffer
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.io.chance import SeededChance
 from holdfast.record.build import build
-from holdfast.record.columns import Binary
+from holdfast.record.columnar.columns import Binary
 from holdfast.record.records import Record
 from holdfast.segment.compaction.key_map import KeyMap
 from holdfast.segment.times import record_times

@@ -53,7 +53,7 @@ def _keep_memory() -> None:
 def _load_loops() -> None:
     """Decode one batch: numba takes machine code from disk when a loop is called, not when it is imported."""
     from holdfast.record.build import build
-    from holdfast.record.decode import decode
+    from holdfast.record.columnar.decode import decode
     from holdfast.record.records import Record
 
     decode([build([Record(b"key", b"value", 0, (("name", b"value"),))])])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.columns import Binary
+from holdfast.record.columnar.columns import Binary
 from holdfast.subscribe.errors import BadFilter
 
 INTERNAL = b"/.system/log/"

@@ -15,17 +15,17 @@ from holdfast.client import Client, TopicInfo
 from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.codes import Code
-from holdfast.sync.checkpoint import Saved
+from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.worker import Worker
 from holdfast.sync.goals import Goals
 from holdfast.sync.groups import Groups
-from holdfast.sync.lane import Lane
 from holdfast.sync.progress import SyncCounts, SyncLook, Troubles, look_at
-from holdfast.sync.saving import Saver
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
+from holdfast.sync.state.checkpoint import Saved
+from holdfast.sync.state.saving import Saver
 from holdfast.sync.takeover import make_lanes
 from holdfast.sync.topics import NO_ID, compacted_topics, list_topics, matching, plan
-from holdfast.sync.worker import Worker
 from holdfast.types import ClusterPartition
 
 log = logging.getLogger(__name__)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from holdfast.client import Client
 from holdfast.client.errors import TopicNotFound
-from holdfast.sync import checkpoint
-from holdfast.sync.checkpoint import Saved
-from holdfast.sync.scan import bounds, find_applied
+from holdfast.sync.origin.scan import bounds, find_applied
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
+from holdfast.sync.state import checkpoint
+from holdfast.sync.state.checkpoint import Saved
 from holdfast.sync.topics import NO_ID, PlannedTopic, plan
 from holdfast.types import ClusterPartition, TopicPartition
 

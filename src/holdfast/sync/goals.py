@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from holdfast.client import LATEST, Client
-from holdfast.sync.lane import Lane
+from holdfast.sync.carry.lane import Lane
 from holdfast.types import ClusterPartition
 
 log = logging.getLogger(__name__)

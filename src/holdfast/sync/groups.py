@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from holdfast.client import Client, Committed
 from holdfast.client.errors import Refused
-from holdfast.sync.lane import Lane
-from holdfast.sync.place import first_copy, first_own, last_copied
-from holdfast.sync.scan import bounds
+from holdfast.sync.carry.lane import Lane
+from holdfast.sync.origin.place import first_copy, first_own, last_copied
+from holdfast.sync.origin.scan import bounds
 from holdfast.types import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.sync.lane import Lane
+    from holdfast.sync.carry.lane import Lane
 
 
 @dataclass

@@ -8,7 +8,7 @@ from holdfast.client import Client, ClientSettings
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.sync.errors import ClusterReplaced, NoClusterId, SameCluster
-from holdfast.sync.mark import CLUSTER_SIZE_MAX
+from holdfast.sync.origin.mark import CLUSTER_SIZE_MAX
 
 CLIENT_ID = "holdfast-sync"
 PATIENCE_S = 5.0  # For one call; whoever waits for a broker that is away waits outside, where a stop is heard.

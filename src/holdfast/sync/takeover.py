@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from holdfast.client import Client
-from holdfast.sync import checkpoint
-from holdfast.sync.checkpoint import Saved, SyncPoint
-from holdfast.sync.fence import FencedWriter, begin_writing, writer_id
-from holdfast.sync.lane import Lane
+from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.winners import Winners
 from holdfast.sync.progress import SyncCounts
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
+from holdfast.sync.state import checkpoint
+from holdfast.sync.state.checkpoint import Saved, SyncPoint
+from holdfast.sync.state.fence import FencedWriter, begin_writing, writer_id
 from holdfast.sync.topics import NO_ID, PlannedTopic, make
-from holdfast.sync.winners import Winners
 from holdfast.types import ClusterPartition, TopicPartition
 
 _BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.

@@ -8,10 +8,10 @@ import numpy as np
 
 from holdfast.io.chance import SystemChance
 from holdfast.record.build import build
-from holdfast.record.decode import decode
+from holdfast.record.columnar.decode import decode
 from holdfast.record.records import Record
-from holdfast.sync.marking import OriginMarks
-from holdfast.sync.winners import Winners
+from holdfast.sync.carry.winners import Winners
+from holdfast.sync.origin.marking import OriginMarks
 from holdfast.types import ClusterPartition, TopicPartition
 
 

@@ -3,6 +3,7 @@
 A library of its own: it knows nothing of Kafka. See docs/guides/wal-library.md for its use.
 """
 
+from holdfast.wal.commit.round import Flush
 from holdfast.wal.errors import (
     ChunkGap,
     CommitAboveLast,
@@ -24,7 +25,6 @@ from holdfast.wal.errors import (
 )
 from holdfast.wal.log import Wal
 from holdfast.wal.read import Entry
-from holdfast.wal.round import Flush
 from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import LogId, Vote, WalState

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from holdfast.io.disk import Directory
 from holdfast.wal.cache import PayloadCache
+from holdfast.wal.chunks.index import EntryIndex
+from holdfast.wal.commit.rounds import Rounds
 from holdfast.wal.errors import ReadBelowPurged
-from holdfast.wal.index import EntryIndex
 from holdfast.wal.read import Cached, Entry, EntryReader, RawFrame, Stored
-from holdfast.wal.rounds import Rounds
 from holdfast.wal.state import Current, LogId
 
 _CACHED_PER_STEP_MAX = 1024

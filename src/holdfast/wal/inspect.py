@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory
-from holdfast.wal import record, scan
-from holdfast.wal.chain import read_chain
-from holdfast.wal.chunk import Chunk, ChunkName, parse_chunk_name
+from holdfast.wal.chunks.chain import read_chain
+from holdfast.wal.chunks.chunk import Chunk, ChunkName, parse_chunk_name
 from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing, NewerFormat
-from holdfast.wal.frame import Frame
-from holdfast.wal.record import KIND_NAMES
-from holdfast.wal.replay import Player, Recovered, check_complete, recover
+from holdfast.wal.format import record, scan
+from holdfast.wal.format.frame import Frame
+from holdfast.wal.format.record import KIND_NAMES
+from holdfast.wal.recovery.replay import Player, Recovered, check_complete, recover
 from holdfast.wal.state import LogId, WalState
 
 _LOOKS = 10  # A look costs little, and purges come one by one.

@@ -17,23 +17,23 @@ from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.types import Position
-from holdfast.wal import record
 from holdfast.wal.append import fits_one_frame, gather, split
 from holdfast.wal.atomic_change import AtomicChange
 from holdfast.wal.cache import Payload, PayloadCache, payload_size
-from holdfast.wal.chunk import Chunk, ChunkName
+from holdfast.wal.chunks.chunk import Chunk, ChunkName
+from holdfast.wal.commit.round import Callback, Flush, Round
+from holdfast.wal.commit.rounds import Rounds
+from holdfast.wal.commit.writer import OnFull, give_up_when_full
 from holdfast.wal.entries import Entries
 from holdfast.wal.errors import EntryTooLarge, LogIdUnknown
-from holdfast.wal.frame import HEADER
+from holdfast.wal.format import record
+from holdfast.wal.format.frame import HEADER
 from holdfast.wal.read import Entry, RawFrame
-from holdfast.wal.reopen import begin, head_of
-from holdfast.wal.replay import recover
-from holdfast.wal.round import Callback, Flush, Round
-from holdfast.wal.rounds import Rounds
+from holdfast.wal.recovery.reopen import begin, head_of
+from holdfast.wal.recovery.replay import recover
 from holdfast.wal.settings import USER_DATA_SIZE_MAX, WalSettings
 from holdfast.wal.stat import OpenReport, Stat
 from holdfast.wal.state import Current, LogId, Vote, WalState
-from holdfast.wal.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
 

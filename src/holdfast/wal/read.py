@@ -8,12 +8,12 @@ from typing import NamedTuple, TypeAlias
 
 from holdfast.io.disk import Directory, File
 from holdfast.types import Buffer
-from holdfast.wal import record
 from holdfast.wal.cache import Payload
-from holdfast.wal.chunk import Chunk
+from holdfast.wal.chunks.chunk import Chunk
+from holdfast.wal.chunks.frame_index import FrameRange
 from holdfast.wal.errors import Damaged
-from holdfast.wal.frame import Frame, decode, describe_bad
-from holdfast.wal.frame_index import FrameRange
+from holdfast.wal.format import record
+from holdfast.wal.format.frame import Frame, decode, describe_bad
 from holdfast.wal.state import LogId
 
 

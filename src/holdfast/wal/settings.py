@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.wal.frame import BODY_SIZE_MAX
+from holdfast.wal.format.frame import BODY_SIZE_MAX
 
 MIB = 1 << 20
 USER_DATA_SIZE_MAX = 16 * MIB  # Bytes that a log's user may keep besides entries: they are in every chunk's head.

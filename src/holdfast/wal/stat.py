@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from holdfast.types import Position
-from holdfast.wal.replay import Recovered
+from holdfast.wal.recovery.replay import Recovered
 from holdfast.wal.state import WalState
 
 

@@ -24,8 +24,8 @@ from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
-from holdfast.protocol.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
-from holdfast.protocol.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
+from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
+from holdfast.protocol.hot.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
 
 _READ_COMMITTED = 1
 _FIRST_SIZE = 1 << 20  # The first batch comes however large it is: so much is counted before it is read.

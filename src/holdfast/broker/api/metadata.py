@@ -25,7 +25,7 @@ from holdfast.protocol.generated.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from holdfast.protocol.metadata import encode_response, encode_topic
+from holdfast.protocol.hot.metadata import encode_response, encode_topic
 from holdfast.types import Buffer
 
 _MAY_CREATE_FROM = 4  # Before this version clients cannot say that they do not want a topic to be made.

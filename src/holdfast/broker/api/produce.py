@@ -27,8 +27,8 @@ from holdfast.log.partition.partition import Appended, PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
-from holdfast.protocol.produce_response import Produced, ProducedTopic, encode_response, frame_one
+from holdfast.protocol.hot.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
+from holdfast.protocol.hot.produce_response import Produced, ProducedTopic, encode_response, frame_one
 from holdfast.record.batch import BatchHeader
 from holdfast.record.validate import Records, Validator, is_slow, validate
 from holdfast.types import Buffer, TopicPartition

@@ -14,8 +14,8 @@ from holdfast.broker.fetch.watch import FetchWatch, PartitionKey, TopicKey
 from holdfast.errors import Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.protocol.fetch import FetchPartition, FetchRequest
-from holdfast.protocol.fetch_response import Fetched
+from holdfast.protocol.hot.fetch import FetchPartition, FetchRequest
+from holdfast.protocol.hot.fetch_response import Fetched
 
 FINAL_EPOCH = -1  # No session, and the end of the one that is named.
 INITIAL_EPOCH = 0  # A new session.

@@ -21,8 +21,6 @@ from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.log.recovery.tails import KnownTail, Tails, batches_of, is_own_history
 from holdfast.protocol.codes import Code
-from holdfast.protocol.fetch import FetchPartition, FetchRequest, FetchTopic
-from holdfast.protocol.fetch_response import AbortedTransaction, Fetched, FetchedTopic
 from holdfast.protocol.generated.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -30,6 +28,8 @@ from holdfast.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from holdfast.protocol.hot.fetch import FetchPartition, FetchRequest, FetchTopic
+from holdfast.protocol.hot.fetch_response import AbortedTransaction, Fetched, FetchedTopic
 from holdfast.types import Buffer, PartitionId
 
 log = logging.getLogger(__name__)

@@ -19,12 +19,10 @@ from holdfast.broker.topics import INTERNAL
 from holdfast.broker.waiting.reads import NOT_NOW, WaitingReads
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import Unavailable
-from holdfast.protocol import fetch, produce
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.classes import response_class
 from holdfast.protocol.codes import Code
 from holdfast.protocol.errors import UnsupportedVersion
-from holdfast.protocol.fetch_response import encode_response as encode_fetched
 from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from holdfast.protocol.generated.list_offsets import ListOffsetsRequest
 from holdfast.protocol.generated.metadata import (
@@ -42,10 +40,12 @@ from holdfast.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from holdfast.protocol.header import frame_response
+from holdfast.protocol.hot import fetch, produce
+from holdfast.protocol.hot.fetch_response import encode_response as encode_fetched
+from holdfast.protocol.hot.produce_response import Produced, ProducedTopic
+from holdfast.protocol.hot.produce_response import encode_response as encode_produced
 from holdfast.protocol.message import Message, fields_of
 from holdfast.protocol.messages import decode_request, encode_response
-from holdfast.protocol.produce_response import Produced, ProducedTopic
-from holdfast.protocol.produce_response import encode_response as encode_produced
 from holdfast.types import Buffer
 
 _NOBODY = Code.COORDINATOR_NOT_AVAILABLE

@@ -18,8 +18,8 @@ from holdfast.cli.terminal.options import JsonOption
 from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
+    from holdfast.demo.plan import Step
     from holdfast.demo.stage import DemoWanted
-    from holdfast.demo.steps import Step
 
 EVENTS, QUICK_EVENTS = 1_000_000, 20_000
 _INTERRUPTED = 130  # As a shell says it of Ctrl-C.
@@ -55,8 +55,8 @@ def demo(
       holdfast demo --quick
       holdfast demo --events 5000000 --dir /mnt/disk --report five-million.html
     """
+    from holdfast.demo.plan import STEPS
     from holdfast.demo.stage import DemoWanted
-    from holdfast.demo.steps import STEPS
 
     wanted = DemoWanted(events or (QUICK_EVENTS if quick else EVENTS), directory)
     code = carry_out(wanted, STEPS, report, as_json=as_json)

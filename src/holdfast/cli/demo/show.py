@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from holdfast.cli.terminal.table import give_table
 from holdfast.demo.outcome import DemoVerdict
-from holdfast.demo.steps import Step
+from holdfast.demo.plan import Step
 from holdfast.demo.story import Chapter, Story
 
 _COLUMNS = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from holdfast.log.partition.tail_batch import TailBatch
-from holdfast.wal import columns
+from holdfast.wal.chunks import columns
 
 RUN_COUNT_MAX = 256
 _RUN_SIZE = 512  # Bytes of a run as an object, without its columns: measured, and rounded up.

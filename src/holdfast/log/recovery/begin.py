@@ -21,7 +21,7 @@ from holdfast.log.recovery.identify import begin_generation, identify
 from holdfast.log.recovery.replay import ReplayedTails, replay
 from holdfast.log.settings import LogSettings
 from holdfast.wal import Wal, WalSettings
-from holdfast.wal.writer import OnFull, give_up_when_full
+from holdfast.wal.commit.writer import OnFull, give_up_when_full
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.disk.reserve import NAME as RESERVE
-from holdfast.wal.chain import read_chain
-from holdfast.wal.chunk import ChunkName, parse_chunk_name
+from holdfast.wal.chunks.chain import read_chain
+from holdfast.wal.chunks.chunk import ChunkName, parse_chunk_name
 from holdfast.wal.inspect import verify
-from holdfast.wal.replay import read_tail
+from holdfast.wal.recovery.replay import read_tail
 from holdfast.wal.state import WalState
 
 _LOOKS = 10  # Purges and roll-overs come one by one; each may spoil one look.

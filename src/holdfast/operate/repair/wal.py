@@ -13,11 +13,11 @@ from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory, File
 from holdfast.log.metadata import LogMetadata, decode
 from holdfast.operate.repair.item import Item
-from holdfast.wal import record, scan
-from holdfast.wal.chain import read_head
-from holdfast.wal.chunk import ChunkName, parse_chunk_name
-from holdfast.wal.frame import HEADER, Frame, mark_of
-from holdfast.wal.record import Head
+from holdfast.wal.chunks.chain import read_head
+from holdfast.wal.chunks.chunk import ChunkName, parse_chunk_name
+from holdfast.wal.format import record, scan
+from holdfast.wal.format.frame import HEADER, Frame, mark_of
+from holdfast.wal.format.record import Head
 from holdfast.wal.state import WalState, end_of
 
 _WINDOW_SIZE = 4 << 20

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.io.chance import Chance
-from holdfast.record.columns import Binary
+from holdfast.record.columnar.columns import Binary
 
 SLOT_SIZE = 24
 _SLOTS_MIN = 64

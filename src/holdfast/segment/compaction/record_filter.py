@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from holdfast.errors import Corrupt
 from holdfast.record.batch import BatchHeader, split
-from holdfast.record.columns import Binary, Column, Columns
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.columns import Binary, Column, Columns
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.retain import retain
 from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.compaction.key_map import KeyMap

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from holdfast.record.columns import Columns
-from holdfast.record.cut import row_sizes
-from holdfast.record.key_hash import partitions_of
+from holdfast.record.columnar.columns import Columns
+from holdfast.record.columnar.cut import row_sizes
+from holdfast.record.columnar.key_hash import partitions_of
 from holdfast.spark.sink.errors import BadColumns, HeaderWithoutKey, NoSuchPartition, NoTopic
 
 Numbers: TypeAlias = NDArray[np.int64]

@@ -19,9 +19,9 @@ from holdfast.client import Client
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
-from holdfast.record.arrow import from_arrow
-from holdfast.record.columns import Columns
-from holdfast.record.cut import BatchCut, cut
+from holdfast.record.columnar.arrow import from_arrow
+from holdfast.record.columnar.columns import Columns
+from holdfast.record.columnar.cut import BatchCut, cut
 from holdfast.spark.sink.columns import Chooser, ColumnPlaces, RowTarget, record_columns
 from holdfast.spark.sink.errors import RowTooLarge
 from holdfast.spark.sink.options import SinkOptions

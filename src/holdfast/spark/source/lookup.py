@@ -10,8 +10,8 @@ import numpy as np
 from holdfast.catalog.catalog import THREADS
 from holdfast.client.client import Client
 from holdfast.io.objects import NotFound
-from holdfast.record.columns import Column
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.cached.blocks import BlockCache
 from holdfast.segment.cached.read import SegmentReader

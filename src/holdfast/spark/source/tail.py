@@ -26,7 +26,7 @@ from holdfast.client.fetching import FetchedBatches
 from holdfast.client.offsets import EARLIEST
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.record.batch import split
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.decode import Decoder
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.info import Aborted
 from holdfast.segment.manifest.load import load_manifest

@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.io.objects import Objects, StoreFailed
 from holdfast.io.objects.names import CLUSTER
 from holdfast.io.objects.open import open_objects
-from holdfast.record.columns import Columns
+from holdfast.record.columnar.columns import Columns
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.subscribe.client.progress import LanePosition
 from holdfast.subscribe.client.segment_pieces import JOB_SIZE, JOB_SIZE_MIN, SegmentSource

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from holdfast.record.columns import Binary, Columns, Headers
+from holdfast.record.columnar.columns import Binary, Columns, Headers
 from holdfast.subscribe.merge.gather import SCHEMA
 from holdfast.subscribe.merge.piece import Piece
 from holdfast.subscribe.merge.small_batch import header_columns, strings

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from holdfast.record.arrow import HEADER, TIMESTAMP, binary_array, headers_array
-from holdfast.record.columns import Binary, Columns, Headers
+from holdfast.record.columnar.arrow import HEADER, TIMESTAMP, binary_array, headers_array
+from holdfast.record.columnar.columns import Binary, Columns, Headers
 from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import Piece
 
@@ -145,7 +145,7 @@ class _Strings:
         return Binary(ends, data, valid)
 
     def _copied(self, turns: NDArray[np.int64], ends: NDArray[np.int32]) -> NDArray[np.uint8]:
-        from holdfast.record import read_loops as loops
+        from holdfast.record.loops import read_loops as loops
 
         data = np.empty(int(ends[-1]), np.uint8)
         loops.gather(self._at[turns], ends, data.ctypes.data)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.record.columns import Columns
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.columns import Columns
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.segment.aborted import AbortedIndex
 from holdfast.segment.manifest.info import Aborted

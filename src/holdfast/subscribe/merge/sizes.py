@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.record.batch import split
-from holdfast.record.columns import Binary, Columns
+from holdfast.record.columnar.columns import Binary, Columns
 from holdfast.subscribe.merge.merge import MergedRows, Pick
 from holdfast.subscribe.merge.piece import Piece
 from holdfast.types import Buffer

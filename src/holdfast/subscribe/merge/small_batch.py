@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.record.batch import BatchHeader, check_crc, check_fields, split
-from holdfast.record.columns import Binary, Columns, Headers
+from holdfast.record.columnar.columns import Binary, Columns, Headers
 from holdfast.record.errors import CorruptBatch, stored
 from holdfast.record.records import Record, read_records
 from holdfast.segment.aborted import AbortedIndex

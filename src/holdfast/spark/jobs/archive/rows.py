@@ -13,8 +13,8 @@ from holdfast.catalog.plan import Task
 from holdfast.catalog.read import OnLoss, chunks_of
 from holdfast.catalog.rows import cut
 from holdfast.catalog.store import Store
-from holdfast.record.arrow import HEADER, to_arrow
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.arrow import HEADER, to_arrow
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.unreadable import SteppedOver, telling
 from holdfast.spark.jobs.archive.state import Placement
 from holdfast.types import OffsetRange, PartitionId

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from holdfast.catalog.store import Store
 from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
-from holdfast.record.columns import Column
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.columns import Column
+from holdfast.record.columnar.decode import Decoder
 from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest, OpenTransaction

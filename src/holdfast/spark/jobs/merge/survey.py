@@ -18,8 +18,8 @@ from holdfast.catalog.batch_filter import sift
 from holdfast.catalog.plan import SegmentPart, Task
 from holdfast.catalog.read import chunks_of
 from holdfast.catalog.store import Store
-from holdfast.record.columns import Column, Columns
-from holdfast.record.decode import Decoder
+from holdfast.record.columnar.columns import Column, Columns
+from holdfast.record.columnar.decode import Decoder
 from holdfast.record.unreadable import SteppedOver, telling
 from holdfast.spark.jobs.merge.ranges import KEY, keys
 from holdfast.spark.jobs.merge.source import moved

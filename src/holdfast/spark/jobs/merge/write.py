@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from holdfast.catalog.plan import Task
 from holdfast.catalog.store import Store
 from holdfast.io.chance import SystemChance
-from holdfast.record.arrow import HEADER, TIMESTAMP
+from holdfast.record.columnar.arrow import HEADER, TIMESTAMP
 from holdfast.record.unreadable import SteppedOver
 from holdfast.spark.jobs.archive.rows import rows_of
 from holdfast.spark.jobs.archive.state import Placement

@@ -1,0 +1,1 @@
+"""What the demo does, a file for each step."""

@@ -1,0 +1,123 @@
+"""Answers to Produce, by hand.
+
+Response v3-13, flexible from 9:
+    | topics: | name string, from 13 topic id uuid | partitions: | index i32 | error i16 | base offset i64 |
+    |   log append time i64 | from 5 log start offset i64 | from 8 record errors: none | from 8 error message string? |
+    | throttle i32 |
+
+The tagged fields (a partition's new leader, the brokers' addresses) are for moved partitions, and are left out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from holdfast.protocol.api import Key
+from holdfast.protocol.header import frame_response
+from holdfast.protocol.hot.produce import FLEXIBLE_FROM
+from holdfast.protocol.wire import encode_varint
+
+_UNTIL_4 = struct.Struct(">ihqq")
+_FROM_5 = struct.Struct(">ihqqq")
+_WITHOUT_MESSAGE = struct.Struct(">ihqqqBxx")  # The same with no record errors, no message and no tags.
+_NO_ERRORS = b"\x00\x00\x00\x00"
+_NO_ERRORS_COMPACT = b"\x01"
+
+
+class Produced(NamedTuple):
+    """The answer for one partition."""
+
+    partition: int
+    error_code: int = 0
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    error_message: str | None = None
+
+
+class ProducedTopic(NamedTuple):
+    """The answers for one topic: by name (str) or, from version 13 on, by id (16 bytes)."""
+
+    topic: str | bytes
+    partitions: Sequence[Produced]
+
+
+def encode_response(version: int, topics: Sequence[ProducedTopic], throttle_ms: int = 0) -> bytes:
+    """The answer, without a header."""
+    flexible = version >= FLEXIBLE_FROM
+    pieces = [_count(len(topics), version)]
+    for topic, partitions in topics:
+        pieces += (_topic(topic, version), _count(len(partitions), version))
+        pieces += [_partition(part, version) for part in partitions]
+        if flexible:
+            pieces.append(b"\x00")
+    pieces.append(struct.pack(">ix" if flexible else ">i", throttle_ms))
+    return b"".join(pieces)
+
+
+def frame_one(version: int, correlation_id: int, topic: str | bytes, answer: Produced, throttle_ms: int = 0) -> bytes:
+    """The whole answer to a request for one partition, with size and header, by one call of a prepared `pack`."""
+    if version < 5 or answer.error_message is not None:
+        body = encode_response(version, [ProducedTopic(topic, [answer])], throttle_ms)
+        return b"".join(frame_response(Key.PRODUCE, version, correlation_id, [body]))
+    pack, size, head, tail = _prepared(version, topic)
+    index, error_code, base_offset, log_append_time_ms, log_start_offset, _ = answer
+    return pack(
+        size,
+        correlation_id,
+        head,
+        index,
+        error_code,
+        base_offset,
+        log_append_time_ms,
+        log_start_offset,
+        tail,
+        throttle_ms,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _prepared(version: int, topic: str | bytes) -> tuple[Callable[..., bytes], int, bytes, bytes]:
+    """What all answers for a topic have in common: `pack`, the size, what comes before the partition and what after."""
+    head = _count(1, version) + _topic(topic, version) + _count(1, version)
+    if version < 8:
+        tail, end = b"", ""
+    elif version < FLEXIBLE_FROM:
+        tail, end = _NO_ERRORS + b"\xff\xff", ""
+    else:
+        head = b"\x00" + head
+        tail, end = _NO_ERRORS_COMPACT + b"\x00\x00\x00", "x"
+    layout = struct.Struct(f">ii{len(head)}sihqqq{len(tail)}si{end}")
+    return layout.pack, layout.size - 4, head, tail
+
+
+def _partition(answer: Produced, version: int) -> bytes:
+    if version < 5:
+        return _UNTIL_4.pack(*answer[:4])
+    if version >= FLEXIBLE_FROM and answer.error_message is None:
+        return _WITHOUT_MESSAGE.pack(*answer[:5], 1)
+    fixed = _FROM_5.pack(*answer[:5])
+    if version < 8:
+        return fixed
+    message = _string(answer.error_message, version)
+    if version < FLEXIBLE_FROM:
+        return fixed + _NO_ERRORS + message
+    return fixed + _NO_ERRORS_COMPACT + message + b"\x00"
+
+
+def _count(count: int, version: int) -> bytes:
+    return encode_varint(count + 1) if version >= FLEXIBLE_FROM else struct.pack(">i", count)
+
+
+def _topic(topic: str | bytes, version: int) -> bytes:
+    return topic if isinstance(topic, bytes) else _string(topic, version)
+
+
+def _string(value: str | None, version: int) -> bytes:
+    if value is None:
+        return b"\x00" if version >= FLEXIBLE_FROM else b"\xff\xff"
+    raw = value.encode()
+    return (encode_varint(len(raw) + 1) if version >= FLEXIBLE_FROM else struct.pack(">h", len(raw))) + raw

@@ -1,0 +1,1 @@
+"""Readers and writers made from schemas, for every message that is not hot."""

@@ -1,0 +1,1 @@
+"""The loops over records, as machine code. Each is imported only when there is something to do."""

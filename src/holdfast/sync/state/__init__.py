@@ -1,0 +1,1 @@
+"""What a direction remembers in the target: checkpoints, and who writes."""

@@ -1,0 +1,1 @@
+"""Opening a log: what is there is replayed, and a new chunk begins behind it."""
