@@ -122,6 +122,17 @@ def run(spark: Any, cluster: Stored, kind: Any, **options: Any) -> Archived:
     return archive(spark, catalog, kind.target(catalog), **options)
 
 
+def foreign_commit(kind: Kind) -> tuple[Any, str]:
+    """The call of Delta's or Iceberg's own library that makes a run visible, at the very last moment."""
+    if isinstance(kind, Delta):
+        import deltalake
+
+        return deltalake.DeltaTable, "create_write_transaction"
+    import pyiceberg.table
+
+    return pyiceberg.table.Table, "_do_commit"
+
+
 class Stop(BaseException):
     """The driver is gone at this moment."""
 
@@ -139,9 +150,3 @@ def after(first: list[Any], then: Any) -> Any:
         return then(*given, **named)
 
     return call
-
-
-def once(first: Any, then: Any) -> Any:
-    """A method that is another one from the second call on."""
-    calls = iter([first])
-    return lambda self, *given: next(calls, then)(self, *given)

@@ -18,11 +18,13 @@ from tests.spark.archived import (
     Stop,
     catalog_of,
     check,
+    foreign_commit,
     make_orders,
     more,
     run,
     stop_here,
 )
+from tests.spark.disturbed import DisturbedSession, DisturbedTarget
 from tests.spark.stored import T0, Stored, fill
 
 from holdfast.broker.topics import Topics
@@ -31,11 +33,11 @@ from holdfast.record.records import Record
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.errors import ArchiveAhead, ExpiredFirst, OtherLayout
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
-from holdfast.spark.jobs.archive.state import RECORDS, Placement
+from holdfast.spark.jobs.archive.state import Placement
 from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
-from holdfast.spark.jobs.commit_log import publish
-from holdfast.spark.jobs.run import run_units
+from holdfast.spark.jobs.commit_log import CommitLog, publish
+from holdfast.spark.jobs.run import Done
 from holdfast.spark.sink.errors import StagedGone
 
 
@@ -60,14 +62,12 @@ def test_incremental(spark: Any, stored: Stored, kind: Any) -> None:
     check(kind.read(), MORE)
 
 
-def test_killed_before_the_commit(spark: Any, stored: Stored, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_before_the_commit(spark: Any, stored: Stored, kind: Any) -> None:
     """P4: files without a commit are seen by nobody, and do not disturb the next run."""
     catalog = catalog_of(stored)
     target = kind.target(catalog)
-    monkeypatch.setattr(type(target), "commit", stop_here)
     with pytest.raises(Stop):
-        archive(spark, catalog, target)
-    monkeypatch.undo()
+        archive(spark, catalog, DisturbedTarget(target, commit=stop_here))
     if isinstance(kind, Parquet):
         assert kind.read().num_rows == 0
     run(spark, stored, kind)
@@ -79,17 +79,17 @@ def test_killed_while_publishing(spark: Any, stored: Stored, tmp_path: Path, pub
     """P4: what was committed and not published is published by the next run, once."""
     kind = Parquet(spark, tmp_path)
     catalog = catalog_of(stored)
-    left = iter(range(published))
+    store = kind.target(catalog).store
 
-    def publish_some(self: Any, log: Any, commit: Any) -> None:
-        for _, move in zip(left, commit.moves, strict=False):
-            publish(self.store, move)
+    def publish_some() -> None:
+        commit = CommitLog(store).newest()
+        assert commit is not None
+        for move in commit.moves[:published]:
+            publish(store, move)
         raise Stop
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ParquetTarget, "_publish", publish_some)
-        with pytest.raises(Stop):
-            archive(spark, catalog, kind.target(catalog))
+    with pytest.raises(Stop):
+        archive(spark, catalog, ParquetTarget(DisturbedSession(spark, publish_some), store))
     assert run(spark, stored, kind).files == []
     check(kind.read(), EXPECTED)
     assert not list((kind.folder / "_holdfast" / "staging").rglob("*.parquet"))
@@ -100,15 +100,13 @@ def test_files_that_are_gone_are_not_committed(spark: Any, stored: Stored, kind:
     catalog = catalog_of(stored)
     target = kind.target(catalog)
 
-    def lose(*given: Any) -> list[Any]:
-        made = run_units(*given)
-        target.store.open().delete(made[0].files[0].name)
-        return made
+    def lose(done: Done, total: Done) -> None:
+        if done == total:
+            written = [each.name for each in target.store.open().list("") if each.name.endswith(".parquet")]
+            target.store.open().delete(written[0])
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.archive.archive.run_units", lose)
-        with pytest.raises(StagedGone, match="driver and executors must share"):
-            archive(spark, catalog, target)
+    with pytest.raises(StagedGone, match="driver and executors must share"):
+        archive(spark, catalog, target, on_done=lose)
     assert run(spark, stored, kind).rows() == 120
     check(kind.read(), EXPECTED)
 
@@ -158,13 +156,10 @@ def test_dead_letters(spark: Any, tmp_path: Path, kind: Any) -> None:
     catalog = catalog_of(cluster)
     target = kind.target(catalog)
     if not isinstance(kind, Parquet):  # One commit holds both.
-        commit = type(target)._commit
-
-        def only_letters(self: Any, table: str, *given: Any) -> None:
-            stop_here() if table == RECORDS else commit(self, table, *given)
-
+        where, name = foreign_commit(kind)
+        letters_only = iter([getattr(where, name)])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(target), "_commit", only_letters)
+            patch.setattr(where, name, lambda *given, **named: next(letters_only, stop_here)(*given, **named))
             with pytest.raises(Stop):
                 archive(spark, catalog, target, decoding=decoding)
     add(20)

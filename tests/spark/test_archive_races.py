@@ -20,36 +20,31 @@ from tests.spark.archived import (
     after,
     catalog_of,
     check,
+    foreign_commit,
     make_orders,
     more,
-    once,
     run,
     stop_here,
 )
+from tests.spark.disturbed import DisturbedSession, DisturbedTarget, disturb
 from tests.spark.stored import Stored, records, transaction
 
 from holdfast.broker.topics import Topics
 from holdfast.cli.archive.target import catalog_properties
+from holdfast.io.objects.faulty import Delay, once
 from holdfast.record.marker import MarkerKind
-from holdfast.spark.jobs.archive import delta as archive_delta
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.iceberg import IcebergTarget
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.archive.rows import record_schema
 from holdfast.spark.jobs.archive.state import NewFile
-from holdfast.spark.jobs.commit_log import CommitLog, Overtaken
+from holdfast.spark.jobs.commit_log import Overtaken
 from holdfast.spark.jobs.merge.merge import merge
-from holdfast.spark.jobs.run import JobFailed, run_units
+from holdfast.spark.jobs.run import JobFailed
 from holdfast.types import PartitionId, TopicPartition
 
-deltalake = pytest.importorskip("deltalake", reason="the packages of the Spark part are missing")
+delta_transaction = pytest.importorskip("deltalake.transaction", reason="the packages of the Spark part are missing")
 pyiceberg = pytest.importorskip("pyiceberg.table", reason="the packages of the Spark part are missing")
-
-COMMITS = {  # What makes a run visible, at the very last moment.
-    Parquet: (CommitLog, "commit"),
-    Delta: (deltalake.DeltaTable, "create_write_transaction"),
-    Iceberg: (pyiceberg.Table, "_do_commit"),
-}
 
 
 @pytest.fixture
@@ -69,16 +64,14 @@ def test_two_runs_at_once(spark: Any, stored: Stored, kind: Any) -> None:
     more(stored)
     catalog = catalog_of(stored)
     slow = kind.target(catalog)
-    before, commit = slow.progress(), type(slow).commit
+    before = slow.progress()
 
-    def late(self: Any, *given: Any) -> None:
+    def late(*given: Any) -> None:
         assert run(spark, stored, kind).rows() == 15  # The other one was quicker.
-        commit(self, *given)
+        slow.commit(*given)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(slow), "commit", once(late, commit))
-        with pytest.raises(Overtaken):
-            archive(spark, catalog, slow)
+    with pytest.raises(Overtaken):
+        archive(spark, catalog, DisturbedTarget(slow, commit=late))
     assert before != slow.progress()
     check(kind.read(), MORE)
 
@@ -90,7 +83,8 @@ def test_two_first_runs_of_delta(spark: Any, stored: Stored, tmp_path: Path) -> 
     slow = kind.target(catalog)
     with pytest.MonkeyPatch.context() as patch:
         quick: list[Any] = [lambda: run(spark, stored, kind)]
-        patch.setattr("holdfast.spark.jobs.archive.delta._delta_schema", after(quick, archive_delta._delta_schema))
+        name = "create_table_with_add_actions"
+        patch.setattr(delta_transaction, name, after(quick, getattr(delta_transaction, name)))
         with pytest.raises(Overtaken):
             archive(spark, catalog, slow)
     check(kind.read(), EXPECTED)
@@ -103,21 +97,26 @@ def test_killed_behind_the_back_of_another_run(spark: Any, stored: Stored, tmp_p
     more(stored)
 
     def another() -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ParquetTarget, "_publish", stop_here)
-            with pytest.raises(Stop):
-                archive(spark, first, kind.target(first))
+        publishing = DisturbedSession(spark, stop_here)
+        with pytest.raises(Stop):
+            archive(spark, first, ParquetTarget(publishing, kind.target(first).store))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ParquetTarget, "progress", after([another], ParquetTarget.progress))
-        assert run(spark, stored, kind).rows() == 15
+    catalog = catalog_of(stored)
+    target = kind.target(catalog)
+    raced = DisturbedTarget(target, progress=after([another], target.progress))
+    assert archive(spark, catalog, raced).rows() == 15
     check(kind.read(), MORE)
     assert run(spark, stored, kind).files == []
 
 
 def raced(spark: Any, stored: Stored, kind: Kind, catalog: Any) -> None:
     """A run that another one overtakes just before its commit: it says so."""
-    where, name = COMMITS[type(kind)]
+    if isinstance(kind, Parquet):
+        plan = once("put_if_absent", "_holdfast/0", Delay(lambda: run(spark, stored, kind)))
+        with pytest.raises(Overtaken):
+            archive(spark, catalog, ParquetTarget(spark, disturb(kind.target(catalog).store, plan)))
+        return
+    where, name = foreign_commit(kind)
     quick: list[Any] = [lambda: run(spark, stored, kind)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(where, name, after(quick, getattr(where, name)))
@@ -208,38 +207,33 @@ def test_a_commit_that_landed_though_its_catalog_said_no(tmp_path: Path) -> None
     assert target._table("records").scan().to_arrow().column("offset").to_pylist() == [1]
 
 
-def expired(stored: Stored) -> Any:
-    """Tasks that begin when two of the three segments of a partition are gone."""
+def expired(spark: Any, stored: Stored) -> DisturbedSession:
+    """A session whose tasks begin when two of the three segments of a partition are gone."""
 
     async def delete(topics: Topics) -> None:
         await topics.get("orders").partition(0).delete_records(40)
 
-    def work(*given: Any) -> Any:
+    def work() -> None:
         manifest = catalog_of(stored).manifests[TopicPartition("orders", 0)]
         stored.run(delete)
         for info in [each for each in manifest.segments if each.end <= 40]:
             stored.objects.delete(info.name)
-        return run_units(*given)
 
-    return work
+    return DisturbedSession(spark, work)
 
 
 def test_segments_that_expire_during_a_run(spark: Any, stored: Stored, tmp_path: Path) -> None:
     """P4: they are an error that names the command's own flag; with the flag they are counted."""
     kind = Parquet(spark, tmp_path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.archive.archive.run_units", expired(stored))
-        with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) are gone.*--skip-expired") as told:
-            run(spark, stored, kind)
+    with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) are gone.*--skip-expired") as told:
+        run(expired(spark, stored), stored, kind)
     assert "failOnDataLoss" not in str(told.value)
 
 
 def test_segments_that_expire_during_a_run_are_counted(spark: Any, stored: Stored, tmp_path: Path) -> None:
     """P4: with --skip-expired the sum says how many offsets no archive will ever have."""
     kind = Parquet(spark, tmp_path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.archive.archive.run_units", expired(stored))
-        done = run(spark, stored, kind, skip_expired=True)
+    done = run(expired(spark, stored), stored, kind, skip_expired=True)
     assert done.skipped == {TopicPartition("orders", 0): 40}
     assert done.rows() == 80
     check(kind.read(), {place: n for place, n in EXPECTED.items() if place[0] == 1 or place[1] >= 40})
@@ -251,7 +245,5 @@ def test_segments_that_expire_during_a_merge(spark: Any, stored: Stored, tmp_pat
     from holdfast.spark.jobs.merge.source import open_sources
 
     sources = open_sources(["orders"], stored.path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.spark.jobs.merge.merge.run_units", expired(stored))
-        with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) went while they were merged.*Run it again"):
-            merge(spark, sources, parquet_store(str(tmp_path / "merged")))
+    with pytest.raises(JobFailed, match=r"orders-0: offsets \[0, 20\) went while they were merged.*Run it again"):
+        merge(expired(spark, stored), sources, parquet_store(str(tmp_path / "merged")))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.spark.archived import catalog_of
+from tests.spark.disturbed import DisturbedTarget
 from tests.spark.sink_parts import read_committed
 from tests.spark.stored import Stored, fill, records
 from tests.support.broker_process import BrokerProcess
@@ -95,10 +96,8 @@ def test_from_a_bucket_into_a_bucket(spark: Any, cluster: Stored, s3_bucket: str
     before = target(newer).progress()
     assert archive(spark, newer, target(newer)).rows() == 40
     late = target(newer)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(late), "progress", lambda _: before)
-        with pytest.raises(Overtaken):
-            archive(spark, newer, late)
+    with pytest.raises(Overtaken):
+        archive(spark, newer, DisturbedTarget(late, progress=lambda: before))
     rows = read(target(newer).store.open(), url, cluster.options, properties)
     assert sorted(rows.column("offset").to_pylist()) == list(range(80))
 

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.spark.disturbed import DisturbedSession
 from tests.spark.killing import Here
 from tests.support.spark_store import T0, StoredCluster, StoredPartition
 
@@ -19,13 +20,11 @@ from holdfast.io.versions import Versions
 from holdfast.record.batch import read_header
 from holdfast.record.build import build
 from holdfast.record.records import Record
-from holdfast.spark.jobs.audit import audit as auditing
 from holdfast.spark.jobs.audit.audit import Evidence, audit
 from holdfast.spark.jobs.audit.look import DELETED, NO_MANIFEST, look_again, look_at
 from holdfast.spark.jobs.audit.report import PartitionReport
 from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.compact import CompactTask, compact_task
-from holdfast.spark.jobs.run import run_units
 from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 
@@ -54,14 +53,7 @@ def partition(cluster: StoredCluster) -> StoredPartition:
 
 def run(spark: Any, store: Store, meanwhile: Callable[[], None]) -> list[PartitionReport]:
     """An audit, and what happens between its look at the manifests and its look at the segments."""
-
-    def disturbed(*given: Any) -> list[Any]:
-        meanwhile()
-        return run_units(*given)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auditing, "run_units", disturbed)
-        return audit(spark, store)
+    return audit(DisturbedSession(spark, meanwhile), store)
 
 
 @pytest.mark.parametrize("gone", [[0, 1, 2, 3, 4, 5], [1, 2], [5]])

@@ -13,14 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.spark.disturbed import DisturbedSession, disturb
 from tests.spark.stored import T0, Stored, fill, transaction
 
 from holdfast.broker.topics import Topics
 from holdfast.errors import Rejected
+from holdfast.io.objects.faulty import Delay, once
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.jobs.archive.parquet import parquet_store
-from holdfast.spark.jobs.merge import merge as merging
 from holdfast.spark.jobs.merge.merge import AlreadyThere, Merged, merge
 from holdfast.spark.jobs.merge.ranges import KEY, cut_ranges, is_inside, keys
 from holdfast.spark.jobs.merge.source import open_sources
@@ -111,18 +112,16 @@ def test_killed_and_run_again(spark: Any, tmp_path: Path) -> None:
     class Stop(BaseException):
         pass
 
-    def stop(*_: object) -> None:
+    def stop() -> None:
         raise Stop
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging.CommitLog, "commit", stop)
-        with pytest.raises(Stop):
-            run(spark, ["t"], cluster.path, out, range_size=500)
+    committing = disturb(parquet_store(str(out)), once("put_if_absent", "_holdfast/0", Delay(stop)))
+    with pytest.raises(Stop):
+        merge(spark, open_sources(["t"], cluster.path), committing, range_size=500)
+    assert list((out / "_holdfast" / "staging").rglob("*.parquet"))
     assert result(out) == []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "_publish", stop)
-        with pytest.raises(Stop):
-            run(spark, ["t"], cluster.path, out, range_size=500)
+    with pytest.raises(Stop):  # Behind the survey and the files it publishes.
+        run(DisturbedSession(spark, stop, at=2), ["t"], cluster.path, out, range_size=500)
     for each in (out / "_holdfast" / "staging").rglob("*.parquet"):
         os.utime(each, (0, 0))  # The next run may be days later.
     assert run(spark, ["t"], cluster.path, out).was_there

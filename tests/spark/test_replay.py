@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.spark.disturbed import disturb
 from tests.spark.sink_parts import read_committed
 from tests.spark.sink_proxy import KafkaProxy, Passing, kill_session
 from tests.support.broker_process import BrokerProcess
@@ -19,13 +20,13 @@ from holdfast.catalog.store import Store
 from holdfast.cli.archive.target import catalog_properties, open_target
 from holdfast.client import Client, ClientSettings
 from holdfast.errors import Rejected
+from holdfast.io.objects.faulty import Call, Delay
 from holdfast.protocol.api import Key
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.spark.jobs.archive.archive import archive
 from holdfast.spark.jobs.archive.parquet import ParquetTarget, parquet_store
 from holdfast.spark.jobs.commit_log import CommitLog, Move
-from holdfast.spark.jobs.replay import archive as replay_archive
 from holdfast.spark.jobs.replay.archive import Access, NoArchive, archive_store, row_groups
 from holdfast.spark.jobs.replay.replay import ReplayTakenOver, plan_replay, replay
 from holdfast.spark.jobs.replay.tables import iceberg_files
@@ -167,18 +168,14 @@ def test_an_archive_that_grows_meanwhile(world: World, tmp_path: Path) -> None:
         source = next(each.name for each in objects.list("topic=orders/"))
         objects.put(moves[0].target, [objects.get(source)])
 
-    real = replay_archive._published
-    calls = iter([commit])
+    calls = iter([Delay(commit)])
 
-    def published(store: Store) -> int | None:
-        found = real(store)
-        next(calls, lambda: None)()
-        return found
+    def before_the_list(call: Call) -> Delay | None:
+        return next(calls, None) if (call.kind, call.name) == ("list", "") else None
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replay_archive, "_published", published)
-        with pytest.raises(NoArchive, match="killed before all files were in their places"):
-            row_groups(place, "orders")
+    with pytest.raises(NoArchive, match="killed before all files were in their places"):
+        row_groups(disturb(place, before_the_list), "orders")
+    assert next(calls, None) is None
 
 
 def test_a_run_that_another_has_overtaken_stops(spark: Any, world: World) -> None:

@@ -67,7 +67,11 @@ def open_catalog(
 
     `topics` are names that must be there, or a choice; without it all topics but internal ones.
     """
-    store = find_store(path, options)
+    return catalog_in(find_store(path, options), topics=topics)
+
+
+def catalog_in(store: Store, *, topics: Iterable[str] | Chosen | None = None) -> Catalog:
+    """What a store holds that was found before."""
     patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
     metadata = MetadataLog(store.open(), cluster_of(store), "", patience)
     return _look(store, metadata, _choice(metadata, topics), {})

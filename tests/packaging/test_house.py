@@ -1,0 +1,88 @@
+"""Rules of the house that a machine can check: CONTRIBUTING.md says why."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """What a file calls by a name that is ours."""
+    found = {"holdfast"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "holdfast":
+            found |= {each.asname or each.name for each in node.names}
+        if isinstance(node, ast.Import):
+            found |= {each.asname for each in node.names if each.asname and each.name.startswith("holdfast.")}
+    return found
+
+
+def patched(call: ast.Call) -> list[str]:
+    """The dotted path of what a call of `setattr` replaces; of an object that the test holds, its type's."""
+    target, name = call.args[0], call.args[1]
+    if isinstance(target, ast.Constant):
+        return str(target.value).split(".")
+    path = [str(name.value) if isinstance(name, ast.Constant) else "?"]
+    if isinstance(target, ast.Call):  # type(target)
+        return ["holdfast", *path]
+    while isinstance(target, ast.Attribute):
+        path.insert(0, target.attr)
+        target = target.value
+    return [*([target.id] if isinstance(target, ast.Name) else []), *path]
+
+
+def own_patches(source: str) -> Iterator[str]:
+    """Our own functions and classes that a test replaces. A limit, in capitals, may be made a smaller one, and what we
+    import from elsewhere may be another.
+    """
+    tree = ast.parse(source)
+    own = own_names(tree)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "setattr":
+            path = patched(call)
+            if path[0] in own and not path[-1].strip("_").isupper() and path[1] != "ctypes":
+                yield f"line {call.lineno}: {'.'.join(path)}"
+
+
+def test_no_test_replaces_our_own_functions() -> None:
+    """CONTRIBUTING: real parts, no mocks of our own code: what must happen in between comes in by a door for users."""
+    found = {
+        str(path.relative_to(ROOT)): lines
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if (lines := list(own_patches(path.read_text())))
+    }
+    assert found == {}
+
+
+def test_a_replaced_function_is_seen() -> None:
+    """The check above sees every way in which a test has done it."""
+    seen = """
+from holdfast.spark.jobs import run as running
+from holdfast.spark.jobs.run import Done
+import holdfast.log.logs as logs
+patch.setattr(running, "run_units", None)
+monkeypatch.setattr(Done, "tasks", None)
+monkeypatch.setattr(logs.Logs, "open", None)
+monkeypatch.setattr(type(target), "commit", None)
+monkeypatch.setattr("holdfast.spark.jobs.run.run_units", None)
+"""
+    passed = """
+import os
+from holdfast.log import metadata
+from holdfast.io.objects.local import files
+monkeypatch.setattr(os, "fsync", None)
+monkeypatch.setattr(metadata, "DELETED_MAX", 3)
+monkeypatch.setattr("holdfast.log.metadata._SAY_S", 3)
+monkeypatch.setattr(files.ctypes, "CDLL", None)
+"""
+    assert [each.partition(": ")[2] for each in own_patches(seen)] == [
+        "running.run_units",
+        "Done.tasks",
+        "logs.Logs.open",
+        "holdfast.commit",
+        "holdfast.spark.jobs.run.run_units",
+    ]
+    assert list(own_patches(passed)) == []
