@@ -126,8 +126,8 @@ async def measure(directory: Any, rounds: int) -> list[dict[str, Any]]:
     }
     rows = []
     objects = MemoryObjects(MemoryBucket())
-    async with a_broker(directory, objects) as (parts, site):
-        await fill(parts, FILES * EVENTS_PER_FILE, EVENTS_PER_FILE, EVENTS_PER_FILE)
+    async with a_broker(directory, objects) as (context, site):
+        await fill(context, FILES * EVENTS_PER_FILE, EVENTS_PER_FILE, EVENTS_PER_FILE)
         for number in range(-1, rounds):  # The first round loads and compiles, and is not counted.
             for label, way in ways.items():
                 store, result = SlowReads(objects), Result()

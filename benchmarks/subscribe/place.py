@@ -33,12 +33,12 @@ async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[BrokerCo
     around = BrokerEnvironment.real(RealDirectory(data / "wal"), objects)
     everything = AllSettings(broker=BrokerSettings(log_retention_ms=-1), log=LogSettings(), wal=WalSettings())
     async with opened(around, everything, "127.0.0.1", 1) as broker:
-        parts = broker.parts
+        context = broker.context
         yield (
-            parts,
+            context,
             ServerContext(
-                parts.topics,
-                parts.cluster_id,
+                context.topics,
+                context.cluster_id,
                 objects.url,
                 around.calls,
                 around.clock,
@@ -47,10 +47,10 @@ async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[BrokerCo
         )
 
 
-async def fill(parts: BrokerContext, per_source: int, batch_count: int, flush_every: int = 0) -> None:
+async def fill(context: BrokerContext, per_source: int, batch_count: int, flush_every: int = 0) -> None:
     """Topics a, b and c, each with so many events; flushed as the broker would, or every so many events."""
     for source, name in enumerate(SOURCES):
-        topic = await parts.topics.create(name, 1, {"retention.ms": "-1"})
+        topic = await context.topics.create(name, 1, {"retention.ms": "-1"})
         log = topic.partition(0)
         for first in range(0, per_source, batch_count):
             await log.append(batch_of(source, first, min(batch_count, per_source - first)))

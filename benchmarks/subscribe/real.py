@@ -69,8 +69,8 @@ def measure(
 
 
 async def _write(data: Path, url: str, options: dict[str, str], events: int) -> None:
-    async with a_broker(data, open_objects(url, options or None)) as (parts, _):
-        await fill(parts, events // len(SOURCES), BATCH_COUNT)
+    async with a_broker(data, open_objects(url, options or None)) as (context, _):
+        await fill(context, events // len(SOURCES), BATCH_COUNT)
 
 
 def _measure(

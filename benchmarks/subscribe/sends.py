@@ -85,8 +85,8 @@ async def measure(directory: Any, rounds: int) -> list[dict[str, Any]]:
         "send.packed": lambda site, client: piped(site, client, batches=True),
     }
     rows = []
-    async with a_broker(directory, MemoryObjects(MemoryBucket())) as (parts, site):
-        await fill(parts, EVENTS, 300)
+    async with a_broker(directory, MemoryObjects(MemoryBucket())) as (context, site):
+        await fill(context, EVENTS, 300)
         for number in range(-1, rounds):  # The first round loads and compiles, and is not counted.
             for label, way in ways.items():
                 client = Client()

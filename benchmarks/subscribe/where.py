@@ -43,8 +43,8 @@ def measure(directory: Path, events: int) -> list[dict[str, Any]]:
 
 async def _read(directory: Path, events: int, profile: cProfile.Profile | None) -> tuple[float, Samples]:
     objects = open_objects(str(directory / "objects"))
-    async with a_broker(directory, objects) as (parts, site):
-        await fill(parts, events // len(SOURCES), 1_000)
+    async with a_broker(directory, objects) as (context, site):
+        await fill(context, events // len(SOURCES), 1_000)
         await _read_all(site, objects)  # The first time loads and compiles.
         samples = Samples()
         samples.start()

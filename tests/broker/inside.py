@@ -45,7 +45,7 @@ class InsideBroker:
         self._thread = threading.Thread(target=self._run_all)
         self._loop: asyncio.AbstractEventLoop
         self._stop: asyncio.Event
-        self.parts: BrokerContext  # To be looked at, not touched: it belongs to another thread.
+        self.context: BrokerContext  # To be looked at, not touched: it belongs to another thread.
         self.broker: Broker  # The same.
         self.server: Server  # The same.
 
@@ -76,7 +76,7 @@ class InsideBroker:
             opened(around, self._settings, "127.0.0.1", self.port) as broker,
             listening(broker, self._bound, around.clock) as self.server,
         ):
-            self.parts = broker.parts
+            self.context = broker.context
             self.broker = broker.broker
             self._ready.set()
             await self._stop.wait()

@@ -37,7 +37,7 @@ class Store:
 
 
 def topic_id(inside: InsideBroker, name: str) -> str:
-    return inside.parts.topics.get(name).topic.topic_id.hex
+    return inside.context.topics.get(name).topic.topic_id.hex
 
 
 def produce_many(wire: Wire, topic: str, size: int) -> None:
@@ -47,7 +47,7 @@ def produce_many(wire: Wire, topic: str, size: int) -> None:
 
 
 def listed(inside: InsideBroker) -> set[str]:
-    return {each.name for each in inside.parts.topics.metadata.topics.values()}
+    return {each.name for each in inside.context.topics.metadata.topics.values()}
 
 
 def test_a_topic_deleted_while_the_store_is_away_pins_nothing(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_topic_deleted_while_the_store_is_away_pins_nothing(tmp_path: Path) ->
         store.fails = lambda call: False
         wait_for(lambda: not store.of(gone))
         assert "gone" not in listed(inside)
-        wait_for(lambda: inside.parts.logs.stat().deletions.count == 0)
+        wait_for(lambda: inside.context.logs.stat().deletions.count == 0)
 
 
 def test_many_topics_deleted_while_the_store_is_away_wait_for_it_together(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_many_topics_deleted_while_the_store_is_away_wait_for_it_together(tmp_pa
         topics = [{"name": name, "topic_id": None} for name in names]
         answer = wire.ask(Key.DELETE_TOPICS, 6, topics=topics, timeout_ms=5000)
         assert [(each.name, each.error_code) for each in answer.responses] == [(name, 0) for name in names]
-        assert len(inside.parts.logs.deleted) == len(names)
+        assert len(inside.context.logs.deleted) == len(names)
 
 
 def test_a_store_that_denies_deletes_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -100,12 +100,12 @@ def test_a_store_that_denies_deletes_stops_nobody(tmp_path: Path, caplog: pytest
         store.fails = lambda call: call.kind == "delete"
         delete_topic(wire, "gone")
         produce_many(wire, "stays", 6 * MIB)
-        found = inside.parts.logs.stat().deletions
+        found = inside.context.logs.stat().deletions
         assert (found.count, found.age_s > 0) == (1, True)
     assert [each for each in caplog.messages if "deleted" in each and "the store failed to delete" in each]
     with InsideBroker(tmp_path, store.objects, SMALL, wal=CHUNKS) as inside, Wire(inside.port) as wire:
         produce_many(wire, "stays", 6 * MIB)
-        assert inside.parts.logs.stat().deletions.count == 1
+        assert inside.context.logs.stat().deletions.count == 1
         assert store.of(gone)
         store.fails = lambda call: False
         wait_for(lambda: not store.of(gone))
@@ -124,7 +124,7 @@ def test_a_start_while_the_list_cannot_be_changed(tmp_path: Path) -> None:
         produce_many(wire, "stays", 4 * MIB)
     store.fails = lambda call: call.name.startswith("meta/") and call.kind == "put_if_absent"
     with InsideBroker(tmp_path, store.objects, SMALL, wal=CHUNKS) as inside, Wire(inside.port) as wire:
-        assert inside.parts.topics.find("gone") is None
+        assert inside.context.topics.find("gone") is None
         produce_many(wire, "stays", 4 * MIB)
         store.fails = lambda call: False
         create_topic(wire, "gone")

@@ -61,7 +61,7 @@ def test_while_a_flush_is_under_way(tmp_path: Path, topic: str, prefix: str) -> 
     store = FaultyObjects(MemoryObjects(), gate.plan)
     with InsideBroker(tmp_path, store, FLUSH_AT_ONCE) as inside, Wire(inside.port) as wire:
         create_topic(wire, topic)
-        partition = inside.parts.topics.get(topic).partition(0)
+        partition = inside.context.topics.get(topic).partition(0)
         gate.closed = True
         produce(wire, topic, batch(b"before"))
         assert gate.reached.wait(PATIENCE_S)
@@ -76,7 +76,7 @@ def test_while_a_flush_is_under_way(tmp_path: Path, topic: str, prefix: str) -> 
 
 
 def wait_until_flushed(wire: Wire, inside: InsideBroker, topic: str, end: int) -> None:
-    partition = inside.parts.topics.get(topic).partition(0)
+    partition = inside.context.topics.get(topic).partition(0)
     for _ in range(100_000):
         if partition.marks.flushed >= end:
             return

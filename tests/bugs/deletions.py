@@ -86,8 +86,8 @@ BUGS = (
         (
             Edit(
                 "log/recovery/begin.py",
-                "        parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))\n",
-                "        ReservedObjects(parts.objects, local.space)\n",
+                "environment = environment._replace(objects=ReservedObjects(environment.objects, local.space))\n",
+                "ReservedObjects(environment.objects, local.space)\n",
             ),
         ),
         ("tests/operate/test_disk_full_ways_back.py::test_records_are_deleted_on_a_disk_without_a_byte",),
@@ -155,8 +155,8 @@ BUGS = (
         (
             Edit(
                 "broker/api/topics.py",
-                "await asyncio.gather(*(_delete_one(parts, name, topic_id) for name, topic_id in some))",
-                "[await _delete_one(parts, name, topic_id) for name, topic_id in some]",
+                "await asyncio.gather(*(_delete_one(context, name, topic_id) for name, topic_id in some))",
+                "[await _delete_one(context, name, topic_id) for name, topic_id in some]",
             ),
         ),
         ("tests/broker/test_deletions.py::test_many_topics_deleted_while_the_store_is_away_wait_for_it_together",),

@@ -66,7 +66,7 @@ class Member:
         return await self.house.ask(frames.request(key, 1, {**named, **fields}))
 
     def _topics(self, acks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        topic_id = self.house.opened.parts.topics.get(TOPIC).topic.topic_id
+        topic_id = self.house.opened.context.topics.get(TOPIC).topic.topic_id
         return [{"topic_id": topic_id, "partitions": [{"partition_index": 0, "acknowledgement_batches": acks}]}]
 
 
@@ -120,8 +120,8 @@ async def test_a_lock_that_runs_out_counts_as_a_delivery() -> None:
     for delivery in range(1, 6):
         assert await member.fetch() == dict.fromkeys(range(COUNT), delivery)
         house.clock.advance(31)
-        house.opened.parts.shares.timers.run_due()
-        partition = next(iter(house.opened.parts.shares.find("g").partitions.values()))
+        house.opened.context.shares.timers.run_due()
+        partition = next(iter(house.opened.context.shares.find("g").partitions.values()))
         await partition.durable()
         if delivery == 3:
             house.disk.power_cut()
@@ -129,7 +129,7 @@ async def test_a_lock_that_runs_out_counts_as_a_delivery() -> None:
             member = Member(house, "b")
     assert await member.fetch() == {}
     assert partition.rules.start == COUNT
-    counts = house.opened.parts.shares.counts
+    counts = house.opened.context.shares.counts
     assert (counts.timed_out, counts.given_up) == (2 * COUNT, COUNT)  # Since the power cut.
 
 
@@ -137,11 +137,11 @@ async def test_a_lock_that_runs_out_counts_as_a_delivery() -> None:
 async def test_a_silent_member_gives_back_what_it_had() -> None:
     """K8: when its session is over it is no member any more."""
     house, member = await prepared(1)
-    await house.opened.parts.topics.change_dynamic("group", "g", lambda _: {"share.record.lock.duration.ms": "60000"})
+    await house.opened.context.topics.change_dynamic("group", "g", lambda _: {"share.record.lock.duration.ms": "60000"})
     assert await member.fetch() == dict.fromkeys(range(COUNT), 1)
     house.clock.advance(46)
-    house.opened.parts.shares.timers.run_due()
-    assert not house.opened.parts.shares.find("g").rules.members
+    house.opened.context.shares.timers.run_due()
+    assert not house.opened.context.shares.find("g").rules.members
     assert await Member(house, "b").fetch() == dict.fromkeys(range(COUNT), 2)
 
 
@@ -149,17 +149,17 @@ async def test_a_silent_member_gives_back_what_it_had() -> None:
 async def test_a_deleted_group_stays_deleted() -> None:
     """K8: with all it knew, over a power cut; its configs belong to the name and stay."""
     house, _ = await prepared(1)
-    shares = house.opened.parts.shares
+    shares = house.opened.context.shares
     configs = {"share.auto.offset.reset": "earliest"}
-    await house.opened.parts.topics.change_dynamic("group", "g", lambda _: configs)
+    await house.opened.context.topics.change_dynamic("group", "g", lambda _: configs)
     await shares.beat("g", ShareBeat(member_id="a", epoch=-1))
     await shares.delete_group("g")
     house.disk.power_cut()
     await house.open()
-    shares = house.opened.parts.shares
+    shares = house.opened.context.shares
     with pytest.raises(GroupNotFound):
         shares.find("g")
-    assert house.opened.parts.topics.dynamic.of("group", "g") == configs
+    assert house.opened.context.topics.dynamic.of("group", "g") == configs
     member = Member(house, "b")
     assert await member.join() == 0
     assert await member.fetch() == dict.fromkeys(range(COUNT), 1)
@@ -169,14 +169,14 @@ async def test_a_deleted_group_stays_deleted() -> None:
 async def test_a_corrupt_internal_partition_stops_only_its_groups() -> None:
     """K8, D5: who asks for a group in it hears of that; the broker starts, and serves everything else."""
     house, _ = await prepared(1)
-    internal = house.opened.parts.topics.get(SHARE_STATE_TOPIC)
+    internal = house.opened.context.topics.get(SHARE_STATE_TOPIC)
     for log in internal.logs:
         assert isinstance(log, PartitionLog)
         await log.append(build([Record(b"\0\1g", b"no state", 0)]))
     house.disk.power_cut()
     await house.open()
     with pytest.raises(HoldfastError, match="share groups"):
-        house.opened.parts.shares.find("g")
+        house.opened.context.shares.find("g")
     assert await house.partitions()[0].append(batch(b"more"))
 
 
@@ -184,7 +184,7 @@ async def test_a_corrupt_internal_partition_stops_only_its_groups() -> None:
 async def test_a_flood_of_groups_gives_way() -> None:
     """K8, K12: a full table makes room by what nobody uses; a group that reads something is never given up."""
     house, member = await prepared(1)
-    shares = house.opened.parts.shares
+    shares = house.opened.context.shares
     shares.settings = replace(shares.settings, groups_max=2)
     for name in ("flood", "new"):
         await shares.beat(name, ShareBeat(member_id="x", epoch=0, topics=frozenset({TOPIC})))

@@ -29,21 +29,21 @@ SEEDS = 40
 
 async def begun(house: TransactionWorld, transactional_id: str = "x") -> Producer:
     """A producer whose transaction has a record in each partition, and an offset; all of it is durable."""
-    parts = house.opened.parts
-    producer = await parts.transactions.initialize(transactional_id, TIMEOUT_MS)
+    context = house.opened.context
+    producer = await context.transactions.initialize(transactional_id, TIMEOUT_MS)
     for number, partition in enumerate(house.partitions()):
         place = TopicPartition(TOPIC, number)
-        parts.transactions.enlist(transactional_id, producer, place, implicit=True)
+        context.transactions.enlist(transactional_id, producer, place, implicit=True)
         await partition.append(
             from_producer(0, b"v", number=producer.producer_id, epoch=producer.epoch, transactional=True)
         )
     offsets = TopicPartition(OFFSETS_TOPIC, 0)
-    await parts.groups.offsets.commit_in_transaction(
+    await context.groups.offsets.commit_in_transaction(
         GROUP,
         Caller(),
         producer,
         {AT: OffsetToCommit(0)},
-        enlist=lambda: parts.transactions.enlist(transactional_id, producer, offsets, implicit=True),
+        enlist=lambda: context.transactions.enlist(transactional_id, producer, offsets, implicit=True),
     )
     return producer
 
@@ -60,9 +60,9 @@ async def test_an_end_takes_one_fsync_and_is_not_seen_before() -> None:
     await house.open()
     producer = await begun(house)
     seen: list[tuple[list[int], bool]] = []
-    table = house.opened.parts.groups._shards[0].groups[GROUP].offsets
+    table = house.opened.context.groups._shards[0].groups[GROUP].offsets
     house.disk.during_sync = lambda: seen.append((shown(house), table.is_undecided(AT)))
-    await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    await house.opened.context.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
     assert seen == [([0] * PARTITIONS, True)], "One fsync, and nothing is seen while it runs."
     assert shown(house) == [2] * PARTITIONS
     assert (table.is_undecided(AT), await house.committed_offset()) == (False, 0)
@@ -77,16 +77,16 @@ async def test_a_partition_that_was_taken_over_does_not_hide_the_others() -> Non
     producer = await begun(house)
     taken = house.partitions()[0]
     patience = VersionRetries(house.clock, SeededChance(1), lambda _: None)
-    cluster = house.opened.parts.cluster_id
+    cluster = house.opened.context.cluster_id
     other = ManifestLog.open(house.objects, taken.home, cluster_id=cluster, writer="other", patience=patience)
     other.commit(RaiseEpoch(Epoch(taken.epochs.current + 1), Offset(0)))
     with pytest.raises(Fenced):
         await taken.flush()
-    await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    await house.opened.context.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
     await turns()
     assert shown(house)[1:] == [2] * (PARTITIONS - 1)
     assert await house.committed_offset() == 0
-    state = house.opened.parts.transactions.describe("x").state
+    state = house.opened.context.transactions.describe("x").state
     assert state is TransactionState.PREPARE_COMMIT
 
 
@@ -95,20 +95,20 @@ async def test_offsets_that_are_refused_leave_no_group_behind() -> None:
     """K4, K7: a producer that is shut out names one group after the other: none of them is there afterwards."""
     house = TransactionWorld(1)
     await house.open()
-    parts = house.opened.parts
-    old = await parts.transactions.initialize("x", TIMEOUT_MS)
-    await parts.transactions.initialize("x", TIMEOUT_MS)
+    context = house.opened.context
+    old = await context.transactions.initialize("x", TIMEOUT_MS)
+    await context.transactions.initialize("x", TIMEOUT_MS)
     place = TopicPartition(OFFSETS_TOPIC, 0)
     for number in range(3):
         with pytest.raises(ProducerFenced):
-            await parts.groups.offsets.commit_in_transaction(
+            await context.groups.offsets.commit_in_transaction(
                 f"group-{number}",
                 Caller(),
                 old,
                 {AT: OffsetToCommit(0)},
-                enlist=lambda: parts.transactions.enlist("x", old, place, implicit=True),
+                enlist=lambda: context.transactions.enlist("x", old, place, implicit=True),
             )
-    assert parts.groups.list_groups() == []
+    assert context.groups.list_groups() == []
 
 
 @in_loop
@@ -121,7 +121,7 @@ async def test_a_power_cut_in_the_middle_of_an_end() -> None:
         producer = await begun(house)
         house.disk.crash_at = house.disk.calls + 1  # The round is written, and its sync does not come.
         with pytest.raises(LogsStopped):
-            await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+            await house.opened.context.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
         house.disk.power_cut()
         await house.open()
         found[await outcome(house)] += 1
@@ -133,12 +133,12 @@ async def outcome(house: TransactionWorld) -> str:
     log, visible = await house.read()
     offset = await house.committed_offset()
     assert len(log) == PARTITIONS
-    state = house.opened.parts.transactions.describe("x").state
+    state = house.opened.context.transactions.describe("x").state
     if state is TransactionState.ONGOING:
         assert (visible, offset) == (set(), None)
         return "open"
     assert (state, visible, offset) == (TransactionState.COMPLETE_COMMIT, log, 0)
-    internal = house.opened.parts.topics.get(TRANSACTIONS_TOPIC).partition(0)
+    internal = house.opened.context.topics.get(TRANSACTIONS_TOPIC).partition(0)
     newest = list(internal.tail)[-1]
     return "carried out at the start" if newest.epoch == internal.epochs.current else "complete"
 
@@ -149,8 +149,8 @@ async def test_committed_offsets_outlive_their_marker() -> None:
     house = TransactionWorld(1)
     await house.open()
     producer = await begun(house)
-    await house.opened.parts.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
-    internal = house.opened.parts.topics.get(OFFSETS_TOPIC).partition(0)
+    await house.opened.context.transactions.end("x", producer, commit=True, client_version=IMPLICIT)
+    internal = house.opened.context.topics.get(OFFSETS_TOPIC).partition(0)
     internal.settings = replace(internal.settings, tombstone_retention_ms=0)
     for _ in range(2):
         await internal.flush()
@@ -162,5 +162,5 @@ async def test_committed_offsets_outlive_their_marker() -> None:
     house.disk.power_cut()
     await house.open()
     assert await house.committed_offset() == 0
-    table = house.opened.parts.groups._shards[0].groups[GROUP].offsets
+    table = house.opened.context.groups._shards[0].groups[GROUP].offsets
     assert not table.is_undecided(AT)

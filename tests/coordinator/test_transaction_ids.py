@@ -26,8 +26,8 @@ DAY_S = 24 * 60 * 60
 
 async def with_last_epoch(house: TransactionWorld) -> Producer:
     """A producer with an open transaction, and no epoch left after it."""
-    hosted = house.opened.parts.transactions._hosted
-    await house.opened.parts.transactions.initialize("x", TIMEOUT_MS)
+    hosted = house.opened.context.transactions._hosted
+    await house.opened.context.transactions.initialize("x", TIMEOUT_MS)
     hosted["x"].move(hosted["x"].value._replace(epoch=EPOCH_LAST - 1))
     return await begun(house)
 
@@ -39,7 +39,7 @@ async def test_the_last_epoch_is_followed_by_another_producer_id() -> None:
     await house.open()
     producer = await with_last_epoch(house)
     assert producer.epoch == EPOCH_LAST
-    end = house.opened.parts.transactions.end
+    end = house.opened.context.transactions.end
     after = await end("x", producer, commit=True, client_version=IMPLICIT)
     assert (after.producer_id != producer.producer_id, after.epoch) == (True, 0)
     for _ in range(2):
@@ -48,7 +48,7 @@ async def test_the_last_epoch_is_followed_by_another_producer_id() -> None:
         assert visible == log
         house.disk.power_cut()
         await house.open()
-        end = house.opened.parts.transactions.end
+        end = house.opened.context.transactions.end
 
 
 @in_loop
@@ -60,7 +60,7 @@ async def test_a_timeout_in_the_last_epoch() -> None:
     producer = await with_last_epoch(house)
     await house.pass_time(TIMEOUT_MS / 1000 + 1)
     await turns(40)
-    transactions = house.opened.parts.transactions
+    transactions = house.opened.context.transactions
     assert transactions.describe("x").state is TransactionState.COMPLETE_ABORT
     assert (await house.read())[1] == set()
     with pytest.raises(TransactionStateInvalid):
@@ -83,7 +83,7 @@ async def test_an_id_that_nobody_uses_is_forgotten() -> None:
     longer = replace(house.settings.broker, transaction_max_timeout_ms=longest_ms)
     house.settings = replace(house.settings, broker=longer)
     await house.open()
-    transactions = house.opened.parts.transactions
+    transactions = house.opened.context.transactions
     await transactions.initialize("idle", TIMEOUT_MS)
     busy = await transactions.initialize("busy", longest_ms)
     transactions.enlist("busy", busy, TopicPartition(TOPIC, 0), implicit=True)
@@ -93,9 +93,9 @@ async def test_an_id_that_nobody_uses_is_forgotten() -> None:
     await turns()
     for _ in range(2):
         with pytest.raises(TransactionalIdUnknown):
-            house.opened.parts.transactions.describe("idle")
-        assert house.opened.parts.transactions.describe("young").epoch == 0
-        assert house.opened.parts.transactions.describe("busy").state is TransactionState.ONGOING
+            house.opened.context.transactions.describe("idle")
+        assert house.opened.context.transactions.describe("young").epoch == 0
+        assert house.opened.context.transactions.describe("busy").state is TransactionState.ONGOING
         house.disk.power_cut()
         await house.open()
 
@@ -105,7 +105,7 @@ async def test_there_may_be_so_many_ids_and_no_more() -> None:
     """K4: past the limit a producer is told to come again; those that are known go on."""
     house = TransactionWorld(1)
     await house.open()
-    transactions = house.opened.parts.transactions
+    transactions = house.opened.context.transactions
     transactions._settings = TransactionSettings(ids_max=2)
     for name in ("a", "b", "a"):
         await transactions.initialize(name, TIMEOUT_MS)

@@ -76,8 +76,8 @@ class TransactionWorld:
         )
         self._context = opened(around, self.settings, "127.0.0.1", 9092)  # Dropped, it would close itself.
         self.opened = await self._context.__aenter__()
-        if self.opened.parts.topics.find(TOPIC) is None:
-            await self.opened.parts.topics.create(TOPIC, PARTITIONS, {})
+        if self.opened.context.topics.find(TOPIC) is None:
+            await self.opened.context.topics.create(TOPIC, PARTITIONS, {})
 
     @property
     def is_dead(self) -> bool:
@@ -89,10 +89,10 @@ class TransactionWorld:
 
     async def pass_time(self, seconds: float) -> None:
         self.clock.advance(seconds)
-        self.opened.parts.transactions.timers.run_due()
+        self.opened.context.transactions.timers.run_due()
 
     def partitions(self) -> list[PartitionLog]:
-        topic = self.opened.parts.topics.get(TOPIC)
+        topic = self.opened.context.topics.get(TOPIC)
         return [topic.partition(number) for number in range(PARTITIONS)]
 
     async def read(self) -> tuple[set[Place], set[Place]]:

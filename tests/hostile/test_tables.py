@@ -105,7 +105,7 @@ async def test_a_flood_of_transactional_ids_gives_way() -> None:
     """K10: ids that never had a transaction go when there is no room; one that had is never forgotten for it."""
     house = TransactionWorld(1)
     await house.open()
-    transactions = house.opened.parts.transactions
+    transactions = house.opened.context.transactions
     transactions._settings = TransactionSettings(ids_max=5)
     producer = await transactions.initialize("used", TIMEOUT_MS)
     transactions.enlist("used", producer, AT, implicit=True)
@@ -119,9 +119,9 @@ async def test_a_flood_of_transactional_ids_gives_way() -> None:
     house.disk.power_cut()
     await house.open()
     for name in ("used", "honest"):
-        house.opened.parts.transactions.describe(name)
+        house.opened.context.transactions.describe(name)
     with pytest.raises(TransactionalIdUnknown):
-        house.opened.parts.transactions.describe("flood 3")
+        house.opened.context.transactions.describe("flood 3")
 
 
 def test_a_string_has_kafkas_limit() -> None:
@@ -138,7 +138,7 @@ def test_a_user_name_of_megabytes_closes_the_connection(tmp_path: Path) -> None:
         with Wire(inside.port) as wire:
             wire.send(Key.ALTER_CLIENT_QUOTAS, 1, **quota("x" * (2 << 20)))
             assert wire.is_closed()
-        assert not inside.parts.topics.metadata.quotas
+        assert not inside.context.topics.metadata.quotas
 
 
 def quota(user: str) -> dict[str, object]:

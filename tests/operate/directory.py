@@ -53,7 +53,7 @@ def in_broker(data: Path, work: Callable[[Opened], Coroutine[Any, Any, Any]], st
 
 
 def partition(broker: Opened, number: int, topic: str = "orders") -> PartitionLog:
-    return broker.parts.topics.get(topic).partition(number)
+    return broker.context.topics.get(topic).partition(number)
 
 
 def value(topic: str, number: int, offset: int, size: int = 0) -> bytes:
@@ -75,7 +75,7 @@ def read_orders(data: Path, store: str | None = None) -> Records:
 
     async def read(broker: Opened) -> Records:
         found: Records = {}
-        for number, log in enumerate(broker.parts.topics.get("orders").logs):
+        for number, log in enumerate(broker.context.topics.get("orders").logs):
             found[str(number)] = await read_all(log) if isinstance(log, PartitionLog) else [(-1, str(log).encode())]
         return found
 
@@ -87,7 +87,7 @@ def write(data: Path, target: Path, *, flush: tuple[int, ...] = (1, 2), size: in
     """A killed broker's directory: partition 0 is all tail, 1 has two segments and a tail, 2 is all segments."""
 
     async def fill(broker: Opened) -> None:
-        await broker.parts.topics.create("orders", 3, {})
+        await broker.context.topics.create("orders", 3, {})
         logs = [partition(broker, number) for number in range(3)]
         for part in range(2):
             for number, log in enumerate(logs):

@@ -76,7 +76,7 @@ async def test_a_start_asks_little_of_each_partition_and_many_at_a_time(tmp_path
                 await work(broker)
 
     async def make(broker: Opened) -> None:
-        made = await broker.parts.topics.create("many", PARTITIONS, {})
+        made = await broker.context.topics.create("many", PARTITIONS, {})
         for number in range(PARTITIONS):
             await append(made.partition(number), number, 1, topic="many")
 

@@ -33,17 +33,17 @@ async def test_a_topic_that_the_next_broker_deleted_does_not_keep_the_first_from
 
     async with opened(on("first"), SETTINGS, "127.0.0.1", 1) as broker:
         for name in ("gone", "stays"):
-            await broker.parts.topics.create(name, 1, {})
-            await fill(broker.parts.topics.get(name).partition(0), 1)
-        await broker.parts.logs.flush_all()
-        await fill(broker.parts.topics.get("gone").partition(0), 1, start=1)
+            await broker.context.topics.create(name, 1, {})
+            await fill(broker.context.topics.get(name).partition(0), 1)
+        await broker.context.logs.flush_all()
+        await fill(broker.context.topics.get("gone").partition(0), 1, start=1)
         shutil.copytree(tmp_path / "first", tmp_path / "as it was")  # As a crash would leave it.
     async with opened(on("second"), SETTINGS, "127.0.0.1", 1) as broker:
-        await broker.parts.topics.delete(broker.parts.topics.get("gone"))
+        await broker.context.topics.delete(broker.context.topics.get("gone"))
     async with opened(on("as it was"), SETTINGS, "127.0.0.1", 1) as broker:
-        assert broker.parts.topics.find("gone") is None
-        assert broker.parts.topics.get("stays").partition(0).marks.log_end == 1
-        assert not broker.parts.logs.unopened
+        assert broker.context.topics.find("gone") is None
+        assert broker.context.topics.get("stays").partition(0).marks.log_end == 1
+        assert not broker.context.logs.unopened
     (line,) = [each for each in caplog.records if "deleted by another broker" in each.message]
     assert line.levelname == "WARNING"
     async with opened(on("as it was"), SETTINGS, "127.0.0.1", 1):

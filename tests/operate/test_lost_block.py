@@ -20,9 +20,9 @@ def silent(tmp_path: Path) -> Path:
     """A directory of a broker that acknowledged 60 small records and was silent for a while when it was killed."""
 
     async def fill(broker: Opened) -> None:
-        await broker.parts.topics.create("orders", 1, {})
+        await broker.context.topics.create("orders", 1, {})
         await append(partition(broker, 0), 0, 60)
-        await asyncio.to_thread(broker.parts.logs._ground.journal._wal.wait_worker_idle, 10)
+        await asyncio.to_thread(broker.context.logs._ground.journal._wal.wait_worker_idle, 10)
         shutil.copytree(tmp_path / "live", tmp_path / "data")
 
     in_broker(tmp_path / "live", fill)

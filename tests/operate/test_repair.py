@@ -319,7 +319,7 @@ def test_the_newest_metadata_is_damaged(data: Path) -> None:
 
 
 async def _new_producer_id(broker: Opened) -> int:
-    return await broker.parts.producer_ids.next()
+    return await broker.context.producer_ids.next()
 
 
 def test_metadata_that_knew_of_more_partitions_is_damaged(tmp_path: Path) -> None:
@@ -328,9 +328,9 @@ def test_metadata_that_knew_of_more_partitions_is_damaged(tmp_path: Path) -> Non
     live, data = tmp_path / "live", tmp_path / "data"
 
     async def grow(broker: Opened) -> None:
-        await broker.parts.topics.create("orders", 1, {})
+        await broker.context.topics.create("orders", 1, {})
         await append(partition(broker, 0), 0, 20, SIZE)
-        await broker.parts.topics.add_partitions("orders", 2)
+        await broker.context.topics.add_partitions("orders", 2)
         await append(partition(broker, 1), 1, 10, SIZE)
         shutil.copytree(live, data)
 
@@ -353,7 +353,7 @@ def test_all_metadata_is_damaged(data: Path) -> None:
     assert len(recovered) == 3  # The topic of the test, and two of the broker's own.
 
     async def read(broker: Opened) -> list[list[list[tuple[int, bytes]]]]:
-        logs = {name: broker.parts.topics.get(name).logs for name in recovered}
+        logs = {name: broker.context.topics.get(name).logs for name in recovered}
         return [[await read_all(each) for each in found] for found in logs.values()]
 
     assert [expected(number, 0, end, SIZE) for number, end in ENDS.items()] in in_broker(data, read)

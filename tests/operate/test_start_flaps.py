@@ -38,7 +38,7 @@ async def life(folder: Path, plan: Plan) -> list[tuple[int, bytes]]:
     async with AsyncExitStack() as stack:
         stack.callback(around.calls.close)
         broker, _ = await started(stack, around, SETTINGS, folder / "data", StartPlace(bound, here, here, None))
-        topics = broker.parts.topics
+        topics = broker.context.topics
         topic = topics.find("orders") or await topics.create("orders", 1, {})
         await topic.partition(0).append(batch(b"one"))
         return await read_all(topic.partition(0))

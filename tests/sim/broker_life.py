@@ -124,7 +124,7 @@ class BrokerLife:
         for _ in range(50):
             if not self._tasks or self.is_over:
                 return
-            self.broker.parts.logs._flusher.tick()
+            self.broker.context.logs._flusher.tick()
             await turns(20)
 
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -170,11 +170,11 @@ class BrokerLife:
     @property
     def is_broken(self) -> bool:
         """The write-ahead log has failed: nothing can be acknowledged any more."""
-        return self.broker.parts.logs.failure is not None
+        return self.broker.context.logs.failure is not None
 
     def version(self, *versions: int) -> int:
         """A version of Produce; by topic id where a request may wait so long that its topic has become another one."""
-        return self.random.choice(versions) if self.broker.parts.logs.has_room else 13
+        return self.random.choice(versions) if self.broker.context.logs.has_room else 13
 
     @property
     def is_dead(self) -> bool:
@@ -244,7 +244,7 @@ class BrokerLife:
             if not self.held_back or self.is_over:
                 return
             self.clock.advance(1.0)
-            self.broker.parts.logs._flusher.tick()
+            self.broker.context.logs._flusher.tick()
             await turns(20)
         assert not self.held_back, (
             f"Producers are stuck: {self.held_back} requests wait for room, and nothing disturbs."

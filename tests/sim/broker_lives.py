@@ -135,7 +135,7 @@ class BrokerLives:
             if life.is_over:
                 return
             if step == self._suspend_at:
-                life.broker.parts.logs.owner.start()  # Without threads nobody has: here time passes when we say so.
+                life.broker.context.logs.owner.start()  # Without threads nobody has: here time passes when we say so.
                 await turns(3)
                 if not life.is_over and self._usurp(life):
                     await go_on(life, self._work_in_the_background)
@@ -192,7 +192,7 @@ class BrokerLives:
             life.start(check_committed(life, group, life.model.topics[topic_id], partition, committed))
 
     def _work_in_the_background(self, life: BrokerLife) -> None:
-        logs = life.broker.parts.logs
+        logs = life.broker.context.logs
         upkeep = logs._upkeep
         self._world.advance(self._random.choice((0.0, 0.1, 1.0, 3.0)))
         if self._comes("jumps", 0.05):
@@ -202,6 +202,6 @@ class BrokerLives:
         if drawn < 0.7:
             logs._flusher.tick()
         elif drawn < 0.8:
-            life.broker.parts.groups.timers.run_due()
+            life.broker.context.groups.timers.run_due()
         else:
             life.start(self._random.choice((upkeep.compact, upkeep.apply_retention, upkeep.collect_garbage))())

@@ -94,7 +94,7 @@ async def check_everything(life: BrokerLife, *, clean: bool) -> None:
 def look_while_syncing(life: BrokerLife) -> None:
     """Read what is new while a sync is under way, as the loop goes on beside the writer's thread."""
     for topic in life.model.live():
-        opened = life.broker.parts.topics.find_id(topic.topic_id)
+        opened = life.broker.context.topics.find_id(topic.topic_id)
         for number in range(topic.count if opened is not None else 0):
             assert opened is not None
             known = topic.partition(number).known

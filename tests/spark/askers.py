@@ -49,7 +49,7 @@ def fill(data: Path) -> None:
     """A data directory that a broker has left, all of it in segments."""
 
     async def work(broker: Opened) -> None:
-        await broker.parts.topics.create("orders", 1, {})
+        await broker.context.topics.create("orders", 1, {})
         log = partition(broker, 0)
         for _ in range(3):
             for _ in range(COUNT):

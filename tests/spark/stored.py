@@ -54,7 +54,7 @@ class Stored:
             wal=WalSettings(),
         )
         async with opened(around, settings, "127.0.0.1", 9092) as broker:
-            await work(broker.parts.topics)
+            await work(broker.context.topics)
 
 
 def records(start: int, count: int, *, time: Callable[[int], int] = lambda n: T0 + n) -> list[Record]:

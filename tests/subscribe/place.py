@@ -32,14 +32,14 @@ OLD_MS = 1_700_000_000_000
 class Place:
     """What a test works with."""
 
-    parts: BrokerContext
+    context: BrokerContext
     site: ServerContext
     objects: Objects
     address: str
 
     async def topic(self, name: str, partitions: int = 1, **configs: str) -> list[PartitionLog]:
         dotted = {key.replace("_", "."): value for key, value in configs.items()}
-        made = await self.parts.topics.create(name, partitions, dotted)
+        made = await self.context.topics.create(name, partitions, dotted)
         return [made.partition(number) for number in range(partitions)]
 
 
@@ -54,11 +54,11 @@ async def a_place(
         broker=BrokerSettings(offsets_topic_num_partitions=1), log=log or LogSettings(), wal=WalSettings()
     )
     async with opened(around, everything, "127.0.0.1", 1) as broker:
-        parts = broker.parts
+        context = broker.context
         chosen = SubscribeSettings(listen="127.0.0.1:0", **settings)
-        site = ServerContext(parts.topics, parts.cluster_id, objects.url, around.calls, around.clock, chosen)
+        site = ServerContext(context.topics, context.cluster_id, objects.url, around.calls, around.clock, chosen)
         async with serving(site, "127.0.0.1:0") as port:
-            yield Place(parts, site, objects, f"127.0.0.1:{port}")
+            yield Place(context, site, objects, f"127.0.0.1:{port}")
 
 
 MODES = [{"segment_refs": refs, "batches": batches} for refs in (False, True) for batches in (False, True)]

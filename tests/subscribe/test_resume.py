@@ -133,8 +133,8 @@ async def test_a_cursor_that_knows_both_topics_of_a_name(tmp_path: Path) -> None
         assert len([event async for event in first]) == 1
         (key, seen), *_ = first.cursor.places.items()
         both = Cursor({key: seen, key._replace(topic_id=UUID(int=1)): seen})
-        await place.parts.topics.add_partitions("t", 2)
-        await write(place.parts.topics.get("t").partition(1), [OLD_MS])
+        await place.context.topics.add_partitions("t", 2)
+        await write(place.context.topics.get("t").partition(1), [OLD_MS])
         assert [event.partition for event in await all_of(place, "t", since=None, cursor=both)] == [1]
 
 

@@ -40,7 +40,7 @@ async def test_every_mode_gives_the_same_strict_order(tmp_path: Path) -> None:
             assert [event.offset for event in events if event.topic == "b"] == list(range(50))
             by_pattern = await all_of(place, "?", **mode)
             assert by_pattern == events
-        assert events[3] == Event(place.parts.cluster_id, "a", 0, 1, times[3], b"/0", b"v1")
+        assert events[3] == Event(place.context.cluster_id, "a", 0, 1, times[3], b"/0", b"v1")
 
 
 @in_loop

@@ -91,7 +91,7 @@ async def test_a_cursor_that_saw_another_history_is_told(tmp_path: Path) -> None
         assert (found.value.offset, found.value.end) == (9, 2)
         with pytest.raises(BadCursor):
             await all_of(place, "t", since=None, cursor="nonsense")
-        await place.parts.topics.delete(place.parts.topics.get("t"))
+        await place.context.topics.delete(place.context.topics.get("t"))
         await place.topic("t")
         with pytest.raises(BadCursor, match="made again"):
             await all_of(place, "t", since=None, cursor=subscription.cursor)
@@ -137,11 +137,11 @@ async def test_topics_and_partitions_that_come_later_are_followed(tmp_path: Path
         (other,) = await place.topic("t-0")
         await write(other, [OLD_MS + 5])
         assert (await asyncio.wait_for(found.get(), 30)).topic == "t-0"
-        await place.parts.topics.add_partitions("t-1", 2)
-        await write(place.parts.topics.get("t-1").partition(1), [OLD_MS + 9])
+        await place.context.topics.add_partitions("t-1", 2)
+        await write(place.context.topics.get("t-1").partition(1), [OLD_MS + 9])
         event = await asyncio.wait_for(found.get(), 30)
         assert (event.topic, event.partition) == ("t-1", 1)
-        await place.parts.topics.delete(place.parts.topics.get("t-0"))
+        await place.context.topics.delete(place.context.topics.get("t-0"))
         await write(log, [OLD_MS + 10])
         assert (await asyncio.wait_for(found.get(), 30)).offset == 1
         await subscription.close()
@@ -157,6 +157,6 @@ async def test_a_topic_that_is_deleted_is_told(tmp_path: Path) -> None:
         task = asyncio.ensure_future(anext(aiter(subscription)))
         while not subscription.stats.live:
             await asyncio.sleep(0.01)
-        await place.parts.topics.delete(place.parts.topics.get("t"))
+        await place.context.topics.delete(place.context.topics.get("t"))
         with pytest.raises(SourceGone):
             await asyncio.wait_for(task, 30)

@@ -29,19 +29,21 @@ _LARGE_COUNT = 300  # and items of an answer, from where on a thread is worth it
 class Broker:
     """Dispatches requests. The table of handlers is in `table`."""
 
-    def __init__(self, parts: BrokerContext) -> None:
-        self._parts = parts
-        self.held = HeldLoop(parts.clock)
-        settings = parts.settings
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self.held = HeldLoop(context.clock)
+        settings = context.settings
         limits = SessionLimits(
             sessions_max=settings.max_incremental_fetch_session_cache_slots,
             partitions_max=settings.max_incremental_fetch_session_partitions,
             silence_ms_min=settings.min_incremental_fetch_session_eviction_ms,
         )
-        self.sessions = FetchSessions(limits, parts.clock, parts.chance)
-        self._produce = Produce(parts.topics, parts.logs, parts.transactions, parts.clock, parts.heavy)
+        self.sessions = FetchSessions(limits, context.clock, context.chance)
+        self._produce = Produce(context.topics, context.logs, context.transactions, context.clock, context.heavy)
         answers = Budget(settings.queued_max_response_bytes)
-        self._fetch = Fetch(parts.topics, self.sessions, parts.clock, parts.heavy, settings.fetch_max_bytes, answers)
+        self._fetch = Fetch(
+            context.topics, self.sessions, context.clock, context.heavy, settings.fetch_max_bytes, answers
+        )
 
     def count_answers_in(self, answers: Budget) -> None:
         """What fetches read counts in the budget of the port that sends it."""
@@ -49,7 +51,7 @@ class Broker:
 
     def address_rate(self, address: str) -> float | None:
         """New connections a second that the quotas allow an address; None: as many as come."""
-        return rate_of_address(self._parts.topics.metadata.quotas, address)
+        return rate_of_address(self._context.topics.metadata.quotas, address)
 
     def start_produce(self, request: Request, done: Done) -> bool:
         """Begin a produce request now and call back with the answer; False when it has to wait."""
@@ -82,11 +84,11 @@ class Broker:
 
     async def _handle(self, key: Key, handler: MessageHandler, request: Request) -> Body:
         """Large messages are decoded and encoded in a thread, so that the loop is not held for them."""
-        run, version, body = self._parts.heavy.run, request.version, request.body
+        run, version, body = self._context.heavy.run, request.version, request.body
         is_large = len(body) > _LARGE_SIZE
         message = await run(decode_request, key, version, body) if is_large else decode_request(key, version, body)
-        pace = Slices(self._parts.clock)
-        answer = await handler(self._parts, message, request._replace(pace=pace))
+        pace = Slices(self._context.clock)
+        answer = await handler(self._context, message, request._replace(pace=pace))
         if is_large:
             await pace.let_go(message)
         if not isinstance(answer, Message):

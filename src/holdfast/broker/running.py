@@ -40,7 +40,7 @@ from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.io.objects.put_check import check_put_if_absent
 from holdfast.io.versions import VersionRetries
-from holdfast.log.context import Environment as LogParts
+from holdfast.log.context import Environment as LogEnvironment
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.owner import Here
 from holdfast.log.partition.partition import PartitionLog
@@ -103,7 +103,7 @@ class AllSettings:
 class Opened:
     """A broker without its sockets."""
 
-    parts: BrokerContext
+    context: BrokerContext
     broker: Broker
 
 
@@ -159,7 +159,7 @@ async def opened(
             shares = await _open_shares(topics, groups, settings.broker, around)
             markers = Markers(topics, groups)
             transactions = await _open_transactions(topics, settings.broker, markers, producer_ids, around)
-            parts = BrokerContext(
+            context = BrokerContext(
                 settings.broker,
                 identity.cluster,
                 host,
@@ -180,7 +180,7 @@ async def opened(
             rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []
             tasks = [asyncio.ensure_future(each) for each in rounds]
             try:
-                yield Opened(parts, Broker(parts))
+                yield Opened(context, Broker(context))
                 close_ms = None
             finally:
                 for task in tasks:
@@ -197,10 +197,10 @@ async def opened(
 
 async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> LocalLog:
     """The write-ahead log, and what it brings back, without asking the store anything."""
-    parts = LogParts(around.objects, around.calls, around.clock, around.chance)
+    environment = LogEnvironment(around.objects, around.calls, around.clock, around.chance)
     return await open_local(
         around.wal_directory,
-        parts,
+        environment,
         settings.log,
         settings.wal,
         threaded=around.threaded,
@@ -315,7 +315,7 @@ async def listening(
 ) -> AsyncIterator[Server]:
     """The port of a broker."""
     broker = opened_.broker
-    async with answering(broker, opened_.parts.settings, bound, clock, traffic, broker.held) as server:
+    async with answering(broker, opened_.context.settings, bound, clock, traffic, broker.held) as server:
         broker.count_answers_in(server.answers)
         server.address_rate = broker.address_rate
         yield server

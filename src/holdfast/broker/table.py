@@ -71,8 +71,8 @@ Q = TypeVar("Q", bound=RequestMessage[Any])
 def _whole(handler: Callable[[BrokerContext, Q, Request], Coroutine[Any, Any, A]]) -> MessageHandler:
     """A change that has begun is carried through, also when the client that asked for it goes away meanwhile."""
 
-    async def handle(parts: BrokerContext, message: Q, request: Request) -> A:
-        return await asyncio.shield(handler(parts, message, request))
+    async def handle(context: BrokerContext, message: Q, request: Request) -> A:
+        return await asyncio.shield(handler(context, message, request))
 
     return handle
 

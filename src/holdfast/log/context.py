@@ -68,13 +68,13 @@ class LogContext:
     def of(
         cls,
         journal: Journal,
-        parts: Environment,
+        environment: Environment,
         settings: LogSettings,
         on_change: Callable[..., None],
         room: Callable[[], Awaitable[None]],
     ) -> LogContext:
         """The ground over a journal, with the block cache and the patience that its settings and parts make."""
-        objects, calls, clock, chance = parts
+        objects, calls, clock, chance = environment
         reader = SegmentReader(BlockCache(objects, settings.cache_size_max, executor=calls.executor))
         patience = VersionRetries(clock, chance, calls.block)
         pace = FlushSize(settings, objects.url)

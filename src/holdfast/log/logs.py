@@ -58,7 +58,7 @@ class Logs:
         look_calls: BlockingCalls | None = None,
     ) -> None:
         journal, replayed = begun.journal, begun.local.replayed
-        self._ground = LogContext.of(journal, begun.parts, settings, self._changed, self.room)
+        self._ground = LogContext.of(journal, begun.environment, settings, self._changed, self.room)
         self._use = replayed.use
         self._space = begun.local.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
@@ -80,8 +80,8 @@ class Logs:
         interval_s = settings.owner_check_ms / 1000
         self.owner = OwnerWatch(
             begun.owner,
-            look_calls or begun.parts.calls,
-            begun.parts.clock,
+            look_calls or begun.environment.calls,
+            begun.environment.clock,
             interval_s,
             self._stop_fenced,
             lambda: self.is_disk_low,
@@ -121,17 +121,17 @@ class Logs:
         Who has read the write-ahead log already hands it in as `local`. It stays the caller's until it `is_taken`.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
-        parts = Environment(
+        environment = Environment(
             OffLoopObjects(objects), calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance()
         )
         found = local or await open_local(
-            wal_directory, parts, settings, wal_settings, threaded=threaded, reserve_size=reserve_size
+            wal_directory, environment, settings, wal_settings, threaded=threaded, reserve_size=reserve_size
         )
         try:
-            begun = await begin(found, parts, settings, take_over=take_over, here=here or Here())
+            begun = await begin(found, environment, settings, take_over=take_over, here=here or Here())
             # A thread of their own, so that no store that is slow with segments keeps looks at the owner waiting.
             look_calls = ThreadCalls(1) if threaded else None
-            shelf = Quarantine(quarantine, parts.chance) if quarantine else None
+            shelf = Quarantine(quarantine, environment.chance) if quarantine else None
             logs = cls(begun, settings, shelf, look_calls)
             tell_recovered(found, len(logs._openings.homes))
         except BaseException:

@@ -14,19 +14,19 @@ from holdfast.protocol.generated.describe_acls import DescribeAclsRequest, Descr
 _REFUSED: dict[str, Any] = {"error_code": Code.SECURITY_DISABLED, "error_message": "this broker has no authorizer"}
 
 
-async def describe(parts: BrokerContext, message: DescribeAclsRequest, request: Request) -> DescribeAclsResponse:
-    del parts, message, request
+async def describe(context: BrokerContext, message: DescribeAclsRequest, request: Request) -> DescribeAclsResponse:
+    del context, message, request
     return DescribeAclsResponse(resources=[], **_REFUSED)
 
 
-async def create(parts: BrokerContext, message: CreateAclsRequest, request: Request) -> CreateAclsResponse:
-    del parts
+async def create(context: BrokerContext, message: CreateAclsRequest, request: Request) -> CreateAclsResponse:
+    del context
     results = [AclCreationResult(**_REFUSED) async for _ in request.pace.through(message.creations)]
     return CreateAclsResponse(results=results)
 
 
-async def delete(parts: BrokerContext, message: DeleteAclsRequest, request: Request) -> DeleteAclsResponse:
-    del parts
+async def delete(context: BrokerContext, message: DeleteAclsRequest, request: Request) -> DeleteAclsResponse:
+    del context
     results = [
         DeleteAclsFilterResult(matching_acls=[], **_REFUSED) async for _ in request.pace.through(message.filters)
     ]

@@ -15,16 +15,16 @@ from holdfast.types import TopicPartition
 _FENCED_FROM = 2
 
 
-async def handle(parts: BrokerContext, message: AddOffsetsToTxnRequest, request: Request) -> AddOffsetsToTxnResponse:
+async def handle(context: BrokerContext, message: AddOffsetsToTxnRequest, request: Request) -> AddOffsetsToTxnResponse:
     producer = Producer(message.producer_id, message.producer_epoch)
-    place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
-    aside = parts.groups.aside(message.group_id)
+    place = TopicPartition(OFFSETS_TOPIC, context.groups.partition_of(message.group_id))
+    aside = context.groups.aside(message.group_id)
     if aside is not None:  # A transaction that reached into it could not end.
         return AddOffsetsToTxnResponse(error_code=transaction_code_of(aside))
     try:
-        parts.logs.check_disk()
-        await parts.logs.room()
-        await parts.transactions.add(message.transactional_id, producer, [place])
+        context.logs.check_disk()
+        await context.logs.room()
+        await context.transactions.add(message.transactional_id, producer, [place])
     except HoldfastError as failure:
         return AddOffsetsToTxnResponse(
             error_code=transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM)

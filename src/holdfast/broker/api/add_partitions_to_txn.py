@@ -29,14 +29,14 @@ _ABORTABLE_FROM = 5
 
 
 async def handle(
-    parts: BrokerContext, message: AddPartitionsToTxnRequest, request: Request
+    context: BrokerContext, message: AddPartitionsToTxnRequest, request: Request
 ) -> AddPartitionsToTxnResponse:
     version, pace = request.version, request.pace
     if version < _MANY_FROM:
         producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
         topics = message.v3_and_below_topics
         codes = await _add(
-            parts, message.v3_and_below_transactional_id, producer, await _partitions(topics, pace), version, pace
+            context, message.v3_and_below_transactional_id, producer, await _partitions(topics, pace), version, pace
         )
         answers = await _topics(topics, codes, pace)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=answers)
@@ -44,14 +44,14 @@ async def handle(
     async for each in pace.through(message.transactions):
         producer = Producer(each.producer_id, each.producer_epoch)
         act = _verify if each.verify_only else _add
-        codes = await act(parts, each.transactional_id, producer, await _partitions(each.topics, pace), version, pace)
+        codes = await act(context, each.transactional_id, producer, await _partitions(each.topics, pace), version, pace)
         answers = await _topics(each.topics, codes, pace)
         results.append(AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=answers))
     return AddPartitionsToTxnResponse(error_code=Code.NONE, results_by_transaction=results)
 
 
 async def _add(
-    parts: BrokerContext,
+    context: BrokerContext,
     transactional_id: str,
     producer: Producer,
     partitions: list[TopicPartition],
@@ -59,26 +59,26 @@ async def _add(
     pace: Slices,
 ) -> dict[TopicPartition, Code]:
     """All, or none: where one partition is not there, no other is added."""
-    refused = {each: _refusal(parts, each) async for each in pace.through(partitions)}
+    refused = {each: _refusal(context, each) async for each in pace.through(partitions)}
     if any(refused.values()):
         return {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
     try:
-        parts.logs.check_disk()
-        await parts.logs.room()
-        await parts.transactions.add(transactional_id, producer, partitions)
+        context.logs.check_disk()
+        await context.logs.room()
+        await context.transactions.add(transactional_id, producer, partitions)
     except HoldfastError as failure:
         return dict.fromkeys(partitions, transaction_code_of(failure, knows_fenced=version >= _FENCED_FROM))
     return refused
 
 
-def _refusal(parts: BrokerContext, partition: TopicPartition) -> Code:
+def _refusal(context: BrokerContext, partition: TopicPartition) -> Code:
     if partition.topic == TRANSACTIONS_TOPIC:
         return Code.INVALID_TOPIC_EXCEPTION
-    return check_partition(parts, *partition)
+    return check_partition(context, *partition)
 
 
 async def _verify(
-    parts: BrokerContext,
+    context: BrokerContext,
     transactional_id: str,
     producer: Producer,
     partitions: list[TopicPartition],
@@ -88,7 +88,7 @@ async def _verify(
     codes = {}
     async for partition in pace.through(partitions):
         try:
-            parts.transactions.verify(transactional_id, producer, partition)
+            context.transactions.verify(transactional_id, producer, partition)
             codes[partition] = Code.NONE
         except HoldfastError as failure:
             codes[partition] = transaction_code_of(failure, knows_abortable=version >= _ABORTABLE_FROM)

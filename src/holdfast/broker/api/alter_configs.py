@@ -67,24 +67,24 @@ class Operation(enum.IntEnum):
     SUBTRACT = 3
 
 
-async def replace(parts: BrokerContext, message: AlterConfigsRequest, request: Request) -> AlterConfigsResponse:
+async def replace(context: BrokerContext, message: AlterConfigsRequest, request: Request) -> AlterConfigsResponse:
     return AlterConfigsResponse(
-        responses=await _alter_all(parts, message, request, _replace, AlterConfigsResourceResponse)
+        responses=await _alter_all(context, message, request, _replace, AlterConfigsResourceResponse)
     )
 
 
 async def change(
-    parts: BrokerContext, message: IncrementalAlterConfigsRequest, request: Request
+    context: BrokerContext, message: IncrementalAlterConfigsRequest, request: Request
 ) -> IncrementalAlterConfigsResponse:
     return IncrementalAlterConfigsResponse(
         responses=await _alter_all(
-            parts, message, request, _change, incremental_alter_configs.AlterConfigsResourceResponse
+            context, message, request, _change, incremental_alter_configs.AlterConfigsResourceResponse
         )
     )
 
 
 async def _alter_all(
-    parts: BrokerContext, message: Asked, request: Request, change: Change, answer: Callable[..., A]
+    context: BrokerContext, message: Asked, request: Request, change: Change, answer: Callable[..., A]
 ) -> list[A]:
     resources: Sequence[Wanted] = message.resources
     named = Counter((each.resource_type, each.resource_name) for each in resources)
@@ -94,7 +94,7 @@ async def _alter_all(
         try:
             if named[each.resource_type, each.resource_name] > 1:
                 raise Rejected("the request names this resource twice")
-            await _alter(parts, each, change, validate_only=message.validate_only)
+            await _alter(context, each, change, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
         answers.append(
@@ -108,32 +108,32 @@ async def _alter_all(
     return answers
 
 
-async def _alter(parts: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
+async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
     name, kind = wanted.resource_name, wanted.resource_type
     if len({each.name for each in wanted.configs}) < len(wanted.configs):
         raise Rejected("the request names a config twice")
     if kind == Resource.BROKER:
-        await _alter_broker(parts, wanted, change, validate_only=validate_only)
+        await _alter_broker(context, wanted, change, validate_only=validate_only)
     elif kind == Resource.GROUP and name:
-        await _alter_group(parts, wanted, change, validate_only=validate_only)
+        await _alter_group(context, wanted, change, validate_only=validate_only)
     elif kind == Resource.CLIENT_METRICS:
         raise ResourceRefused(kind, name, "no metrics are collected from clients")
     elif kind != Resource.TOPIC:
         raise ResourceRefused(kind, name, "only topics, groups and brokers have configs that can be changed here")
     else:
-        make = partial(change, wanted.configs, TOPIC_CONFIGS, parts.topics.defaults)
+        make = partial(change, wanted.configs, TOPIC_CONFIGS, context.topics.defaults)
         if validate_only:
-            present = parts.topics.get(name).topic.configs
+            present = context.topics.get(name).topic.configs
             check_topic_configs(make(present), present)
         else:
-            await parts.topics.change_configs(name, make)
+            await context.topics.change_configs(name, make)
 
 
-async def _alter_broker(parts: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
+async def _alter_broker(context: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
     """The defaults of topics can be changed while the broker runs, for it or for all; every other setting is fixed."""
     name = wanted.resource_name
     if name != ALL_BROKERS:
-        check_broker(parts, name)
+        check_broker(context, name)
     named = [each for each in wanted.configs if each.name not in THROTTLES or not _is_taken_back(each)]
     for each in named:
         if each.name not in BROKER_CONFIGS:
@@ -142,10 +142,11 @@ async def _alter_broker(parts: BrokerContext, wanted: Wanted, change: Change, *,
             why = fixed if foreign is None else f"cannot be set here: {foreign.reason}"
             raise ResourceRefused(Resource.BROKER, name, f"{each.name} {why}")
     defaults = {
-        each.broker_name: parts.topics.defaults.get(topic_name, each.default) for topic_name, each in _FOLLOWED.items()
+        each.broker_name: context.topics.defaults.get(topic_name, each.default)
+        for topic_name, each in _FOLLOWED.items()
     }
     await _alter_dynamic(
-        parts, BROKER, name, partial(_checked, change, named, BROKER_CONFIGS, defaults), validate_only=validate_only
+        context, BROKER, name, partial(_checked, change, named, BROKER_CONFIGS, defaults), validate_only=validate_only
     )
 
 
@@ -153,27 +154,27 @@ def _is_taken_back(wanted: Entry) -> bool:
     return _operation(wanted) == Operation.DELETE
 
 
-async def _alter_group(parts: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
-    known = group_configs(parts.settings)
+async def _alter_group(context: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
+    known = group_configs(context.settings)
     for each in wanted.configs:
         find_group_config(each.name, known)
     defaults = {each.name: each.default for each in known.values()}
 
     def make(present: Configs) -> Configs:
         configs = _checked(change, wanted.configs, known, defaults, present)
-        check_group(configs, parts.settings)
+        check_group(configs, context.settings)
         return configs
 
-    await _alter_dynamic(parts, GROUP, wanted.resource_name, make, validate_only=validate_only)
+    await _alter_dynamic(context, GROUP, wanted.resource_name, make, validate_only=validate_only)
 
 
 async def _alter_dynamic(
-    parts: BrokerContext, kind: str, name: str, make: Callable[[Configs], Configs], *, validate_only: bool
+    context: BrokerContext, kind: str, name: str, make: Callable[[Configs], Configs], *, validate_only: bool
 ) -> None:
     if validate_only:
-        make(parts.topics.dynamic.of(kind, name))
+        make(context.topics.dynamic.of(kind, name))
     else:
-        await parts.topics.change_dynamic(kind, name, make)
+        await context.topics.change_dynamic(kind, name, make)
 
 
 def _checked(change: Change, wanted: Sequence[Entry], known: Known, defaults: Configs, present: Configs) -> Configs:

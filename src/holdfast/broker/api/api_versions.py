@@ -19,9 +19,9 @@ from holdfast.protocol.messages import encode_response
 _ZERO_FROM = 4  # Clients that ask in an older version cannot read a feature whose lowest level is 0.
 
 
-async def handle(parts: BrokerContext, message: ApiVersionsRequest, request: Request) -> ApiVersionsResponse:
+async def handle(context: BrokerContext, message: ApiVersionsRequest, request: Request) -> ApiVersionsResponse:
     del message
-    return answer(request.version, parts.topics.metadata.version)
+    return answer(request.version, context.topics.metadata.version)
 
 
 def answer(version: int, features_epoch: int) -> ApiVersionsResponse:

@@ -39,7 +39,7 @@ from holdfast.protocol.generated.describe_client_quotas import (
 
 
 async def describe(
-    parts: BrokerContext, message: DescribeClientQuotasRequest, request: Request
+    context: BrokerContext, message: DescribeClientQuotasRequest, request: Request
 ) -> DescribeClientQuotasResponse:
     pace = request.pace
     try:
@@ -49,7 +49,7 @@ async def describe(
         code = Code.UNSUPPORTED_VERSION if failure.kind_unknown else Code.INVALID_REQUEST
         return DescribeClientQuotasResponse(error_code=code, error_message=str(failure), entries=None)
     entries = []
-    async for text, values in pace.through(parts.topics.metadata.quotas.items()):
+    async for text, values in pace.through(context.topics.metadata.quotas.items()):
         entity = parse_entity(text)
         if QuotaFilter.all_match(wanted, entity, strict=message.strict):
             entries.append(
@@ -61,12 +61,14 @@ async def describe(
     return DescribeClientQuotasResponse(error_code=Code.NONE, error_message=None, entries=entries)
 
 
-async def alter(parts: BrokerContext, message: AlterClientQuotasRequest, request: Request) -> AlterClientQuotasResponse:
+async def alter(
+    context: BrokerContext, message: AlterClientQuotasRequest, request: Request
+) -> AlterClientQuotasResponse:
     entries = []
     async for each in request.pace.through(message.entries):
         code, reason = Code.NONE, None
         try:
-            await _alter(parts, each, validate_only=message.validate_only)
+            await _alter(context, each, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
         named = [ResponseEntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in each.entity]
@@ -74,7 +76,7 @@ async def alter(parts: BrokerContext, message: AlterClientQuotasRequest, request
     return AlterClientQuotasResponse(entries=entries)
 
 
-async def _alter(parts: BrokerContext, wanted: RequestEntryData, *, validate_only: bool) -> None:
+async def _alter(context: BrokerContext, wanted: RequestEntryData, *, validate_only: bool) -> None:
     entity: Entity = {each.entity_type: each.entity_name for each in wanted.entity}
     if len(entity) < len(wanted.entity):
         raise QuotaRefused("an entity names a type twice")
@@ -83,14 +85,14 @@ async def _alter(parts: BrokerContext, wanted: RequestEntryData, *, validate_onl
     changes = {each.key: None if each.remove else each.value for each in wanted.ops}
     for key, value in changes.items():
         check_value(entity, key, value)
-    stored = parts.topics.metadata.quotas
+    stored = context.topics.metadata.quotas
     text = entity_text(entity)
     if text not in stored:
-        if len(stored) >= parts.settings.max_client_quotas:
+        if len(stored) >= context.settings.max_client_quotas:
             raise QuotaRefused(f"there are {len(stored)} already, and no more are allowed")
-        parts.topics.check_size(len(text))
+        context.topics.check_size(len(text))
     if not validate_only:
-        await parts.topics.commit(lambda metadata: _step(metadata, entity_text(entity), changes))
+        await context.topics.commit(lambda metadata: _step(metadata, entity_text(entity), changes))
 
 
 def _step(metadata: Metadata, entity: str, changes: dict[str, float | None]) -> Step:

@@ -35,24 +35,24 @@ class ResourceRefused(Rejected):
         self.name = name
 
 
-def check_broker(parts: BrokerContext, name: str) -> None:
+def check_broker(context: BrokerContext, name: str) -> None:
     """Raise unless `name` is this broker's."""
-    if name != str(parts.settings.node_id):
-        raise ResourceRefused(Resource.BROKER, name, f"this is broker {parts.settings.node_id}")
+    if name != str(context.settings.node_id):
+        raise ResourceRefused(Resource.BROKER, name, f"this is broker {context.settings.node_id}")
 
 
 async def list_resources(
-    parts: BrokerContext, message: ListConfigResourcesRequest, request: Request
+    context: BrokerContext, message: ListConfigResourcesRequest, request: Request
 ) -> ListConfigResourcesResponse:
     wanted = set(message.resource_types or Resource) if request.version > 0 else {Resource.CLIENT_METRICS}
     if not wanted <= set(Resource):
         return ListConfigResourcesResponse(error_code=Code.UNSUPPORTED_VERSION, config_resources=[])
     found: list[tuple[Resource, str]] = []
     if Resource.TOPIC in wanted:
-        found += [(Resource.TOPIC, each.topic.name) for each in parts.topics.all()]
+        found += [(Resource.TOPIC, each.topic.name) for each in context.topics.all()]
     if Resource.BROKER in wanted:
-        found.append((Resource.BROKER, str(parts.settings.node_id)))
+        found.append((Resource.BROKER, str(context.settings.node_id)))
     if Resource.GROUP in wanted:
-        found += [(Resource.GROUP, each) for each in parts.topics.dynamic.resources(GROUP)]
+        found += [(Resource.GROUP, each) for each in context.topics.dynamic.resources(GROUP)]
     resources = [ConfigResource(resource_name=name, resource_type=kind) for kind, name in found]
     return ListConfigResourcesResponse(error_code=Code.NONE, config_resources=resources)

@@ -23,12 +23,12 @@ _CLASSIC, _CONSUMER = 0, 1
 
 
 async def handle(
-    parts: BrokerContext, message: ConsumerGroupDescribeRequest, request: Request
+    context: BrokerContext, message: ConsumerGroupDescribeRequest, request: Request
 ) -> ConsumerGroupDescribeResponse:
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
-            group = _described(parts, await parts.groups.describe_consumer(group_id))
+            group = _described(context, await context.groups.describe_consumer(group_id))
         except HoldfastError as failure:
             group = DescribedGroup(
                 error_code=group_code_of(failure),
@@ -45,7 +45,7 @@ async def handle(
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
-def _described(parts: BrokerContext, found: ConsumerGroupDescription) -> DescribedGroup:
+def _described(context: BrokerContext, found: ConsumerGroupDescription) -> DescribedGroup:
     return DescribedGroup(
         error_code=Code.NONE,
         group_id=found.group_id,
@@ -53,11 +53,11 @@ def _described(parts: BrokerContext, found: ConsumerGroupDescription) -> Describ
         group_epoch=found.epoch,
         assignment_epoch=found.assignment_epoch,
         assignor_name=found.assignor,
-        members=[_member(parts, each) for each in found.members],
+        members=[_member(context, each) for each in found.members],
     )
 
 
-def _member(parts: BrokerContext, found: ConsumerMemberDescription) -> Member:
+def _member(context: BrokerContext, found: ConsumerMemberDescription) -> Member:
     member = found.member
     return Member(
         member_id=member.id,
@@ -68,22 +68,22 @@ def _member(parts: BrokerContext, found: ConsumerMemberDescription) -> Member:
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topics),
         subscribed_topic_regex=member.regex or None,
-        assignment=_assignment(parts, member.assigned),
-        target_assignment=_assignment(parts, found.target),
+        assignment=_assignment(context, member.assigned),
+        target_assignment=_assignment(context, found.target),
         member_type=_CONSUMER if member.classic is None else _CLASSIC,
     )
 
 
-def _assignment(parts: BrokerContext, partitions: Partitions) -> Assignment:
+def _assignment(context: BrokerContext, partitions: Partitions) -> Assignment:
     """By topic; one that was deleted meanwhile has no name, and is left out."""
     numbers: dict[str, list[int]] = {}
     for topic_id, number in sorted(partitions):
-        opened = parts.topics.find_id(topic_id)
+        opened = context.topics.find_id(topic_id)
         if opened is not None:
             numbers.setdefault(opened.topic.name, []).append(number)
     return Assignment(
         topic_partitions=[
-            TopicPartitions(topic_id=parts.topics.get(name).topic.topic_id, topic_name=name, partitions=found)
+            TopicPartitions(topic_id=context.topics.get(name).topic.topic_id, topic_name=name, partitions=found)
             for name, found in numbers.items()
         ]
     )

@@ -26,13 +26,13 @@ _NO_ID = UUID(int=0)
 
 
 async def handle(
-    parts: BrokerContext, message: ConsumerGroupHeartbeatRequest, request: Request
+    context: BrokerContext, message: ConsumerGroupHeartbeatRequest, request: Request
 ) -> ConsumerGroupHeartbeatResponse:
     member_id = message.member_id
     if not member_id and message.member_epoch == 0 and request.version < _OWN_ID_FROM:
-        member_id = str(UUID(int=parts.chance.bits(128), version=4))
+        member_id = str(UUID(int=context.chance.bits(128), version=4))
     try:
-        beaten = await parts.groups.beat(message.group_id, _wanted(message, member_id, request))
+        beaten = await context.groups.beat(message.group_id, _wanted(message, member_id, request))
     except HoldfastError as failure:
         return ConsumerGroupHeartbeatResponse(
             error_code=group_code_of(failure), error_message=str(failure), member_id=member_id or None, member_epoch=0

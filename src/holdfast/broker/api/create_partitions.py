@@ -18,29 +18,31 @@ from holdfast.protocol.generated.create_partitions import (
 )
 
 
-async def handle(parts: BrokerContext, message: CreatePartitionsRequest, request: Request) -> CreatePartitionsResponse:
+async def handle(
+    context: BrokerContext, message: CreatePartitionsRequest, request: Request
+) -> CreatePartitionsResponse:
     names = Counter(each.name for each in message.topics)
     results = []
     async for each in request.pace.through(message.topics):
         if names[each.name] > 1:
             code, reason = Code.INVALID_REQUEST, "the request names this topic twice"
         else:
-            code, reason = await _add(parts, each, validate_only=message.validate_only)
+            code, reason = await _add(context, each, validate_only=message.validate_only)
         results.append(CreatePartitionsTopicResult(name=each.name, error_code=code, error_message=reason or None))
     return CreatePartitionsResponse(results=results)
 
 
-async def _add(parts: BrokerContext, wanted: CreatePartitionsTopic, *, validate_only: bool) -> tuple[Code, str]:
+async def _add(context: BrokerContext, wanted: CreatePartitionsTopic, *, validate_only: bool) -> tuple[Code, str]:
     if wanted.name in INTERNAL:
         return Code.INVALID_REQUEST, "an internal topic keeps the partitions it was made with"
     try:
-        opened = parts.topics.get(wanted.name)
-        parts.topics.check_more_partitions(opened, wanted.count)
-        wrong = _check_assignments(opened, wanted, parts.settings.node_id)
+        opened = context.topics.get(wanted.name)
+        context.topics.check_more_partitions(opened, wanted.count)
+        wrong = _check_assignments(opened, wanted, context.settings.node_id)
         if wrong:
             return Code.INVALID_REPLICA_ASSIGNMENT, wrong
         if not validate_only:
-            await parts.topics.add_partitions(wanted.name, wanted.count)
+            await context.topics.add_partitions(wanted.name, wanted.count)
     except HoldfastError as failure:
         return code_of(failure), str(failure)
     return Code.NONE, ""

@@ -10,12 +10,12 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
-async def handle(parts: BrokerContext, message: DeleteGroupsRequest, request: Request) -> DeleteGroupsResponse:
+async def handle(context: BrokerContext, message: DeleteGroupsRequest, request: Request) -> DeleteGroupsResponse:
     results = []
     async for group_id in request.pace.through(message.groups_names):
         code = Code.NONE
         try:
-            await (parts.shares if parts.shares.has(group_id) else parts.groups).delete_group(group_id)
+            await (context.shares if context.shares.has(group_id) else context.groups).delete_group(group_id)
         except HoldfastError as failure:
             code = group_code_of(failure)
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))

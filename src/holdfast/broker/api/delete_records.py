@@ -23,12 +23,12 @@ _NO_OFFSET = -1
 _OWN_S = 10.0  # A client's time-out is for other replicas: what we do ourselves is waited for, also with one of 0.
 
 
-async def handle(parts: BrokerContext, message: DeleteRecordsRequest, request: Request) -> DeleteRecordsResponse:
+async def handle(context: BrokerContext, message: DeleteRecordsRequest, request: Request) -> DeleteRecordsResponse:
     timeout = max(message.timeout_ms / 1000, _OWN_S)
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         wanted = pace.through(_last_of_each(topic.partitions))
-        tasks = [asyncio.ensure_future(_delete(parts, topic.name, each, timeout)) async for each in wanted]
+        tasks = [asyncio.ensure_future(_delete(context, topic.name, each, timeout)) async for each in wanted]
         answers = await asyncio.gather(*tasks)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))
     return DeleteRecordsResponse(topics=topics)
@@ -40,14 +40,14 @@ def _last_of_each(partitions: Sequence[DeleteRecordsPartition]) -> list[DeleteRe
 
 
 async def _delete(
-    parts: BrokerContext, name: str, wanted: DeleteRecordsPartition, timeout: float
+    context: BrokerContext, name: str, wanted: DeleteRecordsPartition, timeout: float
 ) -> DeleteRecordsPartitionResult:
     log_start: int = _NO_OFFSET
     code = Code.NONE
     try:
         if name in INTERNAL:
             return _result(wanted, _NO_OFFSET, Code.INVALID_TOPIC_EXCEPTION)
-        partition = parts.topics.get(name).partition(wanted.partition_index)
+        partition = context.topics.get(name).partition(wanted.partition_index)
         if "delete" not in partition.settings.cleanup:
             return _result(wanted, _NO_OFFSET, Code.POLICY_VIOLATION)
         log_start = await asyncio.wait_for(partition.delete_records(wanted.offset), timeout)

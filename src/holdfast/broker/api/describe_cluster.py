@@ -15,19 +15,19 @@ from holdfast.protocol.generated.describe_cluster import (
 _BROKERS, _CONTROLLERS = 1, 2
 
 
-async def handle(parts: BrokerContext, message: DescribeClusterRequest, request: Request) -> DescribeClusterResponse:
+async def handle(context: BrokerContext, message: DescribeClusterRequest, request: Request) -> DescribeClusterResponse:
     del request
     wanted = message.endpoint_type
     if wanted != _BROKERS:
         code = Code.MISMATCHED_ENDPOINT_TYPE if wanted == _CONTROLLERS else Code.UNSUPPORTED_ENDPOINT_TYPE
         reason = "this is a broker; there are no controllers beside it"
         return DescribeClusterResponse(error_code=code, error_message=reason, cluster_id="", brokers=[])
-    node = parts.settings.node_id
+    node = context.settings.node_id
     return DescribeClusterResponse(
         error_code=Code.NONE,
         endpoint_type=_BROKERS,
-        cluster_id=parts.cluster_id,
+        cluster_id=context.cluster_id,
         controller_id=node,
-        brokers=[DescribeClusterBroker(broker_id=node, host=parts.host, port=parts.port)],
+        brokers=[DescribeClusterBroker(broker_id=node, host=context.host, port=context.port)],
         cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )

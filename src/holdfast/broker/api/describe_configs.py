@@ -25,15 +25,15 @@ from holdfast.protocol.generated.describe_configs import (
 )
 
 
-async def handle(parts: BrokerContext, message: DescribeConfigsRequest, request: Request) -> DescribeConfigsResponse:
+async def handle(context: BrokerContext, message: DescribeConfigsRequest, request: Request) -> DescribeConfigsResponse:
     seen: set[tuple[int, str]] = set()
     return DescribeConfigsResponse(
-        results=[_describe(parts, each, message, seen) async for each in request.pace.through(message.resources)]
+        results=[_describe(context, each, message, seen) async for each in request.pace.through(message.resources)]
     )
 
 
 def _describe(
-    parts: BrokerContext, wanted: DescribeConfigsResource, message: DescribeConfigsRequest, seen: set[tuple[int, str]]
+    context: BrokerContext, wanted: DescribeConfigsResource, message: DescribeConfigsRequest, seen: set[tuple[int, str]]
 ) -> DescribeConfigsResult:
     """One resource. A broker has hundreds of configs: whoever names it thousands of times is answered once."""
     named: dict[str, Any] = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
@@ -41,7 +41,7 @@ def _describe(
         if (wanted.resource_type, wanted.resource_name) in seen:
             raise Rejected("the request names this resource twice")
         seen.add((wanted.resource_type, wanted.resource_name))
-        found = _configs(parts, wanted)
+        found = _configs(context, wanted)
     except HoldfastError as failure:
         return DescribeConfigsResult(error_code=code_of(failure), error_message=str(failure), configs=[], **named)
     keys = None if wanted.configuration_keys is None else set(wanted.configuration_keys)
@@ -51,70 +51,75 @@ def _describe(
     return DescribeConfigsResult(error_code=Code.NONE, error_message=None, configs=configs, **named)
 
 
-def _configs(parts: BrokerContext, wanted: DescribeConfigsResource) -> list[DescribeConfigsResourceResult]:
+def _configs(context: BrokerContext, wanted: DescribeConfigsResource) -> list[DescribeConfigsResourceResult]:
     if wanted.resource_type == Resource.TOPIC:
-        return _of_topic(parts, parts.topics.get(wanted.resource_name).topic.configs)
+        return _of_topic(context, context.topics.get(wanted.resource_name).topic.configs)
     if wanted.resource_type == Resource.BROKER:
         if not wanted.resource_name:
-            return _of_all_brokers(parts)
-        check_broker(parts, wanted.resource_name)
-        return _of_broker(parts)
+            return _of_all_brokers(context)
+        check_broker(context, wanted.resource_name)
+        return _of_broker(context)
     if wanted.resource_type == Resource.GROUP and wanted.resource_name:
-        return _of_group(parts, wanted.resource_name)
+        return _of_group(context, wanted.resource_name)
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
 
 
 Place: TypeAlias = tuple[str, str | None, ConfigSource]  # Under which name a config has which value, and whose.
 
 
-def places(parts: BrokerContext, config: Config, configs: Mapping[str, str]) -> list[Place]:
+def places(context: BrokerContext, config: Config, configs: Mapping[str, str]) -> list[Place]:
     """All places where a topic's config has a value; the first is the one that counts."""
     found: list[Place] = []
     if configs.get(config.name):
         found.append((config.name, configs[config.name], ConfigSource.TOPIC))
     if config.broker_name:
-        found += _dynamic(parts, config.broker_name)
-        static = parts.topics.static_defaults.get(config.name)
+        found += _dynamic(context, config.broker_name)
+        static = context.topics.static_defaults.get(config.name)
         if static not in (None, config.default):
             found.append((config.broker_name, str(static), ConfigSource.BROKER))
     return [*found, (config.broker_name or config.name, config.default, ConfigSource.DEFAULT)]
 
 
-def _dynamic(parts: BrokerContext, name: str) -> list[Place]:
+def _dynamic(context: BrokerContext, name: str) -> list[Place]:
     """What was set for this broker, and for all of them, while they ran."""
-    own = parts.topics.dynamic.of(BROKER, str(parts.settings.node_id)).get(name)
-    of_all = parts.topics.dynamic.of(BROKER, ALL_BROKERS).get(name)
+    own = context.topics.dynamic.of(BROKER, str(context.settings.node_id)).get(name)
+    of_all = context.topics.dynamic.of(BROKER, ALL_BROKERS).get(name)
     rows = [(own, ConfigSource.DYNAMIC_BROKER), (of_all, ConfigSource.DYNAMIC_DEFAULT)]
     return [(name, value, source) for value, source in rows if value is not None]
 
 
-def _of_topic(parts: BrokerContext, configs: Mapping[str, str]) -> list[DescribeConfigsResourceResult]:
+def _of_topic(context: BrokerContext, configs: Mapping[str, str]) -> list[DescribeConfigsResourceResult]:
     return [
         _shown(
-            config.name, places(parts, config, configs), config.kind, config.effect or "Accepted; changes nothing here."
+            config.name,
+            places(context, config, configs),
+            config.kind,
+            config.effect or "Accepted; changes nothing here.",
         )
         for config in TOPIC_CONFIGS.values()
     ]
 
 
-def _of_broker(parts: BrokerContext) -> list[DescribeConfigsResourceResult]:
-    shown = broker_configs(parts.settings, f"{parts.host}:{parts.port}")
+def _of_broker(context: BrokerContext) -> list[DescribeConfigsResourceResult]:
+    shown = broker_configs(context.settings, f"{context.host}:{context.port}")
     return [
-        _shown(each.name, _of_setting(parts, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS)
+        _shown(
+            each.name, _of_setting(context, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS
+        )
         for each in shown
     ]
 
 
-def _of_setting(parts: BrokerContext, config: BrokerConfig) -> list[Place]:
-    found = _dynamic(parts, config.name)
+def _of_setting(context: BrokerContext, config: BrokerConfig) -> list[Place]:
+    found = _dynamic(context, config.name)
     if config.source is ConfigSource.BROKER:
         found.append((config.name, config.value, ConfigSource.BROKER))
     return [*found, (config.name, config.default, ConfigSource.DEFAULT)]
 
 
-def _of_all_brokers(parts: BrokerContext) -> list[DescribeConfigsResourceResult]:
+def _of_all_brokers(context: BrokerContext) -> list[DescribeConfigsResourceResult]:
     """What was set for all of them while they ran."""
-    configs = parts.topics.dynamic.of(BROKER, ALL_BROKERS)
+    configs = context.topics.dynamic.of(BROKER, ALL_BROKERS)
     return [
         _shown(
             name, [(name, value, ConfigSource.DYNAMIC_DEFAULT)], BROKER_CONFIGS[name].kind, BROKER_CONFIGS[name].effect
@@ -123,14 +128,14 @@ def _of_all_brokers(parts: BrokerContext) -> list[DescribeConfigsResourceResult]
     ]
 
 
-def _of_group(parts: BrokerContext, group_id: str) -> list[DescribeConfigsResourceResult]:
+def _of_group(context: BrokerContext, group_id: str) -> list[DescribeConfigsResourceResult]:
     shown = []
-    settings = {each.name: each for each in broker_configs(parts.settings, "")}
-    for config in group_configs(parts.settings).values():
-        own = parts.topics.dynamic.of(GROUP, group_id).get(config.name)
+    settings = {each.name: each for each in broker_configs(context.settings, "")}
+    for config in group_configs(context.settings).values():
+        own = context.topics.dynamic.of(GROUP, group_id).get(config.name)
         found: list[Place] = [] if own is None else [(config.name, own, ConfigSource.GROUP)]
         if config.broker_name in settings:
-            found += _of_setting(parts, settings[config.broker_name])
+            found += _of_setting(context, settings[config.broker_name])
         else:
             found.append((config.broker_name or config.name, config.default, ConfigSource.DEFAULT))
         shown.append(_shown(config.name, found, config.kind, config.effect))

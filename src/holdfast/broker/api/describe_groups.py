@@ -20,12 +20,12 @@ from holdfast.protocol.generated.describe_groups import (
 _NOT_FOUND_FROM = 6  # Before this version a group that is not there is described as a dead one.
 
 
-async def handle(parts: BrokerContext, message: DescribeGroupsRequest, request: Request) -> DescribeGroupsResponse:
+async def handle(context: BrokerContext, message: DescribeGroupsRequest, request: Request) -> DescribeGroupsResponse:
     asked = bool(message.include_authorized_operations)
     groups = []
     async for group_id in request.pace.through(message.groups):
         try:
-            group = _described(await parts.groups.describe(group_id))
+            group = _described(await context.groups.describe(group_id))
         except GroupNotFound as failure:
             code = Code.GROUP_ID_NOT_FOUND if request.version >= _NOT_FOUND_FROM else Code.NONE
             group = _absent(group_id, GroupState.DEAD.value, code, str(failure))

@@ -18,18 +18,18 @@ from holdfast.segment.producers import ProducerState
 
 
 async def handle(
-    parts: BrokerContext, message: DescribeProducersRequest, request: Request
+    context: BrokerContext, message: DescribeProducersRequest, request: Request
 ) -> DescribeProducersResponse:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
-        answers = [_answer(parts, topic.name, each) async for each in pace.through(topic.partition_indexes)]
+        answers = [_answer(context, topic.name, each) async for each in pace.through(topic.partition_indexes)]
         topics.append(TopicResponse(name=topic.name, partitions=answers))
     return DescribeProducersResponse(topics=topics)
 
 
-def _answer(parts: BrokerContext, topic: str, number: int) -> PartitionResponse:
+def _answer(context: BrokerContext, topic: str, number: int) -> PartitionResponse:
     try:
-        states = parts.topics.get(topic).partition(number).producers.snapshot()
+        states = context.topics.get(topic).partition(number).producers.snapshot()
     except HoldfastError as failure:
         return PartitionResponse(
             partition_index=number, error_code=code_of(failure), error_message=str(failure), active_producers=[]

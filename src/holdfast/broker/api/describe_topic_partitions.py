@@ -20,9 +20,9 @@ _PARTITIONS_MAX = 2000  # Of one answer.
 
 
 async def handle(
-    parts: BrokerContext, message: DescribeTopicPartitionsRequest, request: Request
+    context: BrokerContext, message: DescribeTopicPartitionsRequest, request: Request
 ) -> DescribeTopicPartitionsResponse:
-    names = {each.name for each in message.topics} or {each.topic.name for each in parts.topics.all()}
+    names = {each.name for each in message.topics} or {each.topic.name for each in context.topics.all()}
     first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
     left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
@@ -30,12 +30,12 @@ async def handle(
         begin = max(start, 0) if name == first else 0
         if left == 0:
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=_cursor(name, begin))
-        found = parts.topics.find(name)
+        found = context.topics.find(name)
         if found is None:
             topics.append(_unknown(name))
             continue
         end = min(begin + left, len(found.logs))
-        topics.append(_describe(parts, found, begin, end))
+        topics.append(_describe(context, found, begin, end))
         if end < len(found.logs):
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=_cursor(name, end))
         left -= max(end - begin, 0)
@@ -50,19 +50,19 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(error_code=Code.UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
 
 
-def _describe(parts: BrokerContext, opened: OpenTopic, begin: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+def _describe(context: BrokerContext, opened: OpenTopic, begin: int, end: int) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=Code.NONE,
         name=opened.topic.name,
         topic_id=opened.topic.topic_id,
         is_internal=opened.topic.name in INTERNAL,
-        partitions=[_partition(parts, opened, number) for number in range(begin, end)],
+        partitions=[_partition(context, opened, number) for number in range(begin, end)],
         topic_authorized_operations=ON_TOPIC,
     )
 
 
-def _partition(parts: BrokerContext, opened: OpenTopic, number: int) -> DescribeTopicPartitionsResponsePartition:
-    node, log = parts.settings.node_id, opened.logs[number]
+def _partition(context: BrokerContext, opened: OpenTopic, number: int) -> DescribeTopicPartitionsResponsePartition:
+    node, log = context.settings.node_id, opened.logs[number]
     return DescribeTopicPartitionsResponsePartition(
         error_code=Code.KAFKA_STORAGE_ERROR if isinstance(log, Corrupt) else Code.NONE,
         partition_index=number,

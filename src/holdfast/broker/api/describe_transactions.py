@@ -16,15 +16,15 @@ from holdfast.protocol.generated.describe_transactions import (
 
 
 async def handle(
-    parts: BrokerContext, message: DescribeTransactionsRequest, request: Request
+    context: BrokerContext, message: DescribeTransactionsRequest, request: Request
 ) -> DescribeTransactionsResponse:
     wanted = request.pace.through(message.transactional_ids)
-    return DescribeTransactionsResponse(transaction_states=[_describe(parts, each) async for each in wanted])
+    return DescribeTransactionsResponse(transaction_states=[_describe(context, each) async for each in wanted])
 
 
-def _describe(parts: BrokerContext, transactional_id: str) -> TransactionState:
+def _describe(context: BrokerContext, transactional_id: str) -> TransactionState:
     try:
-        found = parts.transactions.describe(transactional_id)
+        found = context.transactions.describe(transactional_id)
     except HoldfastError as failure:
         return TransactionState(error_code=transaction_code_of(failure), transactional_id=transactional_id)
     by_topic: dict[str, list[int]] = {}

@@ -15,11 +15,11 @@ _FENCED_FROM = 2
 _IMPLICIT_FROM = 5
 
 
-async def handle(parts: BrokerContext, message: EndTxnRequest, request: Request) -> EndTxnResponse:
+async def handle(context: BrokerContext, message: EndTxnRequest, request: Request) -> EndTxnResponse:
     client_version = IMPLICIT if request.version >= _IMPLICIT_FROM else EXPLICIT
     producer = Producer(message.producer_id, message.producer_epoch)
     try:
-        after = await parts.transactions.end(
+        after = await context.transactions.end(
             message.transactional_id, producer, commit=message.committed, client_version=client_version
         )
     except HoldfastError as failure:

@@ -33,9 +33,9 @@ FEATURES: Mapping[str, Feature] = {
 }
 
 
-async def update(parts: BrokerContext, message: UpdateFeaturesRequest, request: Request) -> UpdateFeaturesResponse:
+async def update(context: BrokerContext, message: UpdateFeaturesRequest, request: Request) -> UpdateFeaturesResponse:
     """Levels come with the release: asking for the one there is succeeds, every other is refused."""
-    del parts
+    del context
     wanted = request.pace.through(message.feature_updates)
     refusals = {each.feature: _refusal(each) async for each in wanted}
     failed = [reason for reason in refusals.values() if reason]

@@ -14,25 +14,25 @@ _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 
 
-async def handle(parts: BrokerContext, message: FindCoordinatorRequest, request: Request) -> FindCoordinatorResponse:
+async def handle(context: BrokerContext, message: FindCoordinatorRequest, request: Request) -> FindCoordinatorResponse:
     key_type = message.key_type if request.version >= 1 else _GROUP
     if request.version < 4:
-        return FindCoordinatorResponse(**_found(parts, key_type, message.key))
+        return FindCoordinatorResponse(**_found(context, key_type, message.key))
     wanted = request.pace.through(message.coordinator_keys)
-    keys = [Coordinator(key=key, **_found(parts, key_type, key)) async for key in wanted]
+    keys = [Coordinator(key=key, **_found(context, key_type, key)) async for key in wanted]
     return FindCoordinatorResponse(coordinators=keys)
 
 
-def _found(parts: BrokerContext, key_type: int, key: str) -> dict[str, Any]:
+def _found(context: BrokerContext, key_type: int, key: str) -> dict[str, Any]:
     if key_type == _GROUP:
-        aside = parts.groups.aside(key) if not parts.shares.has(key) else None
+        aside = context.groups.aside(key) if not context.shares.has(key) else None
     elif key_type == _TRANSACTION:
-        aside = parts.transactions.aside(key)
+        aside = context.transactions.aside(key)
     elif key_type == _SHARE and len(key.split(":")) == 3:  # The group, a topic's id and a partition's number.
-        aside = parts.shares.aside(key.split(":")[0])
+        aside = context.shares.aside(key.split(":")[0])
     else:
         return {"error_code": Code.INVALID_REQUEST, "error_message": None, **_NOWHERE}
     if aside is not None:
         return {"error_code": group_code_of(aside), "error_message": str(aside), **_NOWHERE}
-    here = {"node_id": parts.settings.node_id, "host": parts.host, "port": parts.port}
+    here = {"node_id": context.settings.node_id, "host": context.host, "port": context.port}
     return {"error_code": Code.NONE, "error_message": None, **here}

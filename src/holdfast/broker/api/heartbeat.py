@@ -11,11 +11,11 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
-async def handle(parts: BrokerContext, message: HeartbeatRequest, request: Request) -> HeartbeatResponse:
+async def handle(context: BrokerContext, message: HeartbeatRequest, request: Request) -> HeartbeatResponse:
     del request
     caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     try:
-        await parts.groups.heartbeat(message.group_id, caller)
+        await context.groups.heartbeat(message.group_id, caller)
     except HoldfastError as failure:
         return HeartbeatResponse(error_code=group_code_of(failure))
     return HeartbeatResponse(error_code=Code.NONE)

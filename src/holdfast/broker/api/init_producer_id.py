@@ -14,27 +14,27 @@ _EXPECTED_FROM = 3  # From this version on a producer may say who it is.
 _FENCED_FROM = 4
 
 
-async def handle(parts: BrokerContext, message: InitProducerIdRequest, request: Request) -> InitProducerIdResponse:
+async def handle(context: BrokerContext, message: InitProducerIdRequest, request: Request) -> InitProducerIdResponse:
     expected = Producer(message.producer_id, message.producer_epoch) if request.version >= _EXPECTED_FROM else None
     if expected is not None and (expected.producer_id < 0) != (expected.epoch < 0):
         return InitProducerIdResponse(error_code=Code.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
     if expected is not None and expected.producer_id < 0:
         expected = None
     try:
-        producer = await _next(parts, message, expected)
+        producer = await _next(context, message, expected)
     except HoldfastError as failure:
         code = transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM)
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
     return InitProducerIdResponse(error_code=Code.NONE, producer_id=producer.producer_id, producer_epoch=producer.epoch)
 
 
-async def _next(parts: BrokerContext, message: InitProducerIdRequest, expected: Producer | None) -> Producer:
+async def _next(context: BrokerContext, message: InitProducerIdRequest, expected: Producer | None) -> Producer:
     if message.transactional_id is not None:
-        parts.logs.check_disk()
-        await parts.logs.room()
+        context.logs.check_disk()
+        await context.logs.room()
         timeout_ms = message.transaction_timeout_ms
-        return await parts.transactions.initialize(message.transactional_id, timeout_ms, expected)
+        return await context.transactions.initialize(message.transactional_id, timeout_ms, expected)
     if expected is not None and expected.epoch < EPOCH_LAST:
         # An idempotent producer that lost its place goes on under its id, in the next epoch.
         return Producer(expected.producer_id, expected.epoch + 1)
-    return Producer(await parts.producer_ids.next(), 0)
+    return Producer(await context.producer_ids.next(), 0)

@@ -16,7 +16,7 @@ _NULL_NAME_FROM = 7  # From this version on a protocol may have no name.
 _SKIPS_FROM = 9  # From this version on a leader can be told not to assign.
 
 
-async def handle(parts: BrokerContext, message: JoinGroupRequest, request: Request) -> JoinGroupResponse:
+async def handle(context: BrokerContext, message: JoinGroupRequest, request: Request) -> JoinGroupResponse:
     wanted = JoinRequest(
         protocol_type=message.protocol_type,
         protocols=tuple(Protocol(each.name, each.metadata) for each in message.protocols),
@@ -30,7 +30,7 @@ async def handle(parts: BrokerContext, message: JoinGroupRequest, request: Reque
         can_skip_assignment=request.version >= _SKIPS_FROM,
     )
     try:
-        joined = await parts.groups.join(message.group_id, wanted)
+        joined = await context.groups.join(message.group_id, wanted)
     except MemberIdRequired as failure:
         return _refused(group_code_of(failure), failure.member_id, request.version)
     except HoldfastError as failure:

@@ -27,19 +27,19 @@ def check_epoch(partition: PartitionLog, epoch: int) -> Code:
 
 
 async def handle(
-    parts: BrokerContext, message: OffsetForLeaderEpochRequest, request: Request
+    context: BrokerContext, message: OffsetForLeaderEpochRequest, request: Request
 ) -> OffsetForLeaderEpochResponse:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
-        answers = [_answer(parts, topic.topic, each) async for each in pace.through(topic.partitions)]
+        answers = [_answer(context, topic.topic, each) async for each in pace.through(topic.partitions)]
         topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
     return OffsetForLeaderEpochResponse(topics=topics)
 
 
-def _answer(parts: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+def _answer(context: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
     epoch, end = _UNKNOWN
     try:
-        partition = parts.topics.get(topic).partition(wanted.partition)
+        partition = context.topics.get(topic).partition(wanted.partition)
         code = check_epoch(partition, wanted.current_leader_epoch)
         if not code:
             epoch, end = _end_of(partition, wanted.leader_epoch)

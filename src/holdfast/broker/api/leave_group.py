@@ -14,7 +14,7 @@ from holdfast.protocol.generated.leave_group import LeaveGroupRequest, LeaveGrou
 _MANY_FROM = 3
 
 
-async def handle(parts: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
+async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
     if request.version < _MANY_FROM:
         leaving = [Leaving(message.member_id)]
     else:
@@ -23,7 +23,7 @@ async def handle(parts: BrokerContext, message: LeaveGroupRequest, request: Requ
     codes: list[Code] = []
     for some in pieces_of(leaving):
         try:
-            results = await parts.groups.leave(message.group_id, some)
+            results = await context.groups.leave(message.group_id, some)
         except HoldfastError as failure:
             return LeaveGroupResponse(error_code=group_code_of(failure), members=[])
         codes += [Code.NONE if each is None else group_code_of(each) for each in results]

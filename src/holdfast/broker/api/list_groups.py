@@ -17,14 +17,14 @@ from holdfast.protocol.generated.list_groups import ListedGroup, ListGroupsReque
 Word = TypeVar("Word", bound=Enum)
 
 
-async def handle(parts: BrokerContext, message: ListGroupsRequest, request: Request) -> ListGroupsResponse:
+async def handle(context: BrokerContext, message: ListGroupsRequest, request: Request) -> ListGroupsResponse:
     states = _known(GroupState, message.states_filter)
     types = _known(GroupType, message.types_filter)
     if (message.states_filter and not states) or (message.types_filter and not types):
         return ListGroupsResponse(error_code=Code.NONE, groups=[])  # Nothing is in a state that nobody knows.
     try:
-        found = parts.groups.list_groups(states, types)
-        shares = (each.rules.listing() for each in parts.shares)
+        found = context.groups.list_groups(states, types)
+        shares = (each.rules.listing() for each in context.shares)
         found += [line for line in shares if (not states or line.state in states) and (not types or line.type in types)]
     except HoldfastError as failure:
         return ListGroupsResponse(error_code=group_code_of(failure), groups=[])
@@ -37,7 +37,7 @@ async def handle(parts: BrokerContext, message: ListGroupsRequest, request: Requ
         )
         async for each in request.pace.through(found)
     ]
-    aside = parts.groups.aside() or parts.shares.aside()  # Those that are known, and that they are not all.
+    aside = context.groups.aside() or context.shares.aside()  # Those that are known, and that they are not all.
     return ListGroupsResponse(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)
 
 

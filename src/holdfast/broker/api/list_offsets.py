@@ -25,26 +25,26 @@ _NEVER = 1 << 15
 _READ_COMMITTED = 1
 
 
-async def handle(parts: BrokerContext, message: ListOffsetsRequest, request: Request) -> ListOffsetsResponse:
+async def handle(context: BrokerContext, message: ListOffsetsRequest, request: Request) -> ListOffsetsResponse:
     committed = request.version >= 2 and message.isolation_level == _READ_COMMITTED
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
         wanted = pace.through(topic.partitions)
         answers = [
-            await _answer(parts, topic.name, each, request.version, committed=committed) async for each in wanted
+            await _answer(context, topic.name, each, request.version, committed=committed) async for each in wanted
         ]
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return ListOffsetsResponse(topics=topics)
 
 
 async def _answer(
-    parts: BrokerContext, topic: str, wanted: ListOffsetsPartition, version: int, *, committed: bool
+    context: BrokerContext, topic: str, wanted: ListOffsetsPartition, version: int, *, committed: bool
 ) -> ListOffsetsPartitionResponse:
     number = wanted.partition_index
     if wanted.timestamp < 0 and version < _SINCE.get(wanted.timestamp, _NEVER):
         return ListOffsetsPartitionResponse(partition_index=number, error_code=Code.UNSUPPORTED_VERSION)
     try:
-        partition = parts.topics.get(topic).partition(number)
+        partition = context.topics.get(topic).partition(number)
         refused = check_epoch(partition, wanted.current_leader_epoch)
         if refused:
             return ListOffsetsPartitionResponse(partition_index=number, error_code=refused)

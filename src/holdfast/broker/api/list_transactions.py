@@ -18,7 +18,9 @@ from holdfast.protocol.generated.list_transactions import (
 _STATES = {state.title: state for state in TransactionState}
 
 
-async def handle(parts: BrokerContext, message: ListTransactionsRequest, request: Request) -> ListTransactionsResponse:
+async def handle(
+    context: BrokerContext, message: ListTransactionsRequest, request: Request
+) -> ListTransactionsResponse:
     unknown = [name for name in message.state_filters if name not in _STATES]
     try:
         wanted = TransactionFilter.make(
@@ -27,7 +29,7 @@ async def handle(parts: BrokerContext, message: ListTransactionsRequest, request
             longer_than_ms=message.duration_filter,
             pattern=message.transactional_id_pattern or "",
         )
-        found = wanted.select(parts.transactions.all(), parts.clock.now_ms())
+        found = wanted.select(context.transactions.all(), context.clock.now_ms())
     except HoldfastError as failure:
         return ListTransactionsResponse(
             error_code=transaction_code_of(failure), unknown_state_filters=unknown, transaction_states=[]
@@ -42,6 +44,6 @@ async def handle(parts: BrokerContext, message: ListTransactionsRequest, request
         )
         async for each in request.pace.through(found)
     ]
-    aside = parts.transactions.aside()  # Those that are known, and that they are not all.
+    aside = context.transactions.aside()  # Those that are known, and that they are not all.
     code = Code.NONE if aside is None else transaction_code_of(aside)
     return ListTransactionsResponse(error_code=code, unknown_state_filters=unknown, transaction_states=lines)

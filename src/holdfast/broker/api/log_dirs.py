@@ -27,18 +27,24 @@ from holdfast.protocol.generated.describe_log_dirs import (
 )
 
 
-async def describe(parts: BrokerContext, message: DescribeLogDirsRequest, request: Request) -> DescribeLogDirsResponse:
+async def describe(
+    context: BrokerContext, message: DescribeLogDirsRequest, request: Request
+) -> DescribeLogDirsResponse:
     pace = request.pace
     if message.topics is None:
-        topics = [await _describe(each, range(len(each.logs)), pace) async for each in pace.through(parts.topics.all())]
+        topics = [
+            await _describe(each, range(len(each.logs)), pace) async for each in pace.through(context.topics.all())
+        ]
     else:
         asked: dict[str, set[int]] = {}
         async for each in pace.through(message.topics):
             asked.setdefault(each.topic, set()).update(each.partitions)
-        found = [(parts.topics.find(name), numbers) for name, numbers in asked.items()]
+        found = [(context.topics.find(name), numbers) for name, numbers in asked.items()]
         topics = [await _describe(opened, numbers, pace) for opened, numbers in found if opened is not None]
     shown = [each for each in topics if each.partitions]
-    dirs = [DescribeLogDirsResult(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(_stores(parts))]
+    dirs = [
+        DescribeLogDirsResult(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(_stores(context))
+    ]
     return DescribeLogDirsResponse(error_code=Code.NONE, results=dirs)
 
 
@@ -56,26 +62,26 @@ def _size(log: PartitionLog) -> int:
 
 
 async def move(
-    parts: BrokerContext, message: AlterReplicaLogDirsRequest, request: Request
+    context: BrokerContext, message: AlterReplicaLogDirsRequest, request: Request
 ) -> AlterReplicaLogDirsResponse:
     """Where a partition is already it may be moved to; there is nowhere else."""
-    topics, here = [], _stores(parts)
+    topics, here = [], _stores(context)
     async for each in request.pace.through(message.dirs):
         is_there = each.path in here
         named = request.pace.through(each.topics)
-        topics += [await _move(parts, topic, request.pace, is_there=is_there) async for topic in named]
+        topics += [await _move(context, topic, request.pace, is_there=is_there) async for topic in named]
     return AlterReplicaLogDirsResponse(results=topics)
 
 
 async def _move(
-    parts: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Slices, *, is_there: bool
+    context: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Slices, *, is_there: bool
 ) -> AlterReplicaLogDirTopicResult:
     answers = []
     async for number in pace.through(topic.partitions):
-        code = check_partition(parts, topic.name, number) if is_there else Code.LOG_DIR_NOT_FOUND
+        code = check_partition(context, topic.name, number) if is_there else Code.LOG_DIR_NOT_FOUND
         answers.append(AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code))
     return AlterReplicaLogDirTopicResult(topic_name=topic.name, partitions=answers)
 
 
-def _stores(parts: BrokerContext) -> set[str]:
-    return {each.ground.objects.url for each in parts.logs.partitions}
+def _stores(context: BrokerContext) -> set[str]:
+    return {each.ground.objects.url for each in context.logs.partitions}

@@ -19,19 +19,19 @@ class Named(Protocol):
     def topic_id(self) -> UUID | None: ...
 
 
-def name_of(parts: BrokerContext, topic: Named, *, by_id: bool) -> str | None:
+def name_of(context: BrokerContext, topic: Named, *, by_id: bool) -> str | None:
     """The topic's name; None if it is named by an id that nobody has."""
     if not by_id:
         return topic.name
-    found = parts.topics.find_id(topic.topic_id) if topic.topic_id is not None else None
+    found = context.topics.find_id(topic.topic_id) if topic.topic_id is not None else None
     return found.topic.name if found is not None else None
 
 
-def check_partition(parts: BrokerContext, name: str | None, number: int) -> Code:
+def check_partition(context: BrokerContext, name: str | None, number: int) -> Code:
     """Why there is no such partition; NONE if there is one."""
     if name is None:
         return Code.UNKNOWN_TOPIC_ID
-    found = parts.topics.find(name)
+    found = context.topics.find(name)
     if found is None or not 0 <= number < found.topic.partitions:
         return Code.UNKNOWN_TOPIC_OR_PARTITION
     return Code.NONE

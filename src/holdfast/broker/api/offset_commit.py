@@ -27,18 +27,18 @@ _BEFORE_EPOCHS = {
 _RETENTION_UNTIL = 4  # Up to this version clients may say how long an offset is kept.
 
 
-async def handle(parts: BrokerContext, message: OffsetCommitRequest, request: Request) -> OffsetCommitResponse:
+async def handle(context: BrokerContext, message: OffsetCommitRequest, request: Request) -> OffsetCommitResponse:
     expires_at_ms = -1
     if request.version <= _RETENTION_UNTIL and message.retention_time_ms >= 0:
-        expires_at_ms = parts.clock.now_ms() + message.retention_time_ms
+        expires_at_ms = context.clock.now_ms() + message.retention_time_ms
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     rows: list[list[tuple[int, TopicPartition | Code]]] = []  # For each topic: where a partition's code comes from.
     pace = request.pace
     async for topic in pace.through(message.topics):
-        name = name_of(parts, topic, by_id=request.version >= _BY_ID_FROM)
+        name = name_of(context, topic, by_id=request.version >= _BY_ID_FROM)
         rows.append([])
         async for each in pace.through(topic.partitions):
-            refused = check_partition(parts, name, each.partition_index)
+            refused = check_partition(context, name, each.partition_index)
             place = TopicPartition(name or "", each.partition_index)
             rows[-1].append((each.partition_index, refused or place))
             if not refused:
@@ -46,7 +46,7 @@ async def handle(parts: BrokerContext, message: OffsetCommitRequest, request: Re
                     each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "", expires_at_ms
                 )
     caller = Caller(message.member_id, message.generation_id_or_member_epoch, message.group_instance_id)
-    codes = await _commit(parts, message.group_id, caller, offsets)
+    codes = await _commit(context, message.group_id, caller, offsets)
     if request.version < _EPOCHS_FROM:
         codes = {each: _BEFORE_EPOCHS.get(code, code) for each, code in codes.items()}
     topics = []
@@ -62,19 +62,19 @@ async def handle(parts: BrokerContext, message: OffsetCommitRequest, request: Re
 
 
 async def _commit(
-    parts: BrokerContext, group_id: str, caller: Caller, offsets: dict[TopicPartition, OffsetToCommit]
+    context: BrokerContext, group_id: str, caller: Caller, offsets: dict[TopicPartition, OffsetToCommit]
 ) -> dict[TopicPartition, Code]:
-    found = {each.topic: parts.topics.find(each.topic) for each in offsets}
+    found = {each.topic: context.topics.find(each.topic) for each in offsets}
 
     def is_there(topic: str) -> bool:
         """Still the same topic, not one made again under its name."""
-        before, now = found.get(topic), parts.topics.find(topic)
+        before, now = found.get(topic), context.topics.find(topic)
         return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
 
     codes: dict[TopicPartition, Code] = {}
     for some in in_pieces(offsets):
         try:
-            results = await parts.groups.offsets.commit(group_id, caller, some, is_there=is_there)
+            results = await context.groups.offsets.commit(group_id, caller, some, is_there=is_there)
         except HoldfastError as failure:
             codes |= dict.fromkeys(some, group_code_of(failure))
         else:

@@ -17,17 +17,17 @@ from holdfast.protocol.generated.offset_delete import (
 from holdfast.types import TopicPartition
 
 
-async def handle(parts: BrokerContext, message: OffsetDeleteRequest, request: Request) -> OffsetDeleteResponse:
+async def handle(context: BrokerContext, message: OffsetDeleteRequest, request: Request) -> OffsetDeleteResponse:
     pace = request.pace
     codes: dict[TopicPartition, Code] = {}
     async for topic in pace.through(message.topics):
         async for each in pace.through(topic.partitions):
             codes[TopicPartition(topic.name, each.partition_index)] = check_partition(
-                parts, topic.name, each.partition_index
+                context, topic.name, each.partition_index
             )
     try:
         known = [each for each, code in codes.items() if not code]
-        results = await parts.groups.offsets.delete(message.group_id, known)
+        results = await context.groups.offsets.delete(message.group_id, known)
     except HoldfastError as failure:
         return OffsetDeleteResponse(error_code=group_code_of(failure), topics=[])
     codes |= {each: Code.NONE if result is None else group_code_of(result) for each, result in results.items()}

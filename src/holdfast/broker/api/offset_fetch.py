@@ -42,16 +42,16 @@ Make: TypeAlias = Callable[[int, Found, Code], P]
 Name: TypeAlias = Callable[[str, UUID | None, list[P]], T]
 
 
-async def handle(parts: BrokerContext, message: OffsetFetchRequest, request: Request) -> OffsetFetchResponse:
+async def handle(context: BrokerContext, message: OffsetFetchRequest, request: Request) -> OffsetFetchResponse:
     stable = bool(message.require_stable)
     if request.version >= _MANY_FROM:
         by_id = request.version >= _BY_ID_FROM
         pace, wanted = request.pace, request.pace.through(message.groups)
-        groups = [await _answer_group(parts, each, pace, stable=stable, by_id=by_id) async for each in wanted]
+        groups = [await _answer_group(context, each, pace, stable=stable, by_id=by_id) async for each in wanted]
         return OffsetFetchResponse(groups=groups)
     try:
         topics = await _find(
-            parts,
+            context,
             request.pace,
             message.group_id,
             message.topics,
@@ -70,11 +70,11 @@ async def handle(parts: BrokerContext, message: OffsetFetchRequest, request: Req
 
 
 async def _answer_group(
-    parts: BrokerContext, wanted: OffsetFetchRequestGroup, pace: Slices, *, stable: bool, by_id: bool
+    context: BrokerContext, wanted: OffsetFetchRequestGroup, pace: Slices, *, stable: bool, by_id: bool
 ) -> OffsetFetchResponseGroup:
     try:
         topics = await _find(
-            parts,
+            context,
             pace,
             wanted.group_id,
             wanted.topics,
@@ -95,7 +95,7 @@ def _caller(wanted: OffsetFetchRequestGroup) -> Caller:
 
 
 async def _find(
-    parts: BrokerContext,
+    context: BrokerContext,
     pace: Slices,
     group_id: str,
     wanted: Sequence[Wanted] | None,
@@ -107,15 +107,15 @@ async def _find(
     by_id: bool = False,
 ) -> list[T]:
     if wanted is None:
-        everything = await parts.groups.offsets.fetch(group_id, None, require_stable=stable, caller=caller)
-        return await _all_topics(parts, pace, everything, make_topic, make, by_id=by_id)
-    names = [_name_of(parts, topic, by_id=by_id) async for topic in pace.through(wanted)]
+        everything = await context.groups.offsets.fetch(group_id, None, require_stable=stable, caller=caller)
+        return await _all_topics(context, pace, everything, make_topic, make, by_id=by_id)
+    names = [_name_of(context, topic, by_id=by_id) async for topic in pace.through(wanted)]
     topics = []
     async for name, topic in pace.through(zip(names, wanted, strict=True)):
         found: dict[TopicPartition, Found] = {}
         for numbers in pieces_of(topic.partition_indexes if name is not None else ()):
             places = [TopicPartition(name or "", number) for number in numbers]
-            found |= await parts.groups.offsets.fetch(group_id, places, require_stable=stable, caller=caller)
+            found |= await context.groups.offsets.fetch(group_id, places, require_stable=stable, caller=caller)
             if len(numbers) == PIECE_COUNT:
                 await pace.rest()
         unknown = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE
@@ -128,7 +128,7 @@ async def _find(
 
 
 async def _all_topics(
-    parts: BrokerContext,
+    context: BrokerContext,
     pace: Slices,
     everything: dict[TopicPartition, Found],
     make_topic: Name[P, T],
@@ -142,14 +142,14 @@ async def _all_topics(
         by_name.setdefault(name, []).append(make(number, found, Code.NONE))
     topics = []
     for name, partitions in by_name.items():
-        opened = parts.topics.find(name)
+        opened = context.topics.find(name)
         if opened is not None or not by_id:
             topics.append(make_topic(name, opened.topic.topic_id if opened and by_id else None, partitions))
     return topics
 
 
-def _name_of(parts: BrokerContext, topic: Wanted, *, by_id: bool) -> str | None:
-    return name_of(parts, topic, by_id=by_id) if isinstance(topic, OffsetFetchRequestTopics) else topic.name
+def _name_of(context: BrokerContext, topic: Wanted, *, by_id: bool) -> str | None:
+    return name_of(context, topic, by_id=by_id) if isinstance(topic, OffsetFetchRequestTopics) else topic.name
 
 
 def _id_of(topic: Wanted) -> UUID | None:

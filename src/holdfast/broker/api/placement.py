@@ -27,18 +27,18 @@ from holdfast.protocol.generated.list_partition_reassignments import (
 )
 
 
-async def elect(parts: BrokerContext, message: ElectLeadersRequest, request: Request) -> ElectLeadersResponse:
+async def elect(context: BrokerContext, message: ElectLeadersRequest, request: Request) -> ElectLeadersResponse:
     pace = request.pace
     # Asked for all partitions, only those are listed that had need of an election: none.
     wanted = message.topic_partitions or []
-    results = [await _elect_topic(parts, each, pace) async for each in pace.through(wanted)]
+    results = [await _elect_topic(context, each, pace) async for each in pace.through(wanted)]
     return ElectLeadersResponse(error_code=Code.NONE, replica_election_results=results)
 
 
-async def _elect_topic(parts: BrokerContext, wanted: TopicPartitions, pace: Slices) -> ReplicaElectionResult:
+async def _elect_topic(context: BrokerContext, wanted: TopicPartitions, pace: Slices) -> ReplicaElectionResult:
     results = []
     async for number in pace.through(wanted.partitions):
-        code = check_partition(parts, wanted.topic, number) or Code.ELECTION_NOT_NEEDED
+        code = check_partition(context, wanted.topic, number) or Code.ELECTION_NOT_NEEDED
         known = code is Code.ELECTION_NOT_NEEDED
         reason = "the preferred leader leads it" if known else "there is no such partition"
         results.append(PartitionResult(partition_id=number, error_code=code, error_message=reason))
@@ -46,11 +46,11 @@ async def _elect_topic(parts: BrokerContext, wanted: TopicPartitions, pace: Slic
 
 
 async def reassign(
-    parts: BrokerContext, message: AlterPartitionReassignmentsRequest, request: Request
+    context: BrokerContext, message: AlterPartitionReassignmentsRequest, request: Request
 ) -> AlterPartitionReassignmentsResponse:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
-        answers = [_reassign(parts, topic.name, each) async for each in pace.through(topic.partitions)]
+        answers = [_reassign(context, topic.name, each) async for each in pace.through(topic.partitions)]
         topics.append(ReassignableTopicResponse(name=topic.name, partitions=answers))
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=message.allow_replication_factor_change,
@@ -60,9 +60,9 @@ async def reassign(
     )
 
 
-def _reassign(parts: BrokerContext, name: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:
-    node = parts.settings.node_id
-    code, reason = check_partition(parts, name, wanted.partition_index), None
+def _reassign(context: BrokerContext, name: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:
+    node = context.settings.node_id
+    code, reason = check_partition(context, name, wanted.partition_index), None
     if code:
         reason = "there is no such partition"
     elif wanted.replicas is None:
@@ -73,7 +73,7 @@ def _reassign(parts: BrokerContext, name: str, wanted: ReassignablePartition) ->
 
 
 async def list_reassignments(
-    parts: BrokerContext, message: ListPartitionReassignmentsRequest, request: Request
+    context: BrokerContext, message: ListPartitionReassignmentsRequest, request: Request
 ) -> ListPartitionReassignmentsResponse:
-    del parts, message, request
+    del context, message, request
     return ListPartitionReassignmentsResponse(error_code=Code.NONE, error_message=None, topics=[])

@@ -37,24 +37,24 @@ _ANYBODY = ("User", "ANONYMOUS")
 _NO_SCRAM = "this broker authenticates nobody, and keeps no credentials"
 
 
-async def handshake(parts: BrokerContext, message: SaslHandshakeRequest, request: Request) -> SaslHandshakeResponse:
-    del parts, message, request
+async def handshake(context: BrokerContext, message: SaslHandshakeRequest, request: Request) -> SaslHandshakeResponse:
+    del context, message, request
     return SaslHandshakeResponse(error_code=Code.ILLEGAL_SASL_STATE, mechanisms=[])
 
 
 async def authenticate(
-    parts: BrokerContext, message: SaslAuthenticateRequest, request: Request
+    context: BrokerContext, message: SaslAuthenticateRequest, request: Request
 ) -> SaslAuthenticateResponse:
-    del parts, message, request
+    del context, message, request
     reason = "this listener has no SASL: clients need no authentication"
     return SaslAuthenticateResponse(error_code=Code.ILLEGAL_SASL_STATE, error_message=reason, auth_bytes=b"")
 
 
 async def describe_scram(
-    parts: BrokerContext, message: DescribeUserScramCredentialsRequest, request: Request
+    context: BrokerContext, message: DescribeUserScramCredentialsRequest, request: Request
 ) -> DescribeUserScramCredentialsResponse:
     """Nobody has any; a user that is named is told so."""
-    del parts
+    del context
     named = Counter(each.name for each in message.users or [])
     results = []
     async for name, count in request.pace.through(named.items()):
@@ -68,9 +68,9 @@ async def describe_scram(
 
 
 async def alter_scram(
-    parts: BrokerContext, message: AlterUserScramCredentialsRequest, request: Request
+    context: BrokerContext, message: AlterUserScramCredentialsRequest, request: Request
 ) -> AlterUserScramCredentialsResponse:
-    del parts
+    del context
     gone, wanted = {each.name for each in message.deletions}, {each.name for each in message.upsertions}
     results = []
     async for name in request.pace.through(gone | wanted):
@@ -80,9 +80,9 @@ async def alter_scram(
 
 
 async def create_token(
-    parts: BrokerContext, message: CreateDelegationTokenRequest, request: Request
+    context: BrokerContext, message: CreateDelegationTokenRequest, request: Request
 ) -> CreateDelegationTokenResponse:
-    del parts, message, request
+    del context, message, request
     return CreateDelegationTokenResponse(
         error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
         principal_type=_ANYBODY[0],
@@ -95,21 +95,21 @@ async def create_token(
 
 
 async def renew_token(
-    parts: BrokerContext, message: RenewDelegationTokenRequest, request: Request
+    context: BrokerContext, message: RenewDelegationTokenRequest, request: Request
 ) -> RenewDelegationTokenResponse:
-    del parts, message, request
+    del context, message, request
     return RenewDelegationTokenResponse(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
 async def expire_token(
-    parts: BrokerContext, message: ExpireDelegationTokenRequest, request: Request
+    context: BrokerContext, message: ExpireDelegationTokenRequest, request: Request
 ) -> ExpireDelegationTokenResponse:
-    del parts, message, request
+    del context, message, request
     return ExpireDelegationTokenResponse(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 
 async def describe_tokens(
-    parts: BrokerContext, message: DescribeDelegationTokenRequest, request: Request
+    context: BrokerContext, message: DescribeDelegationTokenRequest, request: Request
 ) -> DescribeDelegationTokenResponse:
-    del parts, message, request
+    del context, message, request
     return DescribeDelegationTokenResponse(error_code=Code.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, tokens=[])

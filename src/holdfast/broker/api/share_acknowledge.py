@@ -23,25 +23,27 @@ from holdfast.types import PartitionId
 _RENEWS_FROM = 2
 
 
-async def handle(parts: BrokerContext, message: ShareAcknowledgeRequest, request: Request) -> ShareAcknowledgeResponse:
+async def handle(
+    context: BrokerContext, message: ShareAcknowledgeRequest, request: Request
+) -> ShareAcknowledgeResponse:
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _RENEWS_FROM and bool(message.is_renew_ack)
     try:
-        group = parts.shares.find(group_id)
+        group = context.shares.find(group_id)
         if epoch == INITIAL_EPOCH:
             raise ShareSessionEpochWrong("nothing can be acknowledged before a session has begun")
         judgements = await judged(message.topics, request.pace, renews=renews)
-        parts.share_sessions.take(group_id, member_id, epoch, (), ())
+        context.share_sessions.take(group_id, member_id, epoch, (), ())
     except HoldfastError as failure:
         return ShareAcknowledgeResponse(
             error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
         )
     results = await acknowledge(group, member_id, judgements, request.pace)
     if epoch == FINAL_EPOCH:
-        parts.shares.release(group_id, member_id)
+        context.shares.release(group_id, member_id)
     rows: dict[UUID, list[PartitionData]] = {}
     async for home in request.pace.through(dict.fromkeys(home for home, _ in named(message.topics))):
-        rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home)))
+        rows.setdefault(home.topic_id, []).append(_partition(context, home, results.get(home)))
     return ShareAcknowledgeResponse(
         error_code=Code.NONE,
         acquisition_lock_timeout_ms=group.limits.lock_ms,
@@ -52,10 +54,10 @@ async def handle(parts: BrokerContext, message: ShareAcknowledgeRequest, request
     )
 
 
-def _partition(parts: BrokerContext, home: PartitionId, failure: HoldfastError | None) -> PartitionData:
+def _partition(context: BrokerContext, home: PartitionId, failure: HoldfastError | None) -> PartitionData:
     return PartitionData(
         partition_index=home.partition,
         error_code=Code.NONE if failure is None else code_of(failure),
         error_message=None if failure is None else str(failure),
-        current_leader=LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
+        current_leader=LeaderIdAndEpoch(leader_id=context.settings.node_id, leader_epoch=0),
     )

@@ -33,11 +33,11 @@ _MODES_FROM = 2  # From this version on there are renewals, and a member may wan
 _BY_BATCH = 0
 
 
-async def handle(parts: BrokerContext, message: ShareFetchRequest, request: Request) -> ShareFetchResponse:
+async def handle(context: BrokerContext, message: ShareFetchRequest, request: Request) -> ShareFetchResponse:
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _MODES_FROM and bool(message.is_renew_ack)
     try:
-        group = parts.shares.find(group_id)
+        group = context.shares.find(group_id)
         if not member_id:
             raise Rejected("a member id is needed")
         judgements = await judged(message.topics, request.pace, renews=renews)
@@ -49,7 +49,7 @@ async def handle(parts: BrokerContext, message: ShareFetchRequest, request: Requ
             for number in topic.partitions
         ]
         wanted = [home async for home, _ in request.pace.through(named(message.topics))]
-        session = parts.share_sessions.take(group_id, member_id, epoch, wanted, forgotten)
+        session = context.share_sessions.take(group_id, member_id, epoch, wanted, forgotten)
     except HoldfastError as failure:
         return ShareFetchResponse(
             error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
@@ -57,14 +57,14 @@ async def handle(parts: BrokerContext, message: ShareFetchRequest, request: Requ
     results = await acknowledge(group, member_id, judgements, request.pace)
     found: dict[PartitionId, GivenRecords | HoldfastError] = {}
     if epoch == FINAL_EPOCH:
-        parts.shares.release(group_id, member_id)
+        context.shares.release(group_id, member_id)
     elif not renews:
         whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
-        fetching = _Fetching(parts, group, session, member_id, message, request.pace, whole=whole)
+        fetching = _Fetching(context, group, session, member_id, message, request.pace, whole=whole)
         found = await fetching.read_or_wait(wait=not results)
     rows: dict[UUID, list[PartitionData]] = {}
     async for home in request.pace.through(dict.fromkeys([*results, *found])):
-        rows.setdefault(home.topic_id, []).append(_partition(parts, home, results.get(home), found.get(home)))
+        rows.setdefault(home.topic_id, []).append(_partition(context, home, results.get(home), found.get(home)))
     return ShareFetchResponse(
         error_code=Code.NONE,
         acquisition_lock_timeout_ms=group.limits.lock_ms,
@@ -81,7 +81,7 @@ class _Fetching:
 
     def __init__(
         self,
-        parts: BrokerContext,
+        context: BrokerContext,
         group: DurableShareGroup,
         session: ShareSession,
         member_id: str,
@@ -90,23 +90,23 @@ class _Fetching:
         *,
         whole: bool,
     ) -> None:
-        self._parts = parts
+        self._context = context
         self._group = group
         self._session = session
         self._member_id = member_id
         self._pace = pace
         self._whole = whole
         self._count = max(message.max_records, 1)
-        self._size = min(message.max_bytes, parts.settings.fetch_max_bytes)
+        self._size = min(message.max_bytes, context.settings.fetch_max_bytes)
         at_most = min(self._size, READ_SIZE_MAX * len(session.partitions))  # No answer has more: nobody waits for it.
         self._size_min = min(message.min_bytes, at_most)
         self._ahead: dict[PartitionId, Ahead] = {}
-        self._deadline = parts.clock.monotonic() + message.max_wait_ms / 1000
+        self._deadline = context.clock.monotonic() + message.max_wait_ms / 1000
         self._woken = asyncio.Event()
         self._listening: list[set[Callable[[], None]]] = []
 
     async def read_or_wait(self, *, wait: bool) -> dict[PartitionId, GivenRecords | HoldfastError]:
-        clock = self._parts.clock
+        clock = self._context.clock
         wake = self._woken.set  # One object, so that it is in each set of listeners once.
         while True:
             self._woken.clear()
@@ -148,9 +148,9 @@ class _Fetching:
             try:
                 given = await self._read_one(home, wake, count, size, first=not found)
             except TopicUnknown as failure:
-                self._parts.share_sessions.drop(self._session, home)
-                if self._parts.topics.find_id(home.topic_id) is None:
-                    self._parts.shares.forget(self._group.rules.id, home)
+                self._context.share_sessions.drop(self._session, home)
+                if self._context.topics.find_id(home.topic_id) is None:
+                    self._context.shares.forget(self._group.rules.id, home)
                 found[home] = failure
             except HoldfastError as failure:
                 found[home] = failure
@@ -179,8 +179,8 @@ class _Fetching:
 
     async def _listen(self, home: PartitionId, wake: Callable[[], None]) -> tuple[PartitionLog, DurableSharePartition]:
         """A partition; from here on whatever may be read of it wakes us."""
-        log = find_log(self._parts.topics, home)
-        partition = await self._parts.shares.partition(self._group.rules.id, home, log)
+        log = find_log(self._context.topics, home)
+        partition = await self._context.shares.partition(self._group.rules.id, home, log)
         for listeners in (log.listeners, partition.listeners):  # Before it is read: nothing is missed.
             listeners.add(wake)
             self._listening.append(listeners)
@@ -188,17 +188,17 @@ class _Fetching:
 
 
 def _partition(
-    parts: BrokerContext, home: PartitionId, refused: HoldfastError | None, found: GivenRecords | HoldfastError | None
+    context: BrokerContext, home: PartitionId, refused: HoldfastError | None, found: GivenRecords | HoldfastError | None
 ) -> PartitionData:
     failure = found if isinstance(found, HoldfastError) else None
     given = found if isinstance(found, GivenRecords) else None
     return PartitionData(
         partition_index=home.partition,
-        error_code=Code.NONE if failure is None else _code_of(parts, home, failure),
+        error_code=Code.NONE if failure is None else _code_of(context, home, failure),
         error_message=None if failure is None else str(failure),
         acknowledge_error_code=Code.NONE if refused is None else code_of(refused),
         acknowledge_error_message=None if refused is None else str(refused),
-        current_leader=LeaderIdAndEpoch(leader_id=parts.settings.node_id, leader_epoch=0),
+        current_leader=LeaderIdAndEpoch(leader_id=context.settings.node_id, leader_epoch=0),
         records=b"" if given is None else b"".join(given.batches),
         acquired_records=_acquired(() if given is None else given.acquired),
     )
@@ -210,7 +210,7 @@ def _acquired(acquired: Sequence[tuple[int, int, int]]) -> list[AcquiredRecords]
     ]
 
 
-def _code_of(parts: BrokerContext, home: PartitionId, failure: HoldfastError) -> Code:
-    if isinstance(failure, TopicUnknown) and parts.topics.find_id(home.topic_id) is None:
+def _code_of(context: BrokerContext, home: PartitionId, failure: HoldfastError) -> Code:
+    if isinstance(failure, TopicUnknown) and context.topics.find_id(home.topic_id) is None:
         return Code.UNKNOWN_TOPIC_ID
     return code_of(failure)

@@ -20,12 +20,12 @@ from holdfast.protocol.generated.share_group_describe import (
 
 
 async def handle(
-    parts: BrokerContext, message: ShareGroupDescribeRequest, request: Request
+    context: BrokerContext, message: ShareGroupDescribeRequest, request: Request
 ) -> ShareGroupDescribeResponse:
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
-            group = _described(parts, parts.shares.find(group_id).rules)
+            group = _described(context, context.shares.find(group_id).rules)
         except HoldfastError as failure:
             group = DescribedGroup(
                 error_code=group_code_of(failure),
@@ -42,7 +42,7 @@ async def handle(
     return ShareGroupDescribeResponse(groups=groups)
 
 
-def _described(parts: BrokerContext, found: ShareGroup) -> DescribedGroup:
+def _described(context: BrokerContext, found: ShareGroup) -> DescribedGroup:
     return DescribedGroup(
         error_code=Code.NONE,
         group_id=found.id,
@@ -50,13 +50,13 @@ def _described(parts: BrokerContext, found: ShareGroup) -> DescribedGroup:
         group_epoch=found.epoch,
         assignment_epoch=found.epoch,
         assignor_name=ASSIGNOR,
-        members=[_member(parts, each) for each in found.members.values()],
+        members=[_member(context, each) for each in found.members.values()],
     )
 
 
-def _member(parts: BrokerContext, member: ShareMember) -> Member:
+def _member(context: BrokerContext, member: ShareMember) -> Member:
     """What it reads is by topic; one that was deleted meanwhile has no name, and is left out."""
-    found = ((parts.topics.find_id(topic_id), numbers) for topic_id, numbers in by_topic(member.assigned).items())
+    found = ((context.topics.find_id(topic_id), numbers) for topic_id, numbers in by_topic(member.assigned).items())
     rows = [
         TopicPartitions(topic_id=opened.topic.topic_id, topic_name=opened.topic.name, partitions=numbers)
         for opened, numbers in found

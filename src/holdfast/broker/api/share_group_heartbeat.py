@@ -17,7 +17,7 @@ from holdfast.protocol.generated.share_group_heartbeat import (
 
 
 async def handle(
-    parts: BrokerContext, message: ShareGroupHeartbeatRequest, request: Request
+    context: BrokerContext, message: ShareGroupHeartbeatRequest, request: Request
 ) -> ShareGroupHeartbeatResponse:
     names = message.subscribed_topic_names
     wanted = ShareBeat(
@@ -29,7 +29,7 @@ async def handle(
         client_host=f"/{request.client_host}",
     )
     try:
-        beaten = await parts.shares.beat(message.group_id, wanted)
+        beaten = await context.shares.beat(message.group_id, wanted)
     except HoldfastError as failure:
         code = group_code_of(failure)
         return ShareGroupHeartbeatResponse(

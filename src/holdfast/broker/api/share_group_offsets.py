@@ -23,12 +23,12 @@ from holdfast.types import PartitionId
 
 
 async def describe(
-    parts: BrokerContext, message: DescribeShareGroupOffsetsRequest, request: Request
+    context: BrokerContext, message: DescribeShareGroupOffsetsRequest, request: Request
 ) -> DescribeShareGroupOffsetsResponse:
     groups = []
     async for wanted in request.pace.through(message.groups):
         try:
-            group = parts.shares.find(wanted.group_id)
+            group = context.shares.find(wanted.group_id)
         except HoldfastError as failure:
             code = group_code_of(failure)
             groups.append(
@@ -38,14 +38,14 @@ async def describe(
             )
             continue
         topics = []
-        named = _all(parts, group) if wanted.topics is None else _named(wanted.topics)
+        named = _all(context, group) if wanted.topics is None else _named(wanted.topics)
         for name, numbers in named.items():
-            opened = parts.topics.find(name)
+            opened = context.topics.find(name)
             topics.append(
                 DescribeShareGroupOffsetsResponseTopic(
                     topic_name=name,
                     topic_id=None if opened is None else opened.topic.topic_id,
-                    partitions=[_described(parts, group, name, each) async for each in request.pace.through(numbers)],
+                    partitions=[_described(context, group, name, each) async for each in request.pace.through(numbers)],
                 )
             )
         groups.append(
@@ -58,20 +58,20 @@ def _named(topics: Sequence[DescribeShareGroupOffsetsRequestTopic]) -> dict[str,
     return {topic.topic_name: topic.partitions for topic in topics}
 
 
-def _all(parts: BrokerContext, group: DurableShareGroup) -> Mapping[str, Sequence[int]]:
+def _all(context: BrokerContext, group: DurableShareGroup) -> Mapping[str, Sequence[int]]:
     found: dict[str, list[int]] = {}
     for topic_id, number in sorted(group.partitions):
-        opened = parts.topics.find_id(topic_id)
+        opened = context.topics.find_id(topic_id)
         if opened is not None:
             found.setdefault(opened.topic.name, []).append(number)
     return found
 
 
 def _described(
-    parts: BrokerContext, group: DurableShareGroup, name: str, number: int
+    context: BrokerContext, group: DurableShareGroup, name: str, number: int
 ) -> DescribeShareGroupOffsetsResponsePartition:
     try:
-        opened = parts.topics.get(name)
+        opened = context.topics.get(name)
         log = opened.partition(number)
     except HoldfastError as failure:
         return DescribeShareGroupOffsetsResponsePartition(

@@ -27,17 +27,17 @@ _NO_ID = UUID(int=0)
 
 
 async def alter(
-    parts: BrokerContext, message: AlterShareGroupOffsetsRequest, request: Request
+    context: BrokerContext, message: AlterShareGroupOffsetsRequest, request: Request
 ) -> AlterShareGroupOffsetsResponse:
     starts: dict[PartitionId, int] = {}
     topics = []
     async for topic in request.pace.through(message.topics):
-        opened = parts.topics.find(topic.topic_name)
+        opened = context.topics.find(topic.topic_name)
         rows = []
         async for each in request.pace.through(topic.partitions):
             number, failure = each.partition_index, None
             try:
-                home, start = _wanted(parts, topic.topic_name, each)
+                home, start = _wanted(context, topic.topic_name, each)
                 if starts.setdefault(home, start) != start:
                     raise Rejected("the request names this partition twice")
             except HoldfastError as refused:
@@ -52,7 +52,7 @@ async def alter(
             AlterShareGroupOffsetsResponseTopic(topic_name=topic.topic_name, topic_id=topic_id, partitions=rows)
         )
     try:
-        await parts.shares.alter_offsets(message.group_id, starts)
+        await context.shares.alter_offsets(message.group_id, starts)
     except HoldfastError as failure:
         return AlterShareGroupOffsetsResponse(
             error_code=group_code_of(failure), error_message=str(failure), responses=[]
@@ -60,8 +60,10 @@ async def alter(
     return AlterShareGroupOffsetsResponse(error_code=Code.NONE, responses=topics)
 
 
-def _wanted(parts: BrokerContext, name: str, wanted: AlterShareGroupOffsetsRequestPartition) -> tuple[PartitionId, int]:
-    opened = parts.topics.get(name)
+def _wanted(
+    context: BrokerContext, name: str, wanted: AlterShareGroupOffsetsRequestPartition
+) -> tuple[PartitionId, int]:
+    opened = context.topics.get(name)
     opened.partition(wanted.partition_index)
     if wanted.start_offset < 0:
         raise Rejected(f"there is no offset {wanted.start_offset}")
@@ -69,15 +71,15 @@ def _wanted(parts: BrokerContext, name: str, wanted: AlterShareGroupOffsetsReque
 
 
 async def delete(
-    parts: BrokerContext, message: DeleteShareGroupOffsetsRequest, request: Request
+    context: BrokerContext, message: DeleteShareGroupOffsetsRequest, request: Request
 ) -> DeleteShareGroupOffsetsResponse:
     try:
-        group = parts.shares.find(message.group_id)
+        group = context.shares.find(message.group_id)
         known = {home.topic_id for home in group.partitions}
         homes: list[PartitionId] = []
         topics = []
         async for topic in request.pace.through(message.topics):
-            opened = parts.topics.find(topic.topic_name)
+            opened = context.topics.find(topic.topic_name)
             code: Code = Code.UNKNOWN_TOPIC_OR_PARTITION
             said: str | None = f"there is no topic {topic.topic_name}"
             if opened is not None and opened.topic.topic_id not in known:
@@ -90,7 +92,7 @@ async def delete(
                 topic_name=topic.topic_name, topic_id=topic_id, error_code=code, error_message=said
             )
             topics.append(row)
-        await parts.shares.delete_offsets(message.group_id, homes)
+        await context.shares.delete_offsets(message.group_id, homes)
     except HoldfastError as failure:
         return DeleteShareGroupOffsetsResponse(
             error_code=group_code_of(failure), error_message=str(failure), responses=[]

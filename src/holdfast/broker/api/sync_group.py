@@ -13,7 +13,7 @@ from holdfast.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRe
 _NAMES_PROTOCOL_FROM = 5
 
 
-async def handle(parts: BrokerContext, message: SyncGroupRequest, request: Request) -> SyncGroupResponse:
+async def handle(context: BrokerContext, message: SyncGroupRequest, request: Request) -> SyncGroupResponse:
     if request.version >= _NAMES_PROTOCOL_FROM and None in (message.protocol_type, message.protocol_name):
         return SyncGroupResponse(error_code=Code.INCONSISTENT_GROUP_PROTOCOL, assignment=b"")
     wanted = SyncRequest(
@@ -23,7 +23,7 @@ async def handle(parts: BrokerContext, message: SyncGroupRequest, request: Reque
         assignments={each.member_id: each.assignment for each in message.assignments},
     )
     try:
-        synced = await parts.groups.sync(message.group_id, wanted)
+        synced = await context.groups.sync(message.group_id, wanted)
     except HoldfastError as failure:
         return SyncGroupResponse(error_code=group_code_of(failure), assignment=b"")
     return SyncGroupResponse(

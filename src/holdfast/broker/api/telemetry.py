@@ -19,13 +19,13 @@ _CODECS = [4, 3, 1, 2]  # As Kafka lists them.
 
 
 async def subscriptions(
-    parts: BrokerContext, message: GetTelemetrySubscriptionsRequest, request: Request
+    context: BrokerContext, message: GetTelemetrySubscriptionsRequest, request: Request
 ) -> GetTelemetrySubscriptionsResponse:
     """A client without an id gets one; and no metrics are asked of it."""
     del request
     return GetTelemetrySubscriptionsResponse(
         error_code=Code.NONE,
-        client_instance_id=message.client_instance_id or UUID(int=parts.chance.bits(128), version=4),
+        client_instance_id=message.client_instance_id or UUID(int=context.chance.bits(128), version=4),
         subscription_id=0,
         accepted_compression_types=_CODECS,
         push_interval_ms=_ASK_AGAIN_MS,
@@ -35,8 +35,8 @@ async def subscriptions(
     )
 
 
-async def push(parts: BrokerContext, message: PushTelemetryRequest, request: Request) -> PushTelemetryResponse:
+async def push(context: BrokerContext, message: PushTelemetryRequest, request: Request) -> PushTelemetryResponse:
     """Nobody has asked for it: the client asks for its subscription again, and hears so."""
-    del parts, request
+    del context, request
     known = message.client_instance_id is not None
     return PushTelemetryResponse(error_code=Code.UNKNOWN_SUBSCRIPTION_ID if known else Code.INVALID_REQUEST)

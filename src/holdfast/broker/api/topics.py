@@ -28,35 +28,35 @@ from holdfast.protocol.generated.delete_topics import DeletableTopicResult, Dele
 _NO_ID = UUID(int=0)
 
 
-async def create(parts: BrokerContext, message: CreateTopicsRequest, request: Request) -> CreateTopicsResponse:
+async def create(context: BrokerContext, message: CreateTopicsRequest, request: Request) -> CreateTopicsResponse:
     names = Counter(each.name for each in message.topics)
     answers = []
     async for each in request.pace.through(message.topics):
         if names[each.name] > 1:
             answers.append(_create_failed(each.name, Code.INVALID_REQUEST, "the request names this topic twice"))
         else:
-            answers.append(await _create_one(parts, each, validate_only=message.validate_only))
+            answers.append(await _create_one(context, each, validate_only=message.validate_only))
     return CreateTopicsResponse(topics=answers)
 
 
-async def _create_one(parts: BrokerContext, wanted: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+async def _create_one(context: BrokerContext, wanted: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
     configs = {each.name: each.value for each in wanted.configs if each.value is not None}
     if any(each.value is None for each in wanted.configs):
         return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
-    code, reason = _check_placement(wanted, parts.settings)
+    code, reason = _check_placement(wanted, context.settings)
     if code:
         return _create_failed(wanted.name, code, reason)
     partitions = len(wanted.assignments) or wanted.num_partitions
     if partitions == -1:
-        partitions = parts.settings.num_partitions
+        partitions = context.settings.num_partitions
     try:
         if validate_only:
-            parts.topics.check_new(wanted.name, partitions, configs)
-            return _create_done(parts, wanted.name, partitions, configs, _NO_ID)
-        opened = await parts.topics.create(wanted.name, partitions, configs)
+            context.topics.check_new(wanted.name, partitions, configs)
+            return _create_done(context, wanted.name, partitions, configs, _NO_ID)
+        opened = await context.topics.create(wanted.name, partitions, configs)
     except HoldfastError as failure:
         return _create_failed(wanted.name, code_of(failure), str(failure))
-    return _create_done(parts, wanted.name, partitions, configs, opened.topic.topic_id)
+    return _create_done(context, wanted.name, partitions, configs, opened.topic.topic_id)
 
 
 def _check_placement(wanted: CreatableTopic, settings: BrokerSettings) -> tuple[Code, str]:
@@ -89,7 +89,7 @@ def _create_failed(name: str, code: Code, reason: str) -> CreatableTopicResult:
 
 
 def _create_done(
-    parts: BrokerContext, name: str, partitions: int, configs: dict[str, str], topic_id: UUID
+    context: BrokerContext, name: str, partitions: int, configs: dict[str, str], topic_id: UUID
 ) -> CreatableTopicResult:
     shown = [
         CreatableTopicConfigs(
@@ -100,7 +100,7 @@ def _create_done(
             is_sensitive=False,
         )
         for each in TOPIC_CONFIGS.values()
-        for _, value, source in places(parts, each, configs)[:1]
+        for _, value, source in places(context, each, configs)[:1]
     ]
     return CreatableTopicResult(
         name=name,
@@ -113,7 +113,7 @@ def _create_done(
     )
 
 
-async def delete(parts: BrokerContext, message: DeleteTopicsRequest, request: Request) -> DeleteTopicsResponse:
+async def delete(context: BrokerContext, message: DeleteTopicsRequest, request: Request) -> DeleteTopicsResponse:
     wanted: list[tuple[str | None, UUID | None]]
     if request.version < 6:
         wanted = [(name, None) for name in message.topic_names]
@@ -121,26 +121,26 @@ async def delete(parts: BrokerContext, message: DeleteTopicsRequest, request: Re
         wanted = [(each.name, each.topic_id) for each in message.topics]
     responses: list[DeletableTopicResult] = []
     for some in pieces_of(wanted):  # Together: a store that is away holds all of them up once, and not one by one.
-        responses += await asyncio.gather(*(_delete_one(parts, name, topic_id) for name, topic_id in some))
+        responses += await asyncio.gather(*(_delete_one(context, name, topic_id) for name, topic_id in some))
     return DeleteTopicsResponse(responses=responses)
 
 
-async def _delete_one(parts: BrokerContext, name: str | None, topic_id: UUID | None) -> DeletableTopicResult:
+async def _delete_one(context: BrokerContext, name: str | None, topic_id: UUID | None) -> DeletableTopicResult:
     found: OpenTopic | None
     if name is not None:
-        found, unknown = parts.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
+        found, unknown = context.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
     else:
-        found, unknown = parts.topics.find_id(topic_id or _NO_ID), Code.UNKNOWN_TOPIC_ID
+        found, unknown = context.topics.find_id(topic_id or _NO_ID), Code.UNKNOWN_TOPIC_ID
     code, reason = Code.NONE, None
     if found is None:
         code, reason = unknown, "there is no such topic"
     elif found.topic.name in INTERNAL:
         code, reason = Code.INVALID_REQUEST, "an internal topic cannot be deleted"
-    elif not parts.settings.delete_topic_enable:
+    elif not context.settings.delete_topic_enable:
         code, reason = Code.INVALID_REQUEST, "delete.topic.enable is false"
     else:
         try:
-            await _delete(parts, found)
+            await _delete(context, found)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
     named = found.topic if found else None
@@ -152,10 +152,10 @@ async def _delete_one(parts: BrokerContext, name: str | None, topic_id: UUID | N
     )
 
 
-async def _delete(parts: BrokerContext, topic: OpenTopic) -> None:
+async def _delete(context: BrokerContext, topic: OpenTopic) -> None:
     """Its groups' offsets go with it, also where the store fails behind the moment from which on it is deleted."""
     try:
-        await parts.topics.delete(topic)
+        await context.topics.delete(topic)
     finally:
-        if parts.topics.find(topic.topic.name) is None:  # And nobody has made it again.
-            await parts.groups.offsets.forget_topics(lambda each: each == topic.topic.name)
+        if context.topics.find(topic.topic.name) is None:  # And nobody has made it again.
+            await context.groups.offsets.forget_topics(lambda each: each == topic.topic.name)

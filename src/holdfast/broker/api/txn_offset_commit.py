@@ -24,20 +24,20 @@ _ABORTABLE_FROM = 4
 _IMPLICIT_FROM = 5  # From this version on the offsets are part of the transaction by being committed.
 
 
-async def handle(parts: BrokerContext, message: TxnOffsetCommitRequest, request: Request) -> TxnOffsetCommitResponse:
+async def handle(context: BrokerContext, message: TxnOffsetCommitRequest, request: Request) -> TxnOffsetCommitResponse:
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     pace = request.pace
     async for topic in pace.through(message.topics):
         async for each in pace.through(topic.partitions):
             place = TopicPartition(topic.name, each.partition_index)
-            codes[place] = check_partition(parts, *place)
+            codes[place] = check_partition(context, *place)
             if not codes[place]:
                 offsets[place] = OffsetToCommit(
                     each.committed_offset, each.committed_leader_epoch, each.committed_metadata or ""
                 )
     if offsets:
-        codes |= await _commit(parts, message, offsets, request.version)
+        codes |= await _commit(context, message, offsets, request.version)
     topics = []
     async for topic in pace.through(message.topics):
         partitions = [
@@ -52,25 +52,25 @@ async def handle(parts: BrokerContext, message: TxnOffsetCommitRequest, request:
 
 
 async def _commit(
-    parts: BrokerContext, message: TxnOffsetCommitRequest, offsets: dict[TopicPartition, OffsetToCommit], version: int
+    context: BrokerContext, message: TxnOffsetCommitRequest, offsets: dict[TopicPartition, OffsetToCommit], version: int
 ) -> dict[TopicPartition, Code]:
     caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     producer = Producer(message.producer_id, message.producer_epoch)
-    place = TopicPartition(OFFSETS_TOPIC, parts.groups.partition_of(message.group_id))
-    found = {each.topic: parts.topics.find(each.topic) for each in offsets}
+    place = TopicPartition(OFFSETS_TOPIC, context.groups.partition_of(message.group_id))
+    found = {each.topic: context.topics.find(each.topic) for each in offsets}
 
     def is_there(topic: str) -> bool:
         """Still the same topic, not one made again under its name."""
-        before, now = found.get(topic), parts.topics.find(topic)
+        before, now = found.get(topic), context.topics.find(topic)
         return before is not None and now is not None and before.topic.topic_id == now.topic.topic_id
 
     def enlist() -> None:
-        parts.transactions.enlist(message.transactional_id, producer, place, implicit=version >= _IMPLICIT_FROM)
+        context.transactions.enlist(message.transactional_id, producer, place, implicit=version >= _IMPLICIT_FROM)
 
     codes: dict[TopicPartition, Code] = {}
     for some in in_pieces(offsets):
         try:
-            results = await parts.groups.offsets.commit_in_transaction(
+            results = await context.groups.offsets.commit_in_transaction(
                 message.group_id, caller, producer, some, enlist=enlist, is_there=is_there
             )
         except HoldfastError as failure:

@@ -22,23 +22,23 @@ from holdfast.record.marker import Marker, MarkerKind
 from holdfast.types import TopicPartition
 
 
-async def handle(parts: BrokerContext, message: WriteTxnMarkersRequest, request: Request) -> WriteTxnMarkersResponse:
+async def handle(context: BrokerContext, message: WriteTxnMarkersRequest, request: Request) -> WriteTxnMarkersResponse:
     pace = request.pace
     return WriteTxnMarkersResponse(
-        markers=[await _write(parts, each, pace) async for each in pace.through(message.markers)]
+        markers=[await _write(context, each, pace) async for each in pace.through(message.markers)]
     )
 
 
-async def _write(parts: BrokerContext, wanted: WritableTxnMarker, pace: Slices) -> WritableTxnMarkerResult:
+async def _write(context: BrokerContext, wanted: WritableTxnMarker, pace: Slices) -> WritableTxnMarkerResult:
     kind = MarkerKind.COMMIT if wanted.transaction_result else MarkerKind.ABORT
-    now_ms = parts.clock.now_ms()
+    now_ms = context.clock.now_ms()
     marker = Marker(kind, wanted.producer_id, wanted.producer_epoch, wanted.coordinator_epoch, now_ms)
     places: dict[TopicPartition, None] = {}  # A partition that is named twice gets one marker.
     async for topic in pace.through(wanted.topics):
         places |= {TopicPartition(topic.name, number): None async for number in pace.through(topic.partition_indexes)}
     codes: dict[TopicPartition, Code] = {}
     for some in in_pieces(places):
-        codes |= dict(zip(some, await asyncio.gather(*(_end(parts, each, marker) for each in some)), strict=True))
+        codes |= dict(zip(some, await asyncio.gather(*(_end(context, each, marker) for each in some)), strict=True))
         await pace.rest()
     topics = []
     async for topic in pace.through(wanted.topics):
@@ -52,10 +52,10 @@ async def _write(parts: BrokerContext, wanted: WritableTxnMarker, pace: Slices) 
     return WritableTxnMarkerResult(producer_id=wanted.producer_id, topics=topics)
 
 
-async def _end(parts: BrokerContext, place: TopicPartition, marker: Marker) -> Code:
+async def _end(context: BrokerContext, place: TopicPartition, marker: Marker) -> Code:
     try:
-        partition = parts.topics.get(place.topic).partition(place.partition)
-        parts.markers.append(place, partition, marker)
+        partition = context.topics.get(place.topic).partition(place.partition)
+        context.markers.append(place, partition, marker)
         await partition.durable.reached(partition.marks.log_end)
     except HoldfastError as failure:
         return code_of(failure)

@@ -183,14 +183,14 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             await stack.enter_async_context(metrics.served(broker, server))
         url = around.objects.url
         facts = {"event": "serving", "data": str(data), "store": url, "listen": str(here)}
-        facts |= {"cluster": broker.parts.cluster_id}
+        facts |= {"cluster": broker.context.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
         asked = Address(here.host, parse_address(settings.serve.listen).port)
         counts = metrics.subscriptions if metrics else None
-        await stack.enter_async_context(subscriptions(settings.subscribe, broker.parts, around, asked, counts))
+        await stack.enter_async_context(subscriptions(settings.subscribe, broker.context, around, asked, counts))
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
-        failure = await _stopped(stop, broker.parts.logs)
+        failure = await _stopped(stop, broker.context.logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
     if failure is not None:
         raise failure  # It had stopped by itself: not a clean stop.

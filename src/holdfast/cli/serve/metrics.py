@@ -68,14 +68,14 @@ class Metrics:
     @asynccontextmanager
     async def served(self, opened: Opened, server: Server) -> AsyncIterator[None]:
         """The port, for as long as the block lasts."""
-        parts = opened.parts
+        context = opened.context
         watched = Watched(
             version=_version(),
-            logs=parts.logs,
-            groups=parts.groups,
-            shares=parts.shares,
-            transactions=parts.transactions,
-            topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in parts.topics.all()],
+            logs=context.logs,
+            groups=context.groups,
+            shares=context.shares,
+            transactions=context.transactions,
+            topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in context.topics.all()],
             port=server.counts,
             traffic=self.traffic,
             held=opened.broker.held.counts,

@@ -137,7 +137,7 @@ async def started(
         if not attempt.done():
             attempt.cancel()
             await asyncio.wait([attempt])
-    _keep_copy(stack, around, data, broker.parts.topics)
+    _keep_copy(stack, around, data, broker.context.topics)
     return broker, server
 
 

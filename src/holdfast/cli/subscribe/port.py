@@ -25,7 +25,7 @@ PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 @asynccontextmanager
 async def subscriptions(
     settings: SubscribeSettings,
-    parts: BrokerContext,
+    context: BrokerContext,
     around: BrokerEnvironment,
     kafka: Address,
     counts: SubscriptionCounts | None = None,
@@ -40,7 +40,7 @@ async def subscriptions(
     from holdfast.subscribe.server.context import ServerContext
 
     beside = around.objects.url, around.calls, around.clock, settings
-    site = ServerContext(parts.topics, parts.cluster_id, *beside, counts or SubscriptionCounts())
+    site = ServerContext(context.topics, context.cluster_id, *beside, counts or SubscriptionCounts())
     port = _Port(site, kafka)
     task = asyncio.ensure_future(port.run())
     try:

@@ -51,12 +51,12 @@ class OpenedLogs:
     local: LocalLog
     journal: Journal
     owner: Owner
-    parts: Environment  # With a store that may use the disk's reserve, if there is one.
+    environment: Environment  # With a store that may use the disk's reserve, if there is one.
 
 
 async def open_local(
     directory: Directory,
-    parts: Environment,
+    environment: Environment,
     settings: LogSettings,
     wal_settings: WalSettings,
     *,
@@ -66,7 +66,7 @@ async def open_local(
     """Open the write-ahead log in a directory, and sort what it brings back."""
     if settings.wal_size_max < 2 * wal_settings.chunk_size_max:
         raise WalLimitTooLow(settings.wal_size_max, 2 * wal_settings.chunk_size_max)
-    calls, clock, chance = parts.calls, parts.clock, parts.chance
+    calls, clock, chance = environment.calls, environment.clock, environment.chance
     began = clock.monotonic()
     space = Space(directory, reserve_size, calls, clock) if reserve_size else None
     wal = await calls.local(
@@ -95,20 +95,20 @@ async def open_local(
 
 
 async def begin(
-    local: LocalLog, parts: Environment, settings: LogSettings, *, take_over: bool, here: Here
+    local: LocalLog, environment: Environment, settings: LogSettings, *, take_over: bool, here: Here
 ) -> OpenedLogs:
     """Hold what the disk has brought back against the store. If that fails, nothing has happened to it."""
-    calls, wal = parts.calls, local.wal
+    calls, wal = environment.calls, local.wal
     if local.space is not None:
-        parts = parts._replace(objects=ReservedObjects(parts.objects, local.space))
-    identity = await calls.run(identify, wal, parts.objects, parts.chance, take_over=take_over)
-    await calls.run(keep_first, parts.objects, settings.clock_trust_ms / 1000)
-    patience = VersionRetries(parts.clock, parts.chance, calls.block)
+        environment = environment._replace(objects=ReservedObjects(environment.objects, local.space))
+    identity = await calls.run(identify, wal, environment.objects, environment.chance, take_over=take_over)
+    await calls.run(keep_first, environment.objects, settings.clock_trust_ms / 1000)
+    patience = VersionRetries(environment.clock, environment.chance, calls.block)
     look_s = settings.owner_check_ms / 1000
-    owner = await calls.run(become_owner, wal, parts.objects, patience, here, take_over=take_over, look_s=look_s)
+    owner = await calls.run(become_owner, wal, environment.objects, patience, here, take_over=take_over, look_s=look_s)
     journal = Journal(wal, identity, owner.incarnation, owner.heir_of)
     local.is_taken = True  # From here on its tails move, and only the logs may read them.
-    return OpenedLogs(local, journal, owner, parts)
+    return OpenedLogs(local, journal, owner, environment)
 
 
 def _open(
