@@ -144,7 +144,7 @@ def from_assignments(assignments: Iterable[str]) -> list[Given]:
     return given
 
 
-class Place(NamedTuple):
+class SettingPlace(NamedTuple):
     """Where a setting is kept, and its type."""
 
     section: str
@@ -152,10 +152,10 @@ class Place(NamedTuple):
     type: Any
 
 
-def known() -> dict[str, Place]:
+def known() -> dict[str, SettingPlace]:
     """Every setting by its name."""
     return {
-        name_of(section, each): Place(section, each, wanted)
+        name_of(section, each): SettingPlace(section, each, wanted)
         for section, kind in get_type_hints(Settings).items()
         for each, wanted in get_type_hints(kind).items()
     }

@@ -140,7 +140,7 @@ BUGS = [
         (
             Edit(
                 "log/background/flusher.py",
-                "        if isinstance(failure, FrameDamaged | WrongEverywhere) or tried_for_long:\n",
+                "        if isinstance(failure, DamagedLog | WrongEverywhere) or tried_for_long:\n",
                 "        if tried_for_long:\n",
             ),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli.consume.records import Aborted, find_records
+from holdfast.cli.consume.records import AbortedProducer, find_records
 from holdfast.record.build import build
 from holdfast.record.errors import WrongCrc
 from holdfast.record.marker import Marker, MarkerKind, build_marker
@@ -30,7 +30,7 @@ def marker(base_offset: int, producer: int, kind: MarkerKind) -> bytes:
     return bytes(build_marker(Marker(kind, producer, 0, 0, 1), base_offset=base_offset))
 
 
-def values(data: bytes, offset: int, *aborted: Aborted) -> tuple[list[bytes | None], int]:
+def values(data: bytes, offset: int, *aborted: AbortedProducer) -> tuple[list[bytes | None], int]:
     found = find_records(data, offset, aborted)
     return [each.value for each in found.records], found.next_offset
 
@@ -65,7 +65,7 @@ def test_aborted_records_are_dropped_until_their_marker() -> None:
         + marker(5, 7, MarkerKind.ABORT)
         + batch(6, b"again", producer=7)
     )
-    assert values(data, 0, Aborted(7, 2)) == ([b"before", b"other", b"plain", b"again"], 7)
+    assert values(data, 0, AbortedProducer(7, 2)) == ([b"before", b"other", b"plain", b"again"], 7)
     assert values(data, 0)[0] == [b"before", b"aborted", b"other", b"plain", b"again"]
 
 

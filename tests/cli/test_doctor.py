@@ -20,7 +20,7 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.objects.open import open_objects
 from holdfast.operate.doctor import machine, storage
-from holdfast.operate.doctor.finding import Finding, FindingState
+from holdfast.operate.doctor.finding import DoctorFinding, FindingState
 from holdfast.types import Buffer
 
 
@@ -56,7 +56,7 @@ def test_the_table_says_what_to_do(tmp_path: Path) -> None:
 
 def test_nothing_that_is_said_is_cut(tmp_path: Path) -> None:
     """However long a store's own words are: which check it is, how it is, and what to do can be read."""
-    found = Finding("store", FindingState.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")
+    found = DoctorFinding("store", FindingState.MISSING, "s3://bucket: " + "a long story " * 40, "check its name")
     first, second = str(found).splitlines()
     assert first.split()[:2] == ["store", "missing"]
     assert first.endswith("story ")

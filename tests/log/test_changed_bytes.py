@@ -17,7 +17,7 @@ from holdfast.log.errors import SetAside, WrongEverywhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.recovery.quarantine import LOST_FORMAT, LOST_KIND, LOST_SUFFIX
 from holdfast.record.layout import ATTRIBUTES_AT, HEADER_SIZE
-from holdfast.wal.errors import Damaged
+from holdfast.wal.errors import DamagedLog
 
 
 def change_memory(partition: PartitionLog, number: int, at: int, bits: int = 1) -> None:
@@ -144,7 +144,7 @@ async def test_what_lies_in_front_of_a_damaged_frame_is_served() -> None:
     _, broken, _ = await damaged_frame(spilled=True)
     found = await broken.read(0, None)
     assert (records(found.buffers), found.next_offset) == (numbered(0, 2, 100), 2)
-    with pytest.raises(Damaged, match="is damaged at byte"):
+    with pytest.raises(DamagedLog, match="is damaged at byte"):
         await broken.read(2)
     assert await read_all(broken, 3) == numbered(3, 5, 100)
 
@@ -175,7 +175,7 @@ async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplo
     house.clock.advance(2)
     await turns(200)
     assert not broken.is_alive
-    assert isinstance(broken.failure, Damaged)
+    assert isinstance(broken.failure, DamagedLog)
     assert broken.failure.file == name
     flushed = house.manifest().flushed  # There is little room for tails: some were flushed at once.
     assert saved_records(house) == [each for each in numbered(flushed, 5, 100) if each[0] != 2]
@@ -191,7 +191,7 @@ async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplo
     start = int(head["from"].rpartition(" ")[2])
     assert start <= at < start + head["size"]
     assert found == raw[start : start + head["size"]], "The bytes are kept as they are on disk."
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         await broken.append(batch(b"x"))
     for number in range(0, 1000, 10):  # Several times what the log may hold.
         await fill(sound, 10, 500, start=number)

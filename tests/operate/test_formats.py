@@ -24,8 +24,7 @@ from holdfast.segment import format as segment_format
 from holdfast.segment.manifest import codec as manifest_json
 from holdfast.segment.verify import verify
 from holdfast.types import PartitionId
-from holdfast.wal import NewerFormat as NewerLog
-from holdfast.wal import Wal
+from holdfast.wal import NewerLog, Wal
 from holdfast.wal.format import record
 from holdfast.wal.inspect import verify as verify_log
 

@@ -13,7 +13,7 @@ from tests.sync.process import SyncProcess
 from tests.sync.rounds import Rounds
 from tests.sync.sides import assert_equal, assert_marked, numbered, read_topic, write
 
-from holdfast.client import Client, Producer
+from holdfast.client import Client, ProducerIdentity
 from holdfast.client.errors import ProducerFenced
 from holdfast.record.build import build
 from holdfast.record.records import Record
@@ -114,7 +114,7 @@ def test_what_an_earlier_writer_has_on_its_way_is_refused(mixed: Pair, topic: st
         fence_by_transaction(mixed.at_a, topic, pairs)
 
 
-def check_refused(client: Client, producer: Producer, pairs: list[TopicPartition]) -> None:
+def check_refused(client: Client, producer: ProducerIdentity, pairs: list[TopicPartition]) -> None:
     for where in pairs:
         late = build(
             [Record(b"late", b"late", 1)], producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=0

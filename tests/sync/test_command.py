@@ -13,7 +13,7 @@ from tests.sync.conftest import Pair
 from tests.sync.sides import numbered, write
 
 from holdfast.cli.sync.metrics import scraped
-from holdfast.cli.sync.show import Show
+from holdfast.cli.sync.show import SyncShow
 from holdfast.io.clock import ManualClock
 from holdfast.sync.progress import SyncCounts, SyncLook, TopicLook
 from holdfast.sync.run import Sync
@@ -50,7 +50,7 @@ def test_a_dry_run_and_a_run(pair: Pair, topic: str) -> None:
 def test_rates_are_of_late() -> None:
     """S9: records a second are a mean over the last seconds."""
     clock = ManualClock()
-    show = Show(clock)
+    show = SyncShow(clock)
     for second in range(10):
         rate = show.facts(look(second * 100))["records_per_s"]
         clock.advance(1)
@@ -65,7 +65,7 @@ def test_the_table_reads_without_colour() -> None:
     """S9: topic, records, rate, lag in records and in time, and errors."""
     console = Console(width=120, no_color=True)
     with console.capture() as captured:
-        console.print(Show()._table([look(1234)]))
+        console.print(SyncShow()._table([look(1234)]))
     header, row = captured.get().splitlines()
     assert header.split() == ["direction", "topic", "records", "records/s", "lag", "lag", "in", "time", "errors"]
     assert row.split() == ["a", "→", "b", "orders", "1,234", "0", "5", "1.5", "s", "1"]
@@ -73,7 +73,7 @@ def test_the_table_reads_without_colour() -> None:
 
 def test_metrics_for_machines() -> None:
     """S9: the same figures on a port for Prometheus."""
-    show = Show()
+    show = SyncShow()
     show.looks = [look(77)]
     port = free_port()
     with scraped(show, f"127.0.0.1:{port}"), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

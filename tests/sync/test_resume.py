@@ -18,7 +18,7 @@ from holdfast.io.clock import ManualClock, SystemClock
 from holdfast.record.build import build
 from holdfast.record.layout import HEADER_SIZE, LENGTH_END
 from holdfast.record.records import Record
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.run import Sync
 from holdfast.sync.settings import SyncSettings
@@ -179,7 +179,7 @@ def test_lanes_that_only_meet_echoes_are_saved_behind_the_target(pair: Pair, top
     assert saved.point.echoed >= 799
 
 
-def make_one_lane(pair: Pair, topic: str) -> Lane:
+def make_one_lane(pair: Pair, topic: str) -> CopyLane:
     """The only lane of a topic, as a direction begins with it."""
     settings = SyncSettings(patterns=(topic,))
     first, second = map(ClientSettings.at, pair.addresses)

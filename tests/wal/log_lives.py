@@ -10,7 +10,7 @@ from tests.wal.model import Model, version_of
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk.simulated import PowerCut, SimulatedDisk
-from holdfast.wal import Damaged, LogId, Vote, Wal, WalFailed, WalSettings
+from holdfast.wal import DamagedLog, LogId, Vote, Wal, WalFailed, WalSettings
 from holdfast.wal.inspect import dump
 
 LIVES_PER_SEED = 5
@@ -109,7 +109,7 @@ class LogLives:
             self._model.check(version_of(self._open()))
             self.counts["block not needed"] += 1
             self._disk.kill()
-        except Damaged:
+        except DamagedLog:
             self.counts["lost block told"] += 1
             self._disk.lose_block(name, at, before)
 

@@ -7,7 +7,7 @@ from tests.wal.logs import Held, append, chunk_names, held, new_disk, open_log, 
 
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk.simulated import SimulatedDisk
-from holdfast.wal import ChunkGap, Damaged, EntriesMissing, LogId, NewerFormat
+from holdfast.wal import ChunkGap, DamagedLog, EntriesMissing, LogId, NewerLog
 from holdfast.wal import WalState as WalState
 from holdfast.wal.format.frame import encode_header, mark_of
 from holdfast.wal.format.record import FORMAT_VERSION, HEAD, Head, encode_head
@@ -93,7 +93,7 @@ def test_a_missing_newest_chunk_head() -> None:
     disk.kill()
     name = chunk_names(disk)[0]
     disk.damage(name, 40)
-    with pytest.raises(Damaged) as refused:
+    with pytest.raises(DamagedLog) as refused:
         open_log(disk)
     assert (refused.value.file, refused.value.position) == (name, 0)
     assert refused.value.expected.startswith("crc32c")
@@ -116,7 +116,7 @@ def test_a_damaged_head_of_an_earlier_chunk() -> None:
     chunks(disk)
     name = chunk_names(disk)[1]
     disk.damage(name, 40)
-    with pytest.raises(Damaged, match=name) as refused:
+    with pytest.raises(DamagedLog, match=name) as refused:
         open_log(disk)
     assert refused.value.position == 0
 
@@ -156,7 +156,7 @@ def test_a_newer_format_version_is_refused() -> None:
     body = encode_head(Head(FORMAT_VERSION + 1, 3, 2, 100, 0, WalState()))
     add_file(disk, name, encode_header(HEAD, [body], len(body), 0, 1, seed, mark_of(seed)) + body)
     names, calls = disk.names(), disk.calls
-    with pytest.raises(NewerFormat) as refused:
+    with pytest.raises(NewerLog) as refused:
         open_log(disk)
     assert isinstance(refused.value, Rejected)
     assert (refused.value.file, refused.value.found, refused.value.known) == (name, FORMAT_VERSION + 1, FORMAT_VERSION)
@@ -182,7 +182,7 @@ def test_a_head_that_contradicts_the_records_before_it_is_damage() -> None:
     assert first == replaced
     content = disk.content(first)
     content[:] = other.content(replaced)
-    with pytest.raises(Damaged, match="the state") as refused:
+    with pytest.raises(DamagedLog, match="the state") as refused:
         open_log(disk)
     assert refused.value.file == chunk_names(disk)[1]
 

@@ -7,7 +7,7 @@ from tests.wal.logs import append, append_batch, chunk_names, held, lines, new_d
 
 from holdfast.errors import Corrupt
 from holdfast.io.disk.simulated import SimulatedDisk
-from holdfast.wal import Damaged, LogId, Vote
+from holdfast.wal import DamagedLog, LogId, Vote
 
 
 def closed_log(disk: SimulatedDisk) -> None:
@@ -34,7 +34,7 @@ def test_every_byte_of_a_closed_log_is_protected(bits: int) -> None:
     for line in lines(disk)[:-2]:  # Nothing follows the closing marker and the padding in front of it: one round.
         for position in range(line.offset, line.offset + line.size, 5):
             disk.damage(line.chunk, position, bits)
-            with pytest.raises(Damaged) as refused:
+            with pytest.raises(DamagedLog) as refused:
                 open_log(disk)
             assert isinstance(refused.value, Corrupt)
             assert (refused.value.file, refused.value.position) == (line.chunk, line.offset)
@@ -69,7 +69,7 @@ def test_a_refused_open_changes_nothing() -> None:
     names, calls = disk.names(), disk.calls
     contents = [bytes(disk.content(name)) for name in names]
     disk.damage(names[1], 50)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         open_log(disk)
     disk.damage(names[1], 50)
     assert (disk.names(), disk.calls) == (names, calls)
@@ -89,7 +89,7 @@ def test_damage_is_told_by_a_later_round_in_the_same_chunk() -> None:
     second, last = lines(disk, name)[2], lines(disk, name)[-1]
     content = disk.content(name)
     content[second.offset : last.offset] = bytes(last.offset - second.offset)
-    with pytest.raises(Damaged) as refused:
+    with pytest.raises(DamagedLog) as refused:
         open_log(disk)
     assert refused.value.position == second.offset
 
@@ -104,7 +104,7 @@ def test_damage_is_told_by_a_later_chunk() -> None:
     first, second = chunk_names(disk)
     del disk.content(second)[lines(disk, second)[1].offset :]
     disk.damage(first, lines(disk, first)[2].offset + 30)
-    with pytest.raises(Damaged, match=first):
+    with pytest.raises(DamagedLog, match=first):
         open_log(disk)
 
 
@@ -115,7 +115,7 @@ def test_a_chunk_that_is_too_short_for_its_recorded_end() -> None:
     first = chunk_names(disk)[0]
     last = lines(disk, first)[-1]
     del disk.content(first)[last.offset + last.size - 1 :]
-    with pytest.raises(Damaged) as refused:
+    with pytest.raises(DamagedLog) as refused:
         open_log(disk)
     assert (refused.value.file, refused.value.position) == (first, last.offset)
 
@@ -131,5 +131,5 @@ def test_damage_in_what_was_carried_over_is_told_once_marked() -> None:
     disk.kill()
     name = chunk_names(disk)[-1]
     disk.damage(name, disk.content(name).find(entries[1][1]))
-    with pytest.raises(Damaged, match=name):
+    with pytest.raises(DamagedLog, match=name):
         open_log(disk)

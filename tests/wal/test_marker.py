@@ -12,7 +12,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.disk.simulated import SimulatedDisk
-from holdfast.wal import Damaged, LogId, Wal, WalFailed, WalSettings
+from holdfast.wal import DamagedLog, LogId, Wal, WalFailed, WalSettings
 
 
 def damage_last(disk: SimulatedDisk, data: bytes) -> str:
@@ -45,7 +45,7 @@ def test_after_the_marker_damage_to_the_last_round_is_damage() -> None:
     wal.mark()
     disk.kill()
     name = damage_last(disk, entries[2][1])
-    with pytest.raises(Damaged) as refused:
+    with pytest.raises(DamagedLog) as refused:
         open_log(disk)
     assert refused.value.file == name
 
@@ -58,7 +58,7 @@ def test_a_marker_is_a_round_of_its_own() -> None:
     wal.mark()
     disk.kill()
     damage_last(disk, entries[2][1])
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         open_log(disk)
 
 
@@ -69,7 +69,7 @@ def test_after_a_close_damage_to_the_last_round_is_damage() -> None:
     entries = append(wal, 3)
     wal.close()
     damage_last(disk, entries[2][1])
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         open_log(disk)
 
 
@@ -85,7 +85,7 @@ def test_what_follows_a_marker_needs_another_one() -> None:
     assert kinds(disk) == ["head", "append", "marker", "append", "marker"]
     disk.kill()
     damage_last(disk, entries[0][1])
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         open_log(disk)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.wal.logs import Held, append, chunk_names, held, lines, new_disk, open_log
 
 from holdfast.io.disk.simulated import SimulatedDisk
-from holdfast.wal import Damaged, LogId, Wal
+from holdfast.wal import DamagedLog, LogId, Wal
 from holdfast.wal.format.record import BLOCK_SIZE, padding_before_marker
 from holdfast.wal.inspect import verify
 
@@ -71,7 +71,7 @@ def test_the_last_block_with_records_is_lost(size: int, end: Callable[[Wal], Non
     assert not verdict.sound
     assert verdict.file == chunk_names(disk)[-1]
     for _ in range(2):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedLog):
             open_log(disk)
 
 
@@ -99,7 +99,7 @@ def test_a_block_goes_back_to_what_it_held_before_the_last_round() -> None:
     wal.mark()
     disk.kill()
     disk.lose_block(name, 0, before)
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         open_log(disk)
 
 
@@ -118,7 +118,7 @@ def test_in_a_recycled_file_the_lost_block_holds_old_frames() -> None:
     wal.close()
     assert chunk_names(disk)[-1]
     lose(disk, 0, lambda block: old[: len(block)])
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedLog):
         open_log(disk)
 
 
@@ -151,7 +151,7 @@ def test_a_marker_after_a_marker_needs_no_record_between_them() -> None:
         wal.close()
         lose(disk, at * BLOCK_SIZE, zeros)
         if at == 1:
-            with pytest.raises(Damaged):  # The closing marker proves the other one: not what was written is there.
+            with pytest.raises(DamagedLog):  # The closing marker proves the other one: not what was written is there.
                 open_log(disk)
         else:
             assert held(open_log(disk)) == entries

@@ -11,7 +11,7 @@ from tests.wal.test_forged import CountingDisk
 
 from holdfast.io.chance import SeededChance
 from holdfast.io.disk import RealDirectory
-from holdfast.wal import Damaged, LogId, ReadBelowPurged, Wal, WalSettings
+from holdfast.wal import DamagedLog, LogId, ReadBelowPurged, Wal, WalSettings
 
 
 @pytest.mark.parametrize("settings", [{}, UNCACHED, {"cache_entries_max": 4}])
@@ -108,7 +108,7 @@ def test_damage_found_by_a_read_is_named() -> None:
     place = [line.offset for line in lines(disk, name) if line.kind == "append"][3]
     disk.damage(name, disk.content(name).find(entries[3][1]))
     assert held(wal, 0, 3) == entries[:3]
-    with pytest.raises(Damaged) as refused:
+    with pytest.raises(DamagedLog) as refused:
         held(wal, 3)
     assert (refused.value.file, refused.value.position) == (name, place)
     assert refused.value.expected.startswith("crc32c")
@@ -124,7 +124,7 @@ def test_a_missing_file_found_by_a_read_is_named() -> None:
     wal.flush()
     name = chunk_names(disk)[1]
     disk.remove(name)
-    with pytest.raises(Damaged, match=name):
+    with pytest.raises(DamagedLog, match=name):
         held(wal)
 
 

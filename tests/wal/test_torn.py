@@ -8,7 +8,7 @@ import pytest
 from tests.wal.logs import Held, append, chunk_names, held, lines, new_disk, open_log
 
 from holdfast.io.disk.simulated import SimulatedDisk
-from holdfast.wal import Damaged, LogId, Vote
+from holdfast.wal import DamagedLog, LogId, Vote
 from holdfast.wal.format.frame import HEADER
 
 Tear = Callable[[bytearray, int, int], None]
@@ -117,7 +117,7 @@ def test_the_second_open_after_a_cut_still_tells_damage_from_torn(how: Tear) -> 
     disk.kill()
     # The proven part of the chunk that was cut: damage.
     disk.damage(name, disk.content(name).find(entries[1][1]))
-    with pytest.raises(Damaged, match=name):
+    with pytest.raises(DamagedLog, match=name):
         open_log(disk)
 
 

@@ -15,7 +15,7 @@ from holdfast.catalog.plan import SegmentPart
 from holdfast.catalog.times import LATEST, Times
 from holdfast.io.objects import Objects
 from holdfast.segment.index import Segment
-from holdfast.segment.scan import Run, check_run, open_segment, open_whole, read_run, runs
+from holdfast.segment.scan import IntervalRun, check_run, open_segment, open_whole, read_run, runs
 
 CHUNK_SIZE = 8 * 1024 * 1024
 OPEN_AHEAD = 4
@@ -93,11 +93,11 @@ def _intervals(piece: SegmentPart, segment: Segment, times: Times) -> tuple[int,
     return first, last
 
 
-def _reading(objects: Objects, opened: _Opened, run: Run, last: int) -> Callable[[], RecordChunk]:
+def _reading(objects: Objects, opened: _Opened, run: IntervalRun, last: int) -> Callable[[], RecordChunk]:
     return lambda: _read(objects, opened, run, last)
 
 
-def _read(objects: Objects, opened: _Opened, run: Run, last: int) -> RecordChunk:
+def _read(objects: Objects, opened: _Opened, run: IntervalRun, last: int) -> RecordChunk:
     piece, segment, whole = opened
     if whole is None:
         data = read_run(objects, segment, run)

@@ -23,7 +23,7 @@ from holdfast.client.groups import GroupInfo, GroupMember
 from holdfast.client.offsets import EARLIEST, LATEST, FoundOffset
 from holdfast.client.settings import ClientSettings
 from holdfast.client.topics import ClusterInfo, PartitionInfo, TopicInfo
-from holdfast.client.transactions import Producer
+from holdfast.client.transactions import ProducerIdentity
 from holdfast.types import TopicPartition
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
     "GroupInfo",
     "GroupMember",
     "PartitionInfo",
-    "Producer",
+    "ProducerIdentity",
     "TopicInfo",
     "TopicPartition",
 ]

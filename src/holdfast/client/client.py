@@ -19,7 +19,7 @@ from holdfast.client.producing import Batches
 from holdfast.client.retry import OnWait, RetryPolicy
 from holdfast.client.settings import ClientSettings
 from holdfast.client.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
-from holdfast.client.transactions import Producer
+from holdfast.client.transactions import ProducerIdentity
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.types import TopicPartition
@@ -194,26 +194,26 @@ class Client:
 
     # Transactions
 
-    def init_producer_id(self, transactional_id: str | None = None, timeout_ms: int = 60_000) -> Producer:
+    def init_producer_id(self, transactional_id: str | None = None, timeout_ms: int = 60_000) -> ProducerIdentity:
         """Begin as a producer: what an earlier holder of the transactional id left open is ended, and it is fenced."""
         return self._try(lambda: transactions.init_producer_id(self._nodes, transactional_id, timeout_ms))
 
-    def add_partitions(self, transactional_id: str, producer: Producer, pairs: Iterable[Pair]) -> None:
+    def add_partitions(self, transactional_id: str, producer: ProducerIdentity, pairs: Iterable[Pair]) -> None:
         """Say which partitions the transaction writes to, before it does."""
         wanted = list(pairs)
         self._try(lambda: transactions.add_partitions(self._nodes, transactional_id, producer, wanted))
 
     def txn_offset_commit(
-        self, transactional_id: str, producer: Producer, group: str, found: Mapping[Pair, tuple[int, str]]
+        self, transactional_id: str, producer: ProducerIdentity, group: str, found: Mapping[Pair, tuple[int, str]]
     ) -> None:
         """Offsets of a group, each with a text, that become visible with the transaction's records."""
         self._try(lambda: transactions.txn_offset_commit(self._nodes, transactional_id, producer, group, found))
 
-    def end_txn(self, transactional_id: str, producer: Producer, *, commit: bool) -> None:
+    def end_txn(self, transactional_id: str, producer: ProducerIdentity, *, commit: bool) -> None:
         """Commit or abort."""
         self._try(lambda: transactions.end_txn(self._nodes, transactional_id, producer, commit=commit))
 
-    def write_markers(self, producer: Producer, pairs: Iterable[Pair]) -> None:
+    def write_markers(self, producer: ProducerIdentity, pairs: Iterable[Pair]) -> None:
         """Let partitions know a producer's epoch, so that they refuse what an older one still has on its way."""
         wanted = list(pairs)
         self._try(lambda: transactions.write_markers(self._nodes, producer, wanted))

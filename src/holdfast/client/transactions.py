@@ -29,14 +29,14 @@ from holdfast.protocol.generated.write_txn_markers import (
 from holdfast.types import TopicPartition
 
 
-class Producer(NamedTuple):
+class ProducerIdentity(NamedTuple):
     """Who writes: batches carry the two numbers, and a higher epoch of the same id fences a lower one."""
 
     id: int
     epoch: int
 
 
-def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int) -> Producer:
+def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int) -> ProducerIdentity:
     """A producer's id. With a transactional id it ends what an earlier holder left open, and fences that one."""
     connection = nodes.any() if transactional_id is None else nodes.coordinator(TRANSACTION, transactional_id)
     request = InitProducerIdRequest(
@@ -44,10 +44,10 @@ def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int
     )
     answer = connection.ask(Key.INIT_PRODUCER_ID, request)
     check(f"a producer id for {transactional_id}", answer.error_code)
-    return Producer(answer.producer_id, answer.producer_epoch)
+    return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
 
-def add_partitions(nodes: Nodes, transactional_id: str, producer: Producer, pairs: Iterable[Pair]) -> None:
+def add_partitions(nodes: Nodes, transactional_id: str, producer: ProducerIdentity, pairs: Iterable[Pair]) -> None:
     """Partitions that the transaction is going to write to."""
     topics = [AddPartitionsToTxnTopic(name=name, partitions=numbers) for name, numbers in by_topic(pairs).items()]
     answer = nodes.coordinator(TRANSACTION, transactional_id).ask(
@@ -68,7 +68,7 @@ def add_partitions(nodes: Nodes, transactional_id: str, producer: Producer, pair
 def txn_offset_commit(
     nodes: Nodes,
     transactional_id: str,
-    producer: Producer,
+    producer: ProducerIdentity,
     group: str,
     offsets: Mapping[Pair, tuple[int, str]],
 ) -> None:
@@ -98,7 +98,7 @@ def txn_offset_commit(
             check(f"commit the offset of {pair} in transaction {transactional_id}", part.error_code)
 
 
-def end_txn(nodes: Nodes, transactional_id: str, producer: Producer, *, commit: bool) -> None:
+def end_txn(nodes: Nodes, transactional_id: str, producer: ProducerIdentity, *, commit: bool) -> None:
     """Commit or abort. A repeat by the same producer is harmless."""
     request = EndTxnRequest(
         transactional_id=transactional_id, producer_id=producer.id, producer_epoch=producer.epoch, committed=commit
@@ -107,7 +107,7 @@ def end_txn(nodes: Nodes, transactional_id: str, producer: Producer, *, commit: 
     check(f"{'commit' if commit else 'abort'} transaction {transactional_id}", answer.error_code)
 
 
-def write_markers(nodes: Nodes, producer: Producer, pairs: Iterable[Pair]) -> None:
+def write_markers(nodes: Nodes, producer: ProducerIdentity, pairs: Iterable[Pair]) -> None:
     """Abort whatever this producer has open in partitions, and let them know its epoch: what an older one still has
     on its way is refused there from now on. A repeat is harmless."""
     for connection, some in nodes.by_leader(pairs).items():

@@ -47,7 +47,7 @@ from uuid import UUID
 from holdfast.errors import Corrupt
 from holdfast.log.errors import TooManyPartitions, TooMuchToKeep
 from holdfast.types import PartitionId
-from holdfast.wal import USER_DATA_SIZE_MAX, NewerFormat, Wal
+from holdfast.wal import USER_DATA_SIZE_MAX, NewerLog, Wal
 
 VERSION = 3
 
@@ -158,7 +158,7 @@ def decode(data: bytes) -> LogMetadata:
             )
     except (ValueError, TypeError, KeyError, AttributeError, struct.error) as failure:
         raise Corrupt(f"the write-ahead log does not say whose it is: {failure!r}") from failure
-    raise NewerFormat("the write-ahead log's user data", version, VERSION)
+    raise NewerLog("the write-ahead log's user data", version, VERSION)
 
 
 def read_kept(wal: Wal) -> LogMetadata | None:

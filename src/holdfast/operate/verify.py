@@ -10,7 +10,7 @@ from holdfast.errors import Corrupt
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.partition.epochs import Epochs
 from holdfast.operate.findings import WAL
-from holdfast.operate.wal_tails import TailRows, Tails
+from holdfast.operate.wal_tails import TailRows, WalTails
 from holdfast.segment.errors import NewerFormat, NoManifest, SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
@@ -43,7 +43,7 @@ class Checker:
     def __init__(
         self,
         objects: Objects,
-        tails: Tails | None,
+        tails: WalTails | None,
         begin: Callable[[int], None] = lambda size: None,  # noqa: ARG005
         advance: Callable[[int], None] = lambda size: None,  # noqa: ARG005
     ) -> None:
@@ -65,7 +65,7 @@ class Checker:
             problems += self._partition(home)
         return self.totals
 
-    def _wal_problems(self, tails: Tails, homes: list[PartitionId]) -> Iterator[Finding]:
+    def _wal_problems(self, tails: WalTails, homes: list[PartitionId]) -> Iterator[Finding]:
         if tails.cluster not in (None, self._cluster):
             yield Finding(WAL, f"it belongs to cluster {tails.cluster}, the store to cluster {self._cluster}")
         stored = set(homes)

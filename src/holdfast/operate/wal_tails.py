@@ -21,8 +21,8 @@ from holdfast.record.batch import BatchHeader, is_crc_right, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.verify import Finding
 from holdfast.types import PartitionId
-from holdfast.wal import Entry, NewerFormat
-from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing
+from holdfast.wal import Entry, NewerLog
+from holdfast.wal.errors import ChunkGap, DamagedLog, EntriesMissing
 from holdfast.wal.format.frame import Frame
 from holdfast.wal.format.record import APPEND, decode_append
 from holdfast.wal.read import EntryReader, Stored
@@ -34,7 +34,7 @@ _SIZE_PER_READ = 1 << 20
 _WIDTH = 2 + len(BatchHeader._fields)
 
 
-class TailBatch(NamedTuple):
+class WalTailBatch(NamedTuple):
     """One batch of a tail."""
 
     entry: int  # Its index in the write-ahead log.
@@ -51,17 +51,17 @@ class TailRows:
     def add(self, index: int, header: BatchHeader, *, crc_ok: bool) -> None:
         self._numbers.extend((index, crc_ok, *header))
 
-    def above(self, flushed: int) -> Iterator[TailBatch]:
+    def above(self, flushed: int) -> Iterator[WalTailBatch]:
         """The batches that are in no segment yet."""
         for start in range(0, len(self._numbers), _WIDTH):
             index, crc_ok, *fields = self._numbers[start : start + _WIDTH]
             header = BatchHeader._make(fields)
             if header.end_offset > flushed:
-                yield TailBatch(index, bool(crc_ok), header)
+                yield WalTailBatch(index, bool(crc_ok), header)
 
 
 @dataclass
-class Tails:
+class WalTails:
     """What the write-ahead log holds."""
 
     cluster: str | None = None  # Whose it is; None when it does not say.
@@ -73,21 +73,21 @@ class Tails:
         return self.rows.get(home) or TailRows()
 
 
-def read_tails(directory: Directory) -> Tails:
+def read_tails(directory: Directory) -> WalTails:
     """All tails. A live log moves while one looks: what looks wrong is looked at again."""
     for look in range(_LOOKS):
         try:
             return _read(directory)
-        except (Damaged, ChunkGap, EntriesMissing, FileNotFoundError):
+        except (DamagedLog, ChunkGap, EntriesMissing, FileNotFoundError):
             if look == _LOOKS - 1:
                 raise
     raise AssertionError("unreachable")
 
 
-def _read(directory: Directory) -> Tails:
+def _read(directory: Directory) -> WalTails:
     recovered = recover(directory)
     kept = _kept(recovered.state.user_data)
-    tails = Tails(kept.identity.cluster if kept else None, deleted=set(kept.deleted if kept else ()))
+    tails = WalTails(kept.identity.cluster if kept else None, deleted=set(kept.deleted if kept else ()))
     for found in _entries(directory, recovered):
         try:
             _add(tails, found)
@@ -99,7 +99,7 @@ def _read(directory: Directory) -> Tails:
 def _kept(user_data: bytes) -> LogMetadata | None:
     try:
         return decode(user_data)
-    except (Corrupt, NewerFormat):
+    except (Corrupt, NewerLog):
         return None
 
 
@@ -115,7 +115,7 @@ def _entries(directory: Directory, recovered: Recovered) -> Iterator[Entry]:
         end = following[0].first_index if following else state.next_index
         try:
             yield from EntryReader(directory, peek, max(chunk.first_index, state.first_index), end).entries()
-        except (Damaged, FileNotFoundError):
+        except (DamagedLog, FileNotFoundError):
             if str(chunk.name) in directory.names():
                 raise
             # Purged while we looked, so all its entries are in segments by now: no tail needs them.
@@ -133,7 +133,7 @@ def _entries_of(frame: Frame) -> Iterator[Entry]:
         yield Entry(log_id, frame.body[bounds[number] : bounds[number + 1]])
 
 
-def _add(tails: Tails, found: Entry) -> None:
+def _add(tails: WalTails, found: Entry) -> None:
     content = entry.decode(found.payload)
     if content.kind == entry.DELETE_TOPIC:
         tails.deleted.add(content.home.topic_id)

@@ -22,7 +22,7 @@ from holdfast.segment.manifest.info import SegmentInfo
 PIECE_SIZE = 8 * 1024 * 1024
 
 
-class Run(NamedTuple):
+class IntervalRun(NamedTuple):
     """The intervals `[first, stop)` of a segment, by number."""
 
     first: int
@@ -52,7 +52,7 @@ def open_whole(objects: Objects, info: SegmentInfo) -> tuple[Segment, memoryview
 
 def runs(
     segment: Segment, size: int = PIECE_SIZE, first: int = 0, stop: int | None = None, first_size: int | None = None
-) -> Iterator[Run]:
+) -> Iterator[IntervalRun]:
     """The intervals `[first, stop)` in runs of about `size` bytes; from `first_size` on they double, up to that."""
     stop = len(segment.index) if stop is None else stop
     now = size if first_size is None else min(first_size, size)
@@ -62,11 +62,11 @@ def runs(
         start, end = intervals[at].start, at + 1
         while end < count and intervals[end].end - start <= now:
             end += 1
-        yield Run(first + at, first + end)
+        yield IntervalRun(first + at, first + end)
         at, now = end, min(2 * now, size)
 
 
-def read_run(objects: Objects, segment: Segment, run: Run) -> memoryview:
+def read_run(objects: Objects, segment: Segment, run: IntervalRun) -> memoryview:
     """The bytes of a run, right by the crcs of its intervals."""
     start, end = run.bytes_in(segment)
     data = memoryview(read_whole(objects, segment.name, start, end))
@@ -74,7 +74,7 @@ def read_run(objects: Objects, segment: Segment, run: Run) -> memoryview:
     return data
 
 
-def check_run(segment: Segment, run: Run, data: memoryview) -> None:
+def check_run(segment: Segment, run: IntervalRun, data: memoryview) -> None:
     """Raise unless these bytes of a run are what its intervals say."""
     start = segment.interval(run.first).start
     for interval in segment.intervals(*run):
@@ -95,7 +95,7 @@ def pieces(objects: Objects, segment: Segment, piece_size: int = PIECE_SIZE) -> 
         yield piece
 
 
-def _piece(objects: Objects, segment: Segment, run: Run) -> memoryview:
+def _piece(objects: Objects, segment: Segment, run: IntervalRun) -> memoryview:
     piece = read_run(objects, segment, run)
     with stored(segment.name):
         check_crcs(piece)

@@ -35,7 +35,7 @@ Read: TypeAlias = Callable[[int, int], Buffer]  # The bytes `[start, end)` of th
 _NEVER = 2**63 - 1  # A timestamp after all others.
 
 
-class Verdict(StrEnum):
+class SegmentVerdict(StrEnum):
     """What is to be done: repair, repair without it, upgrade."""
 
     DAMAGED = "damaged"
@@ -60,7 +60,7 @@ class Finding(NamedTuple):
     name: str  # Of the object, or what else is meant.
     what: str
     position: int | None = None  # Of a byte.
-    verdict: Verdict = Verdict.DAMAGED
+    verdict: SegmentVerdict = SegmentVerdict.DAMAGED
     rule: Rule | None = None  # None: it is about no segment's bytes.
     start: int | None = None  # The offsets `[start, end)` cannot be read because of it.
     end: int | None = None
@@ -72,10 +72,10 @@ class Finding(NamedTuple):
         return cls(getattr(failure, "name", None) or name, what, position, verdict_of(failure))
 
 
-def verdict_of(failure: HoldfastError) -> Verdict:
+def verdict_of(failure: HoldfastError) -> SegmentVerdict:
     if isinstance(failure, NewerFormat):
-        return Verdict.NEWER
-    return Verdict.LOST if isinstance(failure, SegmentLost) else Verdict.DAMAGED
+        return SegmentVerdict.NEWER
+    return SegmentVerdict.LOST if isinstance(failure, SegmentLost) else SegmentVerdict.DAMAGED
 
 
 Batch: TypeAlias = tuple[BatchHeader, memoryview]
@@ -289,7 +289,7 @@ class _Inspection:
     def _finding(
         self, rule: Rule, position: int, what: str, start: int | None = None, end: int | None = None
     ) -> Finding:
-        return Finding(self._info.name, what, position, Verdict.DAMAGED, rule, start, end)
+        return Finding(self._info.name, what, position, SegmentVerdict.DAMAGED, rule, start, end)
 
 
 def _explain(header: BatchHeader, violation: InvalidBatch) -> str:

@@ -15,7 +15,7 @@ from holdfast.client import Client, TopicInfo
 from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.codes import Code
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.worker import Worker
 from holdfast.sync.goals import Goals
 from holdfast.sync.groups import Groups
@@ -41,7 +41,7 @@ _PAUSE_S_FIRST, _PAUSE_S_MAX = 0.1, 5.0
 class Attempt:
     """What runs between two failures."""
 
-    lanes: list[Lane]
+    lanes: list[CopyLane]
     faces: Faces
     workers: list[Worker] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -88,7 +88,7 @@ class Direction:
         self._known: dict[ClusterPartition, Saved] = {}  # Where lanes stood when the last attempt ended.
         self._counts: dict[ClusterPartition, SyncCounts] = {}
         self._goals = Goals() if settings.once else None
-        self._lanes: list[Lane] = []
+        self._lanes: list[CopyLane] = []
         self._state = "starting"
         self._well_at = 0.0  # When it last copied something, or had nothing to copy.
         self._troubles = Troubles()
@@ -190,7 +190,7 @@ class Direction:
         ids = {name: each.id or NO_ID for name, each in copies.items()}
         return {name: _face(topics[name], ids.get(name)) for name in matching(topics, self._settings.patterns)}
 
-    def _save(self, lanes: list[Lane], source: Client, target: Client) -> None:
+    def _save(self, lanes: list[CopyLane], source: Client, target: Client) -> None:
         self._saver.save(lanes, target)
         if self._settings.groups:
             self._groups.carry(lanes, source, target)

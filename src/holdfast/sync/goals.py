@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from holdfast.client import LATEST, Client
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.types import ClusterPartition
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ class Goals:
         self._ids: dict[str, UUID | None] = {}  # The topics of the first start; None for one that is gone.
         self._is_set = False
 
-    def set(self, lanes: Iterable[Lane], source: Client) -> None:
+    def set(self, lanes: Iterable[CopyLane], source: Client) -> None:
         """At each start: a topic that was made again is another one, and has a goal of its own."""
         lanes = list(lanes)
         found: dict[str, UUID | None] = {each.where.topic: each.home.topic_id for each in lanes}
@@ -35,7 +35,7 @@ class Goals:
             _tell(name, is_there=found[name] is not None)
         self._ids, self._is_set = found, True
 
-    def are_reached(self, lanes: Sequence[Lane]) -> bool:
+    def are_reached(self, lanes: Sequence[CopyLane]) -> bool:
         """Whether all is copied."""
         return all(each.settled and each.point.position >= self._ends.get(each.home, 0) for each in lanes)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from holdfast.client import Client, Committed
 from holdfast.client.errors import Refused
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.origin.place import first_copy, first_own, last_copied
 from holdfast.sync.origin.scan import bounds
 from holdfast.types import TopicPartition
@@ -40,7 +40,7 @@ class Groups:
         self._carried: dict[tuple[str, TopicPartition], Carried] = {}
         self.count = 0  # Offsets carried.
 
-    def carry(self, lanes: Sequence[Lane], source: Client, target: Client) -> None:
+    def carry(self, lanes: Sequence[CopyLane], source: Client, target: Client) -> None:
         """All groups of the source."""
         by_place = {each.where: each for each in lanes if each.resumed}
         for group in source.list_groups():
@@ -57,7 +57,7 @@ class Groups:
         self,
         group: str,
         news: Mapping[TopicPartition, Committed],
-        lanes: Mapping[TopicPartition, Lane],
+        lanes: Mapping[TopicPartition, CopyLane],
         source: Client,
         target: Client,
     ) -> None:
@@ -81,7 +81,7 @@ class Groups:
         self._carried |= done
         self.count += len(moved)
 
-    def _place(self, lane: Lane, offset: int, source: Client, target: Client) -> int:
+    def _place(self, lane: CopyLane, offset: int, source: Client, target: Client) -> int:
         """Where the group would stand in the target."""
         start, end = bounds(target, lane.where)
         copy = first_copy(target, lane.where, lane.home, offset, start, end)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.sync.carry.lane import Lane
+    from holdfast.sync.carry.lane import CopyLane
 
 
 @dataclass
@@ -76,17 +76,17 @@ class SyncLook:
 
 
 def look_at(
-    direction: str, state: str, lanes: Iterable[Lane], troubles: Troubles, saved: tuple[int, int], now_ms: int
+    direction: str, state: str, lanes: Iterable[CopyLane], troubles: Troubles, saved: tuple[int, int], now_ms: int
 ) -> SyncLook:
     """The lanes of a direction, by topic."""
-    by_topic: dict[str, list[Lane]] = {}
+    by_topic: dict[str, list[CopyLane]] = {}
     for lane in lanes:
         by_topic.setdefault(lane.where.topic, []).append(lane)
     topics = [_topic(name, some, now_ms) for name, some in sorted(by_topic.items())]
     return SyncLook(direction, state, topics, troubles.count, troubles.last, *saved)
 
 
-def _topic(name: str, lanes: list[Lane], now_ms: int) -> TopicLook:
+def _topic(name: str, lanes: list[CopyLane], now_ms: int) -> TopicLook:
     ages = [now_ms - each.last_timestamp for each in lanes if each.lag and each.last_timestamp >= 0]
     counts = SyncCounts.of_all(each.counts for each in lanes)
     return TopicLook(name, len(lanes), counts, sum(each.lag for each in lanes), max(0, *ages, 0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from holdfast.client import Client
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.winners import Winners
 from holdfast.sync.progress import SyncCounts
 from holdfast.sync.settings import SyncSettings
@@ -49,7 +49,7 @@ def make_lanes(
     compacted: Container[str],
     known: Mapping[ClusterPartition, Saved],
     counts: dict[ClusterPartition, SyncCounts],
-) -> list[Lane]:
+) -> list[CopyLane]:
     """The lanes of all topics. Checkpoints are read when nobody else can write any more."""
     source, target = sides
     checkpoint.make_topic(client)
@@ -62,7 +62,7 @@ def make_lanes(
             back = ClusterPartition(target.cluster_id, each.target_id, part.number)
             where = TopicPartition(each.planned.name, part.number)
             point = _point(back, known.get(home), saved.get(home))
-            lane = Lane(
+            lane = CopyLane(
                 where=where,
                 home=home,
                 back=back,

@@ -3,13 +3,13 @@
 Rejected                          Unavailable     Stopped        Corrupt
 ├── NotConsecutive                └── Overloaded  ├── WalFailed  ├── ChunkGap
 ├── LogIdBackwards                                └── WalClosed  ├── EntriesMissing
-├── LogIdUnknown                                                 └── Damaged
+├── LogIdUnknown                                                 └── DamagedLog
 ├── TruncateBelowPurged, TruncateAboveLast
 ├── CommitBackwards, CommitAboveLast
 ├── VoteBackwards
 ├── ReadBelowPurged
 ├── EntryTooLarge
-└── NewerFormat
+└── NewerLog
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class EntryTooLarge(_Rule):
     sentence = "{attempted} bytes are too many for one record: the limit is {current}"
 
 
-class NewerFormat(Rejected):
+class NewerLog(Rejected):
     """The directory was written by a newer release."""
 
     def __init__(self, file: str, found: int, known: int) -> None:
@@ -145,7 +145,7 @@ class EntriesMissing(Corrupt):
         self.end = end
 
 
-class Damaged(Corrupt):
+class DamagedLog(Corrupt):
     """Acknowledged bytes are not what was written."""
 
     def __init__(self, file: str, position: int, expected: str, found: str) -> None:

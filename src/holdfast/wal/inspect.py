@@ -13,7 +13,7 @@ from holdfast.errors import Corrupt
 from holdfast.io.disk import Directory
 from holdfast.wal.chunks.chain import read_chain
 from holdfast.wal.chunks.chunk import Chunk, ChunkName, parse_chunk_name
-from holdfast.wal.errors import ChunkGap, Damaged, EntriesMissing, NewerFormat
+from holdfast.wal.errors import ChunkGap, DamagedLog, EntriesMissing, NewerLog
 from holdfast.wal.format import record, scan
 from holdfast.wal.format.frame import Frame
 from holdfast.wal.format.record import KIND_NAMES
@@ -60,7 +60,7 @@ def verify(directory: Directory) -> WalVerdict:
     for look in range(_LOOKS):
         try:
             return _sound(recover(directory))
-        except (Damaged, ChunkGap, EntriesMissing) as wrong:
+        except (DamagedLog, ChunkGap, EntriesMissing) as wrong:
             if look == _LOOKS - 1:
                 return _damaged(wrong)
         except FileNotFoundError:
@@ -84,7 +84,7 @@ def _sound(recovered: Recovered) -> WalVerdict:
 
 
 def _damaged(wrong: Corrupt) -> WalVerdict:
-    if isinstance(wrong, Damaged):
+    if isinstance(wrong, DamagedLog):
         return WalVerdict(
             sound=False,
             damage=str(wrong),
@@ -112,7 +112,7 @@ def _ends(directory: Directory) -> dict[int, int]:
     """Where each chunk ends according to its successor's head, as far as the chain can be read."""
     try:
         links = read_chain(directory).links
-    except (Corrupt, NewerFormat, FileNotFoundError):
+    except (Corrupt, NewerLog, FileNotFoundError):
         return {}
     return {link.head.predecessor: link.head.predecessor_end for link in links if link.head.predecessor is not None}
 

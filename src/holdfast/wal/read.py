@@ -11,7 +11,7 @@ from holdfast.types import Buffer
 from holdfast.wal.cache import Payload
 from holdfast.wal.chunks.chunk import Chunk
 from holdfast.wal.chunks.frame_index import FrameRange
-from holdfast.wal.errors import Damaged
+from holdfast.wal.errors import DamagedLog
 from holdfast.wal.format import record
 from holdfast.wal.format.frame import Frame, decode, describe_bad
 from holdfast.wal.state import LogId
@@ -87,7 +87,7 @@ class EntryReader:
             if frame is None:
                 self._peek(self._next, self._end)  # Purged and recycled meanwhile: that is what this raises.
                 bad = describe_bad(data, place.offset - first.offset, found.chunk.seed)
-                raise Damaged(str(found.chunk.name), place.offset, *bad)
+                raise DamagedLog(str(found.chunk.name), place.offset, *bad)
             yield from self._entries_of(frame.body, end)
 
     def _read_again(self, chunk: Chunk, place: FrameRange) -> Frame | None:
@@ -111,7 +111,7 @@ class EntryReader:
                 self._file = self._directory.open(str(chunk.name), write=False)
             except FileNotFoundError:
                 self._peek(self._next, self._end)
-                raise Damaged(str(chunk.name), 0, "the chunk's file", "none") from None
+                raise DamagedLog(str(chunk.name), 0, "the chunk's file", "none") from None
             self._chunk = chunk
         assert self._file is not None
         return self._file.read_at(offset, size)

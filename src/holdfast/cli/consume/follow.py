@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from holdfast.cli.consume.lines import record_facts, record_line
-from holdfast.cli.consume.records import Aborted, find_records
-from holdfast.cli.consume.start import Start, find_offsets, find_start
+from holdfast.cli.consume.records import AbortedProducer, find_records
+from holdfast.cli.consume.start import ConsumeStart, find_offsets, find_start
 from holdfast.cli.terminal.broker import staying
 from holdfast.cli.terminal.interrupt import CtrlC
 from holdfast.cli.terminal.talk import give_json, tell
@@ -28,7 +28,7 @@ class Follower:
         self,
         topic: str,
         partitions: Sequence[int] | None,
-        start: Start,
+        start: ConsumeStart,
         *,
         follow: bool,
         committed: bool,
@@ -87,7 +87,7 @@ class Follower:
                 continue
             if fetched.error is not None:
                 raise fetched.error
-            aborted = [Aborted(*each) for each in fetched.aborted or ()]
+            aborted = [AbortedProducer(*each) for each in fetched.aborted or ()]
             records, self._next[number], unreadable = find_records(fetched.records, self._next[number], aborted)
             for each in unreadable:
                 tell(f"holdfast: {self._topic}-{number}: {each}")

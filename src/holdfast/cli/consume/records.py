@@ -14,7 +14,7 @@ from holdfast.segment.aborted import AbortedIndex
 from holdfast.types import Buffer
 
 
-class Aborted(NamedTuple):
+class AbortedProducer(NamedTuple):
     """A producer whose records from this offset on are to be dropped until its marker."""
 
     producer_id: int
@@ -29,7 +29,7 @@ class ConsumedRecord(NamedTuple):
     unreadable: list[Unreadable]
 
 
-def find_records(data: Buffer, offset: int, aborted: Iterable[Aborted] = ()) -> ConsumedRecord:
+def find_records(data: Buffer, offset: int, aborted: Iterable[AbortedProducer] = ()) -> ConsumedRecord:
     """The records from `offset` on; an answer begins with the whole batch that has it."""
     view = memoryview(data)
     dropped = AbortedIndex.of_fetch(aborted, (header for header, _ in _whole_batches(view)))

@@ -23,26 +23,26 @@ class Kind(Enum):
     BEFORE_END = 3  # Records.
 
 
-class Start(NamedTuple):
+class ConsumeStart(NamedTuple):
     """Where to begin."""
 
     kind: Kind
     value: int
 
 
-def parse_start(text: str, now_ms: int) -> Start:
+def parse_start(text: str, now_ms: int) -> ConsumeStart:
     """`earliest`, `latest`, an offset, `-N`, a time, or how long ago."""
     if text == "earliest":
-        return Start(Kind.TIME, EARLIEST)
+        return ConsumeStart(Kind.TIME, EARLIEST)
     if text == "latest":
-        return Start(Kind.TIME, LATEST)
+        return ConsumeStart(Kind.TIME, LATEST)
     if text.isascii() and text.isdecimal():
-        return Start(Kind.OFFSET, int(text))
+        return ConsumeStart(Kind.OFFSET, int(text))
     if text.isascii() and text.startswith("-") and text[1:].isdecimal():
-        return Start(Kind.BEFORE_END, int(text[1:]))
+        return ConsumeStart(Kind.BEFORE_END, int(text[1:]))
     ago = _AGO.fullmatch(text)
     if ago:
-        return Start(Kind.TIME, max(now_ms - int(ago[1]) * _UNITS_MS[ago[2]], 0))
+        return ConsumeStart(Kind.TIME, max(now_ms - int(ago[1]) * _UNITS_MS[ago[2]], 0))
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -50,11 +50,11 @@ def parse_start(text: str, now_ms: int) -> Start:
             f"--from {text} is none of: earliest, latest, an offset, -N, a time such as 2026-01-31T12:00, 90s, 2h, 7d"
         ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # As times are printed.
-    return Start(Kind.TIME, max(int(moment.timestamp() * 1000), 0))
+    return ConsumeStart(Kind.TIME, max(int(moment.timestamp() * 1000), 0))
 
 
 def find_start(
-    client: Client, topic: str, partitions: Sequence[int], start: Start, *, committed: bool
+    client: Client, topic: str, partitions: Sequence[int], start: ConsumeStart, *, committed: bool
 ) -> dict[int, int]:
     """The offset to begin at, for each partition."""
     ends = find_offsets(client, topic, partitions, LATEST, committed=committed)

@@ -18,7 +18,7 @@ from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
     from holdfast import config
-    from holdfast.operate.doctor.finding import Finding
+    from holdfast.operate.doctor.finding import DoctorFinding
 
 DataOption = Annotated[str | None, typer.Option("--data", metavar="DIR", help="The data directory to look at.")]
 ListenOption = Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="The address to listen on.")]
@@ -63,7 +63,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def look(settings: config.Settings) -> Iterator[Finding]:
+def look(settings: config.Settings) -> Iterator[DoctorFinding]:
     """Everything, the most basic first."""
     from holdfast.io.chance import SystemChance
     from holdfast.io.clock import SystemClock
@@ -95,7 +95,7 @@ def look(settings: config.Settings) -> Iterator[Finding]:
     yield machine.pyspark()
 
 
-def look_at_store(url: str, *, is_known: bool = False) -> Finding:
+def look_at_store(url: str, *, is_known: bool = False) -> DoctorFinding:
     """What is known to have been there is not made anew: a mount point may be bare."""
     from holdfast.errors import HoldfastError
     from holdfast.io.chance import SystemChance

@@ -15,7 +15,7 @@ from holdfast.cli.terminal.talk import tell
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
-    from holdfast.cli.produce.send import Sender
+    from holdfast.cli.produce.send import RecordSender
 
 
 class CodecName(StrEnum):
@@ -77,11 +77,13 @@ def produce(
       tail -f app.log | holdfast produce logs --header host=web-1 --codec lz4 --verbose
     """
     from holdfast.cli.produce.lines import LineRecords
-    from holdfast.cli.produce.send import Sender
+    from holdfast.cli.produce.send import RecordSender
 
     pairs = assignments(headers, "--header")
     records = LineRecords(key_separator, tuple((name, value.encode()) for name, value in pairs))
-    sender = Sender(topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose)
+    sender = RecordSender(
+        topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose
+    )
     try:
         sender.run(bootstrap)
     except KeyboardInterrupt:
@@ -94,6 +96,6 @@ def produce(
         raise typer.Exit(1)
 
 
-def _say_counts(sender: Sender) -> None:
+def _say_counts(sender: RecordSender) -> None:
     lost = f", {sender.waiting} not" if sender.waiting else ""
     tell(f"holdfast: {sender.acknowledged} records acknowledged{lost}")

@@ -22,7 +22,7 @@ def murmur2(data: bytes) -> int:
     return hashed ^ hashed >> 15
 
 
-class Chooser:
+class RecordPartitioner:
     """Chooses among a topic's partitions. Records without a key stay together until it is another one's turn."""
 
     def __init__(self, partitions: list[int], fixed: int | None) -> None:

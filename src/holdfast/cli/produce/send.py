@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from holdfast.cli.produce.lines import LineRecords, read_lines
-from holdfast.cli.produce.partition import Chooser
+from holdfast.cli.produce.partition import RecordPartitioner
 from holdfast.cli.terminal.broker import staying
 from holdfast.cli.terminal.interrupt import CtrlC
-from holdfast.client import Client, Producer, TopicInfo, TopicPartition
+from holdfast.client import Client, ProducerIdentity, TopicInfo, TopicPartition
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.build import build
@@ -20,7 +20,7 @@ _AGE_S_MAX = 0.5  # Of a line that waits for company: a trickle of lines is neve
 _BATCH_SIZE = 512 << 10  # Bytes of keys and values; well below what brokers accept.
 
 
-class Sender:
+class RecordSender:
     """One run of the command."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Sender:
         self._gathered_size = 0
         self._gathered_since = 0.0
         self._sequences: dict[int, int] = {}
-        self._producer = Producer(-1, -1)  # With its id and epoch, a repeat is known as one.
+        self._producer = ProducerIdentity(-1, -1)  # With its id and epoch, a repeat is known as one.
         self._ctrl_c = CtrlC()
         self.acknowledged = 0
         self.waiting = 0  # Records taken from stdin and not acknowledged.
@@ -66,10 +66,10 @@ class Sender:
                         self._send(client, chooser)
             self._send(client, chooser)
 
-    def _chooser(self, topic: TopicInfo) -> Chooser:
+    def _chooser(self, topic: TopicInfo) -> RecordPartitioner:
         if self._partition is not None and self._partition not in topic.numbers:
             raise Rejected(f"topic {topic.name} has no partition {self._partition}: it has {len(topic.partitions)}")
-        return Chooser(topic.numbers, self._partition)
+        return RecordPartitioner(topic.numbers, self._partition)
 
     def _is_full(self) -> bool:
         return (
@@ -78,7 +78,7 @@ class Sender:
             or self._clock.monotonic() - self._gathered_since >= _AGE_S_MAX
         )
 
-    def _gather(self, line: bytes, chooser: Chooser) -> None:
+    def _gather(self, line: bytes, chooser: RecordPartitioner) -> None:
         if not self._gathered:
             self._gathered_since = self._clock.monotonic()
         self.waiting += 1
@@ -87,7 +87,7 @@ class Sender:
         self._gathered_count += 1
         self._gathered_size += len(line)
 
-    def _send(self, client: Client, chooser: Chooser) -> None:
+    def _send(self, client: Client, chooser: RecordPartitioner) -> None:
         """Send what was gathered, one batch for each partition, and wait until all are acknowledged."""
         gathered, self._gathered = self._gathered, {}
         self._gathered_count = self._gathered_size = 0

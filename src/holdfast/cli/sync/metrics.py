@@ -13,7 +13,7 @@ from holdfast.io.address import parse_address
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-    from holdfast.cli.sync.show import Show
+    from holdfast.cli.sync.show import SyncShow
 
 _LABELS = ["direction", "topic"]
 _COUNTERS = {
@@ -30,7 +30,7 @@ _COUNTERS = {
 class SyncMetrics:
     """What Prometheus's library calls a collector."""
 
-    def __init__(self, show: Show) -> None:
+    def __init__(self, show: SyncShow) -> None:
         self._show = show
 
     def collect(self) -> Iterable[Metric]:
@@ -60,7 +60,7 @@ class SyncMetrics:
 
 
 @contextmanager
-def scraped(show: Show, listen: str | None) -> Iterator[None]:
+def scraped(show: SyncShow, listen: str | None) -> Iterator[None]:
     """Metrics at an address, for as long as the block lasts."""
     if listen is None:
         yield

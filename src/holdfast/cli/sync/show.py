@@ -15,7 +15,7 @@ from holdfast.sync.progress import SyncLook, TopicLook
 _RATE_S = 5.0  # Rates are means over the last so many seconds, about.
 
 
-class Show:
+class SyncShow:
     """Called with a look at each direction, again and again."""
 
     def __init__(self, clock: Clock | None = None, *, json: bool = False) -> None:
@@ -108,10 +108,10 @@ def _sentence(look: SyncLook) -> str:
 
 
 @contextmanager
-def showing(*, json: bool, metrics: str | None) -> Iterator[Show]:
+def showing(*, json: bool, metrics: str | None) -> Iterator[SyncShow]:
     """A show for as long as the block lasts."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="holdfast: %(message)s")
-    show = Show(json=json)
+    show = SyncShow(json=json)
     from holdfast.cli.sync.metrics import scraped
 
     with scraped(show, metrics):

@@ -26,7 +26,7 @@ from holdfast.coordinator.group.classic.image import GroupImage, MemberImage
 from holdfast.coordinator.group.consumer.image import ConsumerImage
 from holdfast.coordinator.group.consumer.records import RecordKind
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.runtime.fields import Malformed, Reader, bytes_field, string
+from holdfast.coordinator.runtime.fields import MalformedField, Reader, bytes_field, string
 from holdfast.record.records import Record
 from holdfast.types import TopicPartition
 
@@ -117,7 +117,7 @@ def apply_consumer_record(image: ConsumerImage, key: ConsumerKey, value: bytes |
 def _read(kind: str, decode: Callable[[], T]) -> T:
     try:
         return decode()
-    except (Malformed, UnicodeDecodeError) as failure:
+    except (MalformedField, UnicodeDecodeError) as failure:
         raise CorruptRecord(kind, str(failure)) from failure
 
 
@@ -127,7 +127,7 @@ def _versioned(kind: str, value: bytes) -> tuple[Reader, int]:
     if version > _VERSION_MAX:
         raise NewerRecord(kind, version, _VERSION_MAX)
     if version < 0:
-        raise Malformed(f"version {version}")
+        raise MalformedField(f"version {version}")
     reader.flexible = version >= _VERSION_FLEXIBLE
     return reader, version
 
@@ -150,7 +150,7 @@ def _decode_key(reader: Reader) -> Key:
 
 def _check_end(reader: Reader) -> None:
     if reader.left:
-        raise Malformed(f"{reader.left} bytes are left")
+        raise MalformedField(f"{reader.left} bytes are left")
 
 
 def _encode_offset(value: CommittedOffset) -> bytes:

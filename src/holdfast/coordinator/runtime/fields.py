@@ -18,7 +18,7 @@ TEXT_SIZE_MAX = 32_767  # Bytes of a text in a record.
 _VARINT_BITS_MAX = 35
 
 
-class Malformed(ValueError):
+class MalformedField(ValueError):
     """The bytes end too early, or contradict each other."""
 
 
@@ -56,7 +56,7 @@ class Reader:
     def string(self) -> str:
         text = self.nullable_string()
         if text is None:
-            raise Malformed("a text is missing")
+            raise MalformedField("a text is missing")
         return text
 
     def bytes(self) -> bytes:
@@ -68,7 +68,7 @@ class Reader:
         """The count of an array, each item of which has at least one byte. Null reads as empty."""
         count = self._uvarint() - 1 if self.flexible else self.i32()
         if not -1 <= count <= self.left:
-            raise Malformed(f"{count} items do not fit into {self.left} bytes")
+            raise MalformedField(f"{count} items do not fit into {self.left} bytes")
         return max(count, 0)
 
     def end_struct(self) -> None:
@@ -90,11 +90,11 @@ class Reader:
             number |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return number
-        raise Malformed("a number has more than five bytes")
+        raise MalformedField("a number has more than five bytes")
 
     def _take(self, size: int) -> memoryview:
         if not 0 <= size <= self.left:
-            raise Malformed(f"{size} bytes are promised where {self.left} are left")
+            raise MalformedField(f"{size} bytes are promised where {self.left} are left")
         self._at += size
         return self._data[self._at - size : self._at]
 

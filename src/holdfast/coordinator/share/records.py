@@ -20,7 +20,7 @@ import struct
 from typing import NamedTuple, TypeAlias
 
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.runtime.fields import Malformed, Reader, string
+from holdfast.coordinator.runtime.fields import MalformedField, Reader, string
 from holdfast.coordinator.share.partition import Image, OffsetRun, RecordState
 from holdfast.types import PartitionId
 
@@ -60,7 +60,7 @@ def decode_key(data: bytes | None) -> ShareKey | None:
             return ShareGroupKey(reader.string())
         if kind == _PARTITION:
             return SharePartitionKey(reader.string(), PartitionId(reader.uuid(), reader.i32()))
-    except (Malformed, UnicodeDecodeError) as failure:
+    except (MalformedField, UnicodeDecodeError) as failure:
         raise CorruptRecord("key of a share group", str(failure)) from failure
     return None
 
@@ -73,7 +73,7 @@ def decode_group(data: bytes) -> int:
     """A group's epoch."""
     try:
         return _reader(data).i32()
-    except Malformed as failure:
+    except MalformedField as failure:
         raise CorruptRecord("share group", str(failure)) from failure
 
 
@@ -90,7 +90,7 @@ def decode_image(data: bytes) -> Image:
         for _ in range(reader.count()):
             size, state, count = reader.i32(), RecordState(reader.i8()), reader.i16()
             if size < 1 or count < 0 or state is RecordState.ACQUIRED:
-                raise Malformed(f"{size} records, delivered {count} times, in state {state.name}")
+                raise MalformedField(f"{size} records, delivered {count} times, in state {state.name}")
             runs.append(OffsetRun(at, at + size, state, count))
             at += size
     except ValueError as failure:  # Also what is no state.
@@ -102,7 +102,7 @@ def _reader(data: bytes) -> Reader:
     reader = Reader(data)
     try:
         version = reader.i16()
-    except Malformed as failure:
+    except MalformedField as failure:
         raise CorruptRecord("share group", str(failure)) from failure
     if version > _VERSION:
         raise NewerRecord("share group", version, _VERSION)

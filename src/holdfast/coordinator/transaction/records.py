@@ -18,7 +18,14 @@ import struct
 from collections.abc import Iterable
 
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.runtime.fields import Malformed, Reader, compact_count, compact_string, string, tagged_fields
+from holdfast.coordinator.runtime.fields import (
+    MalformedField,
+    Reader,
+    compact_count,
+    compact_string,
+    string,
+    tagged_fields,
+)
 from holdfast.coordinator.transaction.transaction import Transaction, TransactionState
 from holdfast.record.records import Record
 from holdfast.types import TopicPartition
@@ -54,7 +61,7 @@ def decode_transactional_id(key: bytes | None) -> str | None:
         if reader.i16() != _KEY_VERSION:
             return None
         return reader.string()
-    except (Malformed, UnicodeDecodeError) as failure:
+    except (MalformedField, UnicodeDecodeError) as failure:
         raise CorruptRecord("key of a transaction", str(failure)) from failure
 
 
@@ -67,7 +74,7 @@ def decode_transaction(transactional_id: str, value: bytes) -> Transaction:
             raise NewerRecord(_KIND, version, _VERSION)
         reader.flexible = version >= 1
         return _decode(transactional_id, reader)
-    except (Malformed, UnicodeDecodeError, ValueError, struct.error) as failure:
+    except (MalformedField, UnicodeDecodeError, ValueError, struct.error) as failure:
         raise CorruptRecord(_KIND, str(failure)) from failure
 
 
@@ -85,7 +92,7 @@ def _decode(transactional_id: str, reader: Reader) -> Transaction:
         if number in _TAGS
     }
     if reader.left:
-        raise Malformed(f"{reader.left} bytes are left")
+        raise MalformedField(f"{reader.left} bytes are left")
     return Transaction(
         transactional_id=transactional_id,
         producer_id=producer_id,

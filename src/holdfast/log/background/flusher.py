@@ -23,7 +23,7 @@ from holdfast.log.ownership.store_watch import StoreWatch
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import MemoryUse
 from holdfast.log.partition.tail_batch import TailBatch
-from holdfast.wal.errors import Damaged as FrameDamaged
+from holdfast.wal.errors import DamagedLog
 
 if TYPE_CHECKING:
     from holdfast.log.logs import Logs
@@ -269,7 +269,7 @@ class Flusher:
         self._ground.damage.note(partition.home.path, failure)
         before = self._failed.get(partition)
         tried_for_long = before is not None and before.delay_s >= self._ground.settings.flush_retry_ms_max / 1000
-        if isinstance(failure, FrameDamaged | WrongEverywhere) or tried_for_long:
+        if isinstance(failure, DamagedLog | WrongEverywhere) or tried_for_long:
             partition.fail(failure)
 
     def _delay(self, partition: PartitionLog, failure: Exception) -> None:

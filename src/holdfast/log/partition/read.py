@@ -20,7 +20,7 @@ from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.missing import judge
 from holdfast.types import Offset
 from holdfast.wal import ReadBelowPurged
-from holdfast.wal.errors import Damaged as FrameDamaged
+from holdfast.wal.errors import DamagedLog
 
 if TYPE_CHECKING:
     from holdfast.log.partition.partition import PartitionLog
@@ -148,7 +148,7 @@ class Reading:
         place, began = self._place_of(taken), self._now()
         try:
             buffers = await self._partition.bytes_of(taken)
-        except FrameDamaged:
+        except DamagedLog:
             taken, buffers = await self._in_front_of_damage(taken)
         if taken:
             self._note(place, taken[0].base, began)
@@ -162,7 +162,7 @@ class Reading:
         for batch in batches:
             try:
                 buffers += await self._partition.bytes_of([batch])
-            except FrameDamaged:
+            except DamagedLog:
                 if not buffers:
                     raise
                 break

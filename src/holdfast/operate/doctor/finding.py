@@ -14,7 +14,7 @@ class FindingState(StrEnum):
     MISSING = "missing"  # A broker cannot be run like this.
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     """One thing that was looked at."""
 
     check: str
@@ -28,13 +28,13 @@ class Finding(NamedTuple):
         return f"{line}\n{'':<27} → {self.todo}" if self.todo else line
 
 
-def ok(check: str, found: str) -> Finding:
-    return Finding(check, FindingState.OK, found)
+def ok(check: str, found: str) -> DoctorFinding:
+    return DoctorFinding(check, FindingState.OK, found)
 
 
-def advice(check: str, found: str, todo: str) -> Finding:
-    return Finding(check, FindingState.ADVICE, found, todo)
+def advice(check: str, found: str, todo: str) -> DoctorFinding:
+    return DoctorFinding(check, FindingState.ADVICE, found, todo)
 
 
-def missing(check: str, found: str, todo: str) -> Finding:
-    return Finding(check, FindingState.MISSING, found, todo)
+def missing(check: str, found: str, todo: str) -> DoctorFinding:
+    return DoctorFinding(check, FindingState.MISSING, found, todo)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from holdfast.errors import Rejected
 from holdfast.io.address import bind, parse_address
-from holdfast.operate.doctor.finding import Finding, advice, missing, ok
+from holdfast.operate.doctor.finding import DoctorFinding, advice, missing, ok
 
 PYTHON_MIN = (3, 11)
 WARM = tuple(f"holdfast.{each}.warm" for each in ("record", "segment", "subscribe", "sync"))  # They compile all loops.
@@ -24,14 +24,14 @@ FILES_WELL = 16_384
 _JAVA_S_MAX = 30
 
 
-def python(version: tuple[int, int] = sys.version_info[:2]) -> Finding:
+def python(version: tuple[int, int] = sys.version_info[:2]) -> DoctorFinding:
     said = f"{version[0]}.{version[1]} at {sys.executable}"
     if version < PYTHON_MIN:
         return missing("python", said, "install Python 3.11 or newer")
     return ok("python", said)
 
 
-def packages() -> Finding:
+def packages() -> DoctorFinding:
     """What `pip install holdfast` brings along."""
     stated = [each for each in importlib.metadata.requires("holdfast") or [] if "extra ==" not in each]
     needed = [re.split(r"[ ;<>=!~\[(]", each)[0] for each in stated]
@@ -49,7 +49,7 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-def open_files(limit: int | None = None) -> Finding:
+def open_files(limit: int | None = None) -> DoctorFinding:
     """Each connection takes one, and so does each chunk."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
     if soft == resource.RLIM_INFINITY or soft >= FILES_WELL:
@@ -60,7 +60,7 @@ def open_files(limit: int | None = None) -> Finding:
     return advice("open files", f"up to {soft}: so many connections at most", todo)
 
 
-def port(check: str, address: str) -> Finding:
+def port(check: str, address: str) -> DoctorFinding:
     """Whether an address can be listened on."""
     try:
         bound = bind(parse_address(address))
@@ -71,7 +71,7 @@ def port(check: str, address: str) -> Finding:
     return ok(check, f"{address} is free" if not address.endswith(":0") else f"a free one, such as {taken}")
 
 
-def compiled_code() -> Finding:
+def compiled_code() -> DoctorFinding:
     """Whether loops were compiled at installation: otherwise whoever needs them first does it, which takes seconds."""
     import holdfast
 
@@ -84,7 +84,7 @@ def compiled_code() -> Finding:
     return advice("compiled code", "not there yet: whoever needs it first waits some seconds", todo)
 
 
-def java() -> Finding:
+def java() -> DoctorFinding:
     """Spark runs on it; a broker does not need it."""
     command = shutil.which("java")
     todo = f"for pipelines on Spark install a JDK, {JAVA_MIN} or newer"
@@ -106,7 +106,7 @@ def java_version(said: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def pyspark() -> Finding:
+def pyspark() -> DoctorFinding:
     if importlib.util.find_spec("pyspark") is None:
         return advice("pyspark", "none", "for pipelines on Spark: pip install 'holdfast[spark]'")
     version = importlib.metadata.version("pyspark")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from holdfast.errors import HoldfastError
-from holdfast.operate.doctor.finding import Finding, advice
+from holdfast.operate.doctor.finding import DoctorFinding, advice
 from holdfast.operate.status import ask
 
 
-def store_waited_for(metrics: str) -> Iterator[Finding]:
+def store_waited_for(metrics: str) -> Iterator[DoctorFinding]:
     """Nothing, unless one does: without a broker, or without a wait, there is nothing to say."""
     try:
         found = ask(metrics)

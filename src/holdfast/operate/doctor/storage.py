@@ -15,7 +15,7 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Exists, Objects
-from holdfast.operate.doctor.finding import Finding, advice, missing, ok
+from holdfast.operate.doctor.finding import DoctorFinding, advice, missing, ok
 
 SYNC_COUNT = 30
 SYNC_SIZE = 4096
@@ -26,7 +26,7 @@ FREE_WELL = 10 << 30
 _MIB = 1 << 20
 
 
-def data_directory(path: Path) -> Finding:
+def data_directory(path: Path) -> DoctorFinding:
     """Whether a broker could write there. A directory that is not there is looked at from above."""
     there = existing(path)
     if not there.is_dir():
@@ -45,7 +45,7 @@ def existing(path: Path) -> Path:
     return path
 
 
-def disk_sync(path: Path, clock: Clock, chance: Chance) -> Finding:
+def disk_sync(path: Path, clock: Clock, chance: Chance) -> DoctorFinding:
     """How long the disk takes to make a little durable: every ack waits that long."""
     folder = existing(path)
     name = f".holdfast-doctor-{chance.bits(64):016x}"
@@ -77,7 +77,7 @@ def _sync_times(directory: RealDirectory, name: str, clock: Clock) -> list[float
         directory.remove(name)
 
 
-def free_space(path: Path, needed: int) -> Finding:
+def free_space(path: Path, needed: int) -> DoctorFinding:
     """Room for the write-ahead log, and for segments where they are on the same disk."""
     free = shutil.disk_usage(existing(path)).free
     found = f"{free // _MIB} MiB free"
@@ -89,7 +89,7 @@ def free_space(path: Path, needed: int) -> Finding:
     return ok("free space", found)
 
 
-def store(objects: Objects, chance: Chance) -> Finding:
+def store(objects: Objects, chance: Chance) -> DoctorFinding:
     """Whether the store keeps what is put, and whether of many writers of one name exactly one succeeds."""
     name = f"doctor/{chance.bits(128):032x}"
     try:

@@ -19,12 +19,12 @@ from holdfast.operate.inspect.facts import (
     tail_facts,
 )
 from holdfast.operate.place import find_partitions, open_place, topic_id_of, topic_names
-from holdfast.operate.wal_tails import Tails, read_tails
+from holdfast.operate.wal_tails import WalTails, read_tails
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.segment.manifest.manifest import Manifest
-from holdfast.segment.verify import Finding, Verdict, inspect
+from holdfast.segment.verify import Finding, SegmentVerdict, inspect
 from holdfast.types import PartitionId
 
 
@@ -33,7 +33,7 @@ class Look:
     """What can be seen at a place."""
 
     objects: Objects
-    tails: Tails | None
+    tails: WalTails | None
     names: dict[UUID, str]  # Of topics.
     homes: list[PartitionId]  # Without those of deleted topics, whose objects are going.
 
@@ -50,7 +50,7 @@ class Look:
             except Corrupt as damage:
                 if not tolerant:
                     raise
-                tails = Tails(problems=[Finding(WAL, str(damage))])
+                tails = WalTails(problems=[Finding(WAL, str(damage))])
             if tails.problems and not tolerant:
                 raise Corrupt(said(tails.problems[0]))  # Figures are not made up for what cannot be read.
         names = topic_names(opened.objects)  # Behind the tails, as all that comes from the store: see `log_tail`.
@@ -104,4 +104,4 @@ class Look:
                     yield batch_facts(header, crc_ok=found.is_right, position=position)
                     position += header.size
         except NotFound as missing:
-            yield {"kind": "problem"} | problem_facts(Finding(info.name, str(missing), verdict=Verdict.LOST))
+            yield {"kind": "problem"} | problem_facts(Finding(info.name, str(missing), verdict=SegmentVerdict.LOST))

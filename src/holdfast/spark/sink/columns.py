@@ -84,7 +84,7 @@ class ColumnPlaces(NamedTuple):
         return self.targets[at], place - int(self.bases[at])
 
 
-class Chooser:
+class RowPartitioner:
     """Chooses partitions. Rows without key and partition take turns in runs, so that batches stay large."""
 
     def __init__(self, look_up: Callable[[str], RowTarget], topic: str | None, first_turn: int, run_size: int) -> None:

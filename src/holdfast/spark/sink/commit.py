@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from holdfast.client import Client, Producer
+from holdfast.client import Client, ProducerIdentity
 from holdfast.client.errors import TransactionLost
 from holdfast.errors import Fenced, HoldfastError
 from holdfast.io.clock import Clock
@@ -105,12 +105,12 @@ class Commit:
         count = sum(part.record_count for each in staged for part in each.parts)
         return Written(is_new=True, record_count=count, size=size)
 
-    def _abort(self, name: str, producer: Producer) -> None:
+    def _abort(self, name: str, producer: ProducerIdentity) -> None:
         """So that readers need not wait for the time-out. If it fails, the time-out does it."""
         with contextlib.suppress(HoldfastError):
             self.client.end_txn(name, producer, commit=False)
 
-    def _send(self, staged: Sequence[StagedObject], producer: Producer, began: float, size: int) -> None:
+    def _send(self, staged: Sequence[StagedObject], producer: ProducerIdentity, began: float, size: int) -> None:
         sequences: dict[TopicPartition, int] = {}
         sent = 0
         for each, data in self._read_ahead(staged):
@@ -143,7 +143,7 @@ class Commit:
 
 
 def requests(
-    staged: StagedObject, data: bytes, producer: Producer, sequences: dict[TopicPartition, int]
+    staged: StagedObject, data: bytes, producer: ProducerIdentity, sequences: dict[TopicPartition, int]
 ) -> Iterator[dict[tuple[str, int], list[Buffer]]]:
     """The batches of an object as requests of limited size, with at most one batch of each partition: Kafka's rule."""
     view = memoryview(data)

@@ -2,7 +2,7 @@
 
 Rejected
 ├── BadColumns           the data frame has no value, or a column of the wrong type
-├── BadOption            an option is missing or wrong
+├── BadSinkOption            an option is missing or wrong
 ├── NoTopic              a row without a topic
 ├── NoSuchPartition      a row for a partition that its topic does not have
 ├── RowTooLarge          a row that its topic does not take
@@ -28,7 +28,7 @@ class BadColumns(Rejected):
         self.why = why
 
 
-class BadOption(Rejected):
+class BadSinkOption(Rejected):
     """An option is missing or wrong."""
 
     def __init__(self, name: str, why: str) -> None:

@@ -10,7 +10,7 @@ from holdfast.catalog.store import Store, find_store, typed
 from holdfast.catalog.suggest import nearest
 from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
 from holdfast.record.layout import Codec
-from holdfast.spark.sink.errors import BadOption
+from holdfast.spark.sink.errors import BadSinkOption
 
 _STORE = "store."
 _KAFKA = "kafka."
@@ -57,7 +57,7 @@ def read_options(given: Mapping[str, str]) -> SinkOptions:
     _check_names(name for name in given if not name.lower().startswith(_STORE))
     words = words_of(lower, _KAFKA)
     if BOOTSTRAP not in words:
-        raise BadOption(_KAFKA + BOOTSTRAP, "is missing: the driver commits through a broker, name its address")
+        raise BadSinkOption(_KAFKA + BOOTSTRAP, "is missing: the driver commits through a broker, name its address")
     return SinkOptions(
         kafka=ClientSettings.parse(words),
         staging=_staging(lower, store),
@@ -76,7 +76,7 @@ def _check_names(names: Iterable[str]) -> None:
     known = {each.lower() for each in _KNOWN} | set(_SPARKS_OWN)
     for name in names:
         if name.lower() not in known:
-            raise BadOption(name, f"is unknown to the sink{nearest(name, _KNOWN)}")
+            raise BadSinkOption(name, f"is unknown to the sink{nearest(name, _KNOWN)}")
 
 
 def _staging(lower: Mapping[str, str], store: Mapping[str, str]) -> Store:
@@ -86,7 +86,7 @@ def _staging(lower: Mapping[str, str], store: Mapping[str, str]) -> Store:
         return Store(place if "://" in place else str(Path(place).absolute()), typed(store))
     if "path" in lower:
         return find_store(lower["path"], store)
-    raise BadOption(
+    raise BadSinkOption(
         "staging",
         "is missing: executors stage what they write before the driver commits it. Name a directory or bucket that "
         "driver and executors share, or give path, the broker's data directory or store",
@@ -97,7 +97,7 @@ def _codec(name: str) -> int:
     try:
         return Codec[name.upper()]
     except KeyError:
-        raise BadOption("kafka.compression.type", f"{name} is none of none, gzip, snappy, lz4, zstd") from None
+        raise BadSinkOption("kafka.compression.type", f"{name} is none of none, gzip, snappy, lz4, zstd") from None
 
 
 def _number(lower: Mapping[str, str], name: str, default: int) -> int:
@@ -105,12 +105,12 @@ def _number(lower: Mapping[str, str], name: str, default: int) -> int:
     if text is None:
         return default
     if not text.isdecimal() or not int(text):
-        raise BadOption(name, f"is {text!r}, but it must be a whole number above 0")
+        raise BadSinkOption(name, f"is {text!r}, but it must be a whole number above 0")
     return int(text)
 
 
 def _switch(lower: Mapping[str, str], name: str) -> bool:
     text = lower.get(name.lower(), "false").lower()
     if text not in ("true", "false"):
-        raise BadOption(name, f"is {text!r}, but it must be true or false")
+        raise BadSinkOption(name, f"is {text!r}, but it must be true or false")
     return text == "true"

@@ -35,7 +35,7 @@ _SWEEP_EVERY = 100  # Batches of a stream between two looks for what killed jobs
 
 
 @dataclass
-class Message(WriterCommitMessage):
+class SinkMessage(WriterCommitMessage):
     """What a task tells the driver."""
 
     job: Job
@@ -78,7 +78,7 @@ class BatchWriter(DataSourceArrowWriter):
         self._job = job
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:  # type: ignore[override]
-        return Message(self._job, "", "", _stage(self._options, self._job, iterator))
+        return SinkMessage(self._job, "", "", _stage(self._options, self._job, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         job_id = self._options.job_id
@@ -100,7 +100,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:  # type: ignore[override]
         query, run, batch = (_property(name) for name in (_QUERY, _RUN, _BATCH))
         job = Job(self._options.sink_id or query, f"{run} {batch}")
-        return Message(job, query, run, _stage(self._options, job, iterator))
+        return SinkMessage(job, query, run, _stage(self._options, job, iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         first = _first(messages)
@@ -155,10 +155,10 @@ def _tidy(options: SinkOptions, job: Job, *, thorough: bool) -> None:
             sweep_old(objects, SystemClock(), options.grace_hours)
 
 
-def _first(messages: Sequence[WriterCommitMessage | None]) -> Message | None:
-    return next((each for each in messages if isinstance(each, Message)), None)
+def _first(messages: Sequence[WriterCommitMessage | None]) -> SinkMessage | None:
+    return next((each for each in messages if isinstance(each, SinkMessage)), None)
 
 
 def _staged(messages: Sequence[WriterCommitMessage | None]) -> list[StagedObject]:
     """In the order of the tasks, which is that of the data frame's partitions."""
-    return [staged for each in messages if isinstance(each, Message) for staged in each.staged]
+    return [staged for each in messages if isinstance(each, SinkMessage) for staged in each.staged]

@@ -22,7 +22,7 @@ from holdfast.io.objects import Objects
 from holdfast.record.columnar.arrow import from_arrow
 from holdfast.record.columnar.columns import Columns
 from holdfast.record.columnar.cut import BatchCut, cut
-from holdfast.spark.sink.columns import Chooser, ColumnPlaces, RowTarget, record_columns
+from holdfast.spark.sink.columns import ColumnPlaces, RowPartitioner, RowTarget, record_columns
 from holdfast.spark.sink.errors import RowTooLarge
 from holdfast.spark.sink.options import SinkOptions
 from holdfast.types import TopicPartition
@@ -99,7 +99,7 @@ class Stager:
         self._options = options
         self._objects = objects
         self._clock = clock
-        self._chooser = Chooser(targets, options.topic, chance.bits(16), _BATCH_SIZE)
+        self._chooser = RowPartitioner(targets, options.topic, chance.bits(16), _BATCH_SIZE)
         self._prefix = f"{prefix}-{chance.bits(64):016x}"
         self._staged: list[StagedObject] = []
 

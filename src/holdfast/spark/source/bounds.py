@@ -31,7 +31,7 @@ _UNITS_MS: Final = {
 _AGO = re.compile(r"-\s*(\d+)\s*([a-z]+)", re.IGNORECASE)
 
 
-class BadOption(Rejected):
+class BadSourceOption(Rejected):
     """An option has a value that it cannot have."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
@@ -105,7 +105,7 @@ def parse_time(name: str, text: str, *, lenient: bool) -> Bound:
         moment = datetime.fromisoformat(word)
     except ValueError:
         expected = "milliseconds since 1970, a moment as in ISO 8601, or back from now such as -10 minutes"
-        raise BadOption(name, text, expected) from None
+        raise BadSourceOption(name, text, expected) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return Since(round(moment.timestamp() * 1000), lenient=lenient)
 
@@ -120,7 +120,7 @@ def parse_assign(name: str, text: str) -> frozenset[TopicPartition]:
     expected = 'JSON such as {"topic":[0,1]}'
     document = _object(name, text, expected)
     if not all(isinstance(each, list) and all(type(n) is int for n in each) for each in document.values()):
-        raise BadOption(name, text, expected)
+        raise BadSourceOption(name, text, expected)
     return frozenset(TopicPartition(topic, number) for topic, numbers in document.items() for number in numbers)
 
 
@@ -130,10 +130,10 @@ def _by_partition(name: str, text: str, other: str) -> dict[TopicPartition, int]
     found = {}
     for topic, numbers in document.items():
         if not isinstance(numbers, dict):
-            raise BadOption(name, text, expected)
+            raise BadSourceOption(name, text, expected)
         for partition, number in numbers.items():
             if not partition.isdecimal() or type(number) is not int or number < EARLIEST_NUMBER:
-                raise BadOption(name, text, expected)
+                raise BadSourceOption(name, text, expected)
             found[TopicPartition(topic, int(partition))] = number
     return found
 
@@ -144,5 +144,5 @@ def _object(name: str, text: str, expected: str) -> dict[str, Any]:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise BadOption(name, text, expected)
+        raise BadSourceOption(name, text, expected)
     return document

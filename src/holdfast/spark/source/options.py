@@ -11,7 +11,7 @@ from holdfast.catalog.suggest import nearest
 from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
 from holdfast.errors import Rejected
 from holdfast.spark.source.bounds import (
-    BadOption,
+    BadSourceOption,
     Bound,
     Earliest,
     Latest,
@@ -20,7 +20,7 @@ from holdfast.spark.source.bounds import (
     parse_time,
     parse_times,
 )
-from holdfast.spark.source.subscription import Assigned, Matching, Named, Subscription
+from holdfast.spark.source.subscription import Assigned, Matching, NamedTopics, Subscription
 
 STORE_PREFIX = "store."
 KAFKA_PREFIX = "kafka."
@@ -120,12 +120,12 @@ def _subscription(named: Mapping[str, str]) -> Subscription:
     if ways[0] == "subscribe":
         names = frozenset(name.strip() for name in text.split(",") if name.strip())
         if not names:
-            raise BadOption("subscribe", text, "one or more topics with commas between them")
-        return Named(names)
+            raise BadSourceOption("subscribe", text, "one or more topics with commas between them")
+        return NamedTopics(names)
     try:
         re.compile(text)
     except re.error as failure:
-        raise BadOption("subscribePattern", text, f"a regular expression ({failure})") from None
+        raise BadSourceOption("subscribePattern", text, f"a regular expression ({failure})") from None
     return Matching(text)
 
 
@@ -146,7 +146,7 @@ def _is_lenient(named: Mapping[str, str]) -> bool:
     name = "startingOffsetsByTimestampStrategy"
     text = named.get(name, "error")
     if text not in ("error", "latest"):
-        raise BadOption(name, text, "error or latest")
+        raise BadSourceOption(name, text, "error or latest")
     return text == "latest"
 
 
@@ -154,7 +154,7 @@ def _is_committed(named: Mapping[str, str]) -> bool:
     name = "kafka.isolation.level"
     text = named.get(name, "read_committed")
     if text not in ("read_committed", "read_uncommitted"):
-        raise BadOption(name, text, "read_committed or read_uncommitted")
+        raise BadSourceOption(name, text, "read_committed or read_uncommitted")
     return text == "read_committed"
 
 
@@ -169,7 +169,7 @@ def _number(named: Mapping[str, str], name: str) -> int | None:
     if text is None:
         return None
     if not text.isdecimal() or int(text) == 0:
-        raise BadOption(name, text, "a whole number above 0")
+        raise BadSourceOption(name, text, "a whole number above 0")
     return int(text)
 
 
@@ -178,5 +178,5 @@ def _switch(named: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text is None:
         return default
     if text.lower() not in ("true", "false"):
-        raise BadOption(name, text, "true or false")
+        raise BadSourceOption(name, text, "true or false")
     return text.lower() == "true"

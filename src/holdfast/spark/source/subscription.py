@@ -12,7 +12,7 @@ from holdfast.errors import Rejected
 from holdfast.types import TopicPartition
 
 
-class Named(NamedTuple):
+class NamedTopics(NamedTuple):
     """All partitions of these topics."""
 
     names: frozenset[str]
@@ -30,7 +30,7 @@ class Assigned(NamedTuple):
     partitions: frozenset[TopicPartition]
 
 
-Subscription: TypeAlias = Named | Matching | Assigned
+Subscription: TypeAlias = NamedTopics | Matching | Assigned
 
 
 def is_chosen(subscription: Subscription, topic: Topic) -> bool:
@@ -59,7 +59,7 @@ def _check_all_there(subscription: Subscription, catalog: Catalog) -> None:
 
 
 def _names(subscription: Subscription) -> frozenset[str]:
-    if isinstance(subscription, Named):
+    if isinstance(subscription, NamedTopics):
         return subscription.names
     if isinstance(subscription, Assigned):
         return frozenset(each.topic for each in subscription.partitions)

@@ -13,7 +13,7 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.segment.index import Segment
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.missing import follow
-from holdfast.segment.scan import Run, check_run, open_segment, open_whole, read_run, runs
+from holdfast.segment.scan import IntervalRun, check_run, open_segment, open_whole, read_run, runs
 from holdfast.subscribe.merge.piece import Piece, Range, decode_piece
 from holdfast.types import PartitionId
 
@@ -47,7 +47,7 @@ class SegmentSource:
             segment, data = open_whole(self.objects, info)
         except NotFound:
             return list(self._instead_of(info))
-        run = Run(min(segment.interval_of_offset(self.wanted.start), len(segment.index)), len(segment.index))
+        run = IntervalRun(min(segment.interval_of_offset(self.wanted.start), len(segment.index)), len(segment.index))
         if run.first == run.stop:
             return [self._loaded(segment, None, run)]
         part = data[slice(*run.bytes_in(segment))]
@@ -81,7 +81,7 @@ class SegmentSource:
     def _read_instead(self, info: SegmentInfo, start: int | None = None, end: int | None = None) -> list[Piece]:
         return [self.decode([part]) for part in self._instead_of(info, start, end)]
 
-    def _runs(self, segment: Segment) -> Iterator[Run]:
+    def _runs(self, segment: Segment) -> Iterator[IntervalRun]:
         """Intervals of about `job_size` bytes, from the one with the first wanted offset on.
 
         Where the lane begins they are smaller, and grow: its first events need not wait for many.
@@ -90,14 +90,14 @@ class SegmentSource:
         first = segment.interval_of_offset(self.wanted.start)
         return runs(segment, self.job_size, first, first_size=FIRST_SIZE if begins_here else None)
 
-    def _read_part(self, segment: Segment, info: SegmentInfo, run: Run) -> list[Piece]:
+    def _read_part(self, segment: Segment, info: SegmentInfo, run: IntervalRun) -> list[Piece]:
         try:
             data = read_run(self.objects, segment, run)
         except NotFound:  # It went away between two reads: the rest is in what replaced it, or is gone.
             return self._read_instead(info, segment.offset_of(run.first), segment.offset_of(run.stop))
         return [self.decode([self._loaded(segment, data, run)])]
 
-    def _loaded(self, segment: Segment, data: memoryview | None, run: Run) -> LoadedSegment:
+    def _loaded(self, segment: Segment, data: memoryview | None, run: IntervalRun) -> LoadedSegment:
         """The batches of a run; None if it is empty."""
         part = self._range(segment.footer.base, segment.offset_of(run.stop), segment.name)
         return LoadedSegment([] if data is None else [data], part)

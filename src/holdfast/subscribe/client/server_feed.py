@@ -30,7 +30,7 @@ from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 from holdfast.types import PartitionId
 
 if TYPE_CHECKING:
-    from holdfast.subscribe.client.session import Session
+    from holdfast.subscribe.client.session import SubscriptionSession
 
 _PIECES_MAX = 64  # Messages of rows that wait for the merge.
 
@@ -38,7 +38,7 @@ _PIECES_MAX = 64  # Messages of rows that wait for the merge.
 class ServerFeed:
     """One server's stream."""
 
-    def __init__(self, session: Session, source: str, address: str, asked: SubscribeRequest) -> None:
+    def __init__(self, session: SubscriptionSession, source: str, address: str, asked: SubscribeRequest) -> None:
         self._session = session
         self._source = source
         self._address = address

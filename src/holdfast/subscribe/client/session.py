@@ -55,7 +55,7 @@ class Delivery:
     after: Mapping[int, Position] = field(default_factory=dict)
 
 
-class Session:
+class SubscriptionSession:
     """Streams and lanes of one try."""
 
     def __init__(

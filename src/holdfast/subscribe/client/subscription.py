@@ -27,7 +27,7 @@ from holdfast.subscribe.client.connection import messages
 from holdfast.subscribe.client.events import Event, EventBatch
 from holdfast.subscribe.client.progress import Lanes, Positions
 from holdfast.subscribe.client.retry import Defects
-from holdfast.subscribe.client.session import Delivery, Means, Session
+from holdfast.subscribe.client.session import Delivery, Means, SubscriptionSession
 from holdfast.subscribe.cursor import Cursor
 from holdfast.subscribe.errors import BadRequest, StoreOutOfReach, SubscriptionClosed
 from holdfast.subscribe.filter import Filter
@@ -121,7 +121,7 @@ class Subscription:
         self._standing = Positions(self._lanes, asked.start.cursor)
         self._within: tuple[Positions, Rows, int] | None = None  # A batch of which only some events were handed out.
         self._running: AsyncGenerator[EventBatch, None] | None = None
-        self._session: Session | None = None
+        self._session: SubscriptionSession | None = None
         self._closed = asyncio.Event()
         self._closing = asyncio.Lock()
         self._failures = 0  # In a row, at one place.
@@ -203,10 +203,10 @@ class Subscription:
             if self._owns_calls:
                 self._means.calls.close()
 
-    def _new_session(self) -> Session:
+    def _new_session(self) -> SubscriptionSession:
         begun = {lane.source for lane in self._lanes.rows}
         first = {name: self._asked for name in self._means.addresses if name and name not in begun}
-        return Session(self._means, self._now_asked(), self._lanes, self._standing, self.stats, first)
+        return SubscriptionSession(self._means, self._now_asked(), self._lanes, self._standing, self.stats, first)
 
     def _now_asked(self) -> SubscribeRequest:
         """What was asked for, from where we stand now."""

@@ -48,7 +48,7 @@ class ServerLane:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReaderContext:
     """What all lanes of one subscription share."""
 
     pump: Pump

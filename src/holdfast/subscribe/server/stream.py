@@ -19,7 +19,7 @@ from holdfast.subscribe.merge.task_set import TaskSet
 from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.keepalive import with_signs
 from holdfast.subscribe.server.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
-from holdfast.subscribe.server.partition_reader import READ_SIZE_MAX, READ_SIZE_MIN, Reading, ServerLane
+from holdfast.subscribe.server.partition_reader import READ_SIZE_MAX, READ_SIZE_MIN, ReaderContext, ServerLane
 from holdfast.subscribe.server.references import refer
 from holdfast.subscribe.server.sender import Sender
 from holdfast.subscribe.server.start import positions_of
@@ -51,7 +51,7 @@ class ServerStream:
         self._sent: dict[int, int] = {}  # The offset that each lane has come to.
         self._quiet_since = site.clock.monotonic()
         self._marked = self._quiet_since
-        self._reading: Reading
+        self._reading: ReaderContext
 
     async def run(self) -> None:
         """The whole life of the stream. On return all is sent."""
@@ -95,7 +95,7 @@ class ServerStream:
                 await self._send(messages.skipped(number, asked_for[number].offset, start.offset))
         share = min(site.settings.read_ahead_size, site.memory.left // 4) // (2 * len(found))
         read_size = max(READ_SIZE_MIN, min(READ_SIZE_MAX, share))
-        self._reading = Reading(
+        self._reading = ReaderContext(
             self._pump,
             site.calls,
             asked.filter,

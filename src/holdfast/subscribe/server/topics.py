@@ -14,7 +14,7 @@ from holdfast.subscribe.errors import BadRequest, NoSuchSource
 from holdfast.subscribe.wire.request import Source
 
 
-class OpenTopic(Protocol):
+class SubscribedTopic(Protocol):
     """A topic with its partitions; one that could not be opened is there as the reason why."""
 
     @property
@@ -29,9 +29,9 @@ class Catalogue(Protocol):
 
     on_change: list[Callable[[], None]]
 
-    def all(self) -> Sequence[OpenTopic]: ...
+    def all(self) -> Sequence[SubscribedTopic]: ...
 
-    def find(self, name: str) -> OpenTopic | None: ...
+    def find(self, name: str) -> SubscribedTopic | None: ...
 
 
 class SourcePartition(NamedTuple):
@@ -67,7 +67,7 @@ def matching(catalogue: Catalogue, sources: Iterable[Source]) -> Iterator[Source
 def _matching(catalogue: Catalogue, source: Source) -> Iterator[SourcePartition]:
     if not source.is_pattern:
         opened = catalogue.find(source.topic)
-        topics: Sequence[OpenTopic] = () if opened is None else (opened,)
+        topics: Sequence[SubscribedTopic] = () if opened is None else (opened,)
     else:
         topics = [each for each in catalogue.all() if _is_meant(each.topic.name, source.topic)]
     for each in topics:
@@ -79,7 +79,7 @@ def _is_meant(name: str, pattern: str) -> bool:
     return not name.startswith("__") and fnmatch.fnmatchcase(name, pattern)
 
 
-def _partitions(opened: OpenTopic, source: Source) -> Iterator[SourcePartition]:
+def _partitions(opened: SubscribedTopic, source: Source) -> Iterator[SourcePartition]:
     topic = opened.topic
     for number in source.partitions or range(len(opened.logs)):
         if not 0 <= number < len(opened.logs):

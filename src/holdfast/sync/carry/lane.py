@@ -35,7 +35,7 @@ _GROUP_SIZE = 16 << 20  # bytes.
 
 
 @dataclass
-class Lane:
+class CopyLane:
     """Belongs to one worker's thread; others read `point`, which is replaced whole, and the figures."""
 
     where: TopicPartition

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.client import Producer
+from holdfast.client import ProducerIdentity
 from holdfast.record.batch import stamp
 from holdfast.record.build import Envelope, attributes_of
 from holdfast.record.columnar.columns import Columns
@@ -39,7 +39,7 @@ def cut(
     columns: Columns,
     rows: NDArray[np.int64],
     where: TopicPartition,
-    producer: Producer,
+    producer: ProducerIdentity,
     sequence: int,
     *,
     size_max: int,

@@ -13,7 +13,7 @@ from holdfast.client import Client
 from holdfast.client.errors import ProducerFenced
 from holdfast.client.partition import Pair
 from holdfast.errors import HoldfastError
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.piece import SyncPiece
 from holdfast.sync.errors import TakenOver, TopicReplaced
 from holdfast.sync.sides import Side
@@ -31,7 +31,7 @@ NO_PATIENCE_S = 0.0
 class Worker(threading.Thread):
     """Runs until it is told to stop, or fails."""
 
-    def __init__(self, source: Side, target: Side, lanes: Sequence[Lane], stop: threading.Event) -> None:
+    def __init__(self, source: Side, target: Side, lanes: Sequence[CopyLane], stop: threading.Event) -> None:
         super().__init__(name="holdfast-sync", daemon=True)
         self._sides = source, target
         self._lanes = {each.where: each for each in lanes}

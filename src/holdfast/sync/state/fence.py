@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from holdfast.client import Client, Producer
+from holdfast.client import Client, ProducerIdentity
 from holdfast.client.errors import ProducerFenced, Refused, TooOld
 from holdfast.protocol.codes import Code
 from holdfast.record.layout import SEQUENCE_MASK
@@ -39,7 +39,7 @@ class FencedWriter:
     """The numbers that batches of one topic carry."""
 
     topic: str
-    producer: Producer
+    producer: ProducerIdentity
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
 
     def sequence(self, where: TopicPartition) -> int:
@@ -67,7 +67,7 @@ def begin_writing(
     return FencedWriter(topic, producer)
 
 
-def _fence(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
+def _fence(target: Client, name: str, pairs: Sequence[TopicPartition]) -> ProducerIdentity:
     try:
         return fence_by_markers(target, name, pairs)
     except (Refused, ProducerFenced) as failure:
@@ -78,14 +78,14 @@ def _fence(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Produc
     return fence_by_transaction(target, name, pairs)
 
 
-def fence_by_markers(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
+def fence_by_markers(target: Client, name: str, pairs: Sequence[TopicPartition]) -> ProducerIdentity:
     """Write the markers, as a broker would."""
     producer = target.init_producer_id(name)
     target.write_markers(producer, pairs)
     return producer
 
 
-def fence_by_transaction(target: Client, name: str, pairs: Sequence[TopicPartition]) -> Producer:
+def fence_by_transaction(target: Client, name: str, pairs: Sequence[TopicPartition]) -> ProducerIdentity:
     """Let the target write them."""
     fencing = target.init_producer_id(name)
     target.add_partitions(name, fencing, pairs)

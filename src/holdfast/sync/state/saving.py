@@ -8,7 +8,7 @@ from dataclasses import replace
 from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced
 from holdfast.io.clock import Clock
-from holdfast.sync.carry.lane import Lane
+from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.state import checkpoint
 from holdfast.sync.state.checkpoint import Saved, SyncPoint
@@ -29,11 +29,11 @@ class Saver:
     def is_due(self) -> bool:
         return self._clock.monotonic() >= self._due
 
-    def save(self, lanes: Sequence[Lane], target: Client) -> None:
+    def save(self, lanes: Sequence[CopyLane], target: Client) -> None:
         """Save the points that have changed."""
         self._due = self._clock.monotonic() + self._interval_s
         _catch_up(lanes, self._saved, target)
-        by_topic: dict[str, list[Lane]] = {}
+        by_topic: dict[str, list[CopyLane]] = {}
         for lane in lanes:
             if lane.resumed and self._saved.get(lane.home) != lane.point:
                 by_topic.setdefault(lane.where.topic, []).append(lane)
@@ -41,7 +41,7 @@ class Saver:
             self._save(some, target)
         self.saves += 1
 
-    def _save(self, lanes: Sequence[Lane], target: Client) -> None:
+    def _save(self, lanes: Sequence[CopyLane], target: Client) -> None:
         writer = lanes[0].writer
         points = {each.home: Saved(each.point, each.target_id) for each in lanes}
         for batch, count in checkpoint.batches(points.items(), writer, self._clock.now_ms()):
@@ -53,7 +53,7 @@ class Saver:
         self._saved |= {home: saved.point for home, saved in points.items()}
 
 
-def _catch_up(lanes: Iterable[Lane], saved: dict[ClusterPartition, SyncPoint], target: Client) -> None:
+def _catch_up(lanes: Iterable[CopyLane], saved: dict[ClusterPartition, SyncPoint], target: Client) -> None:
     """Lanes that write nothing, since all they read are echoes: what they write later lies behind the target's end."""
     still = [each for each in lanes if each.has_moved_without_writing(saved.get(each.home))]
     held = [each for each in still if each.moving.acquire(blocking=False)]

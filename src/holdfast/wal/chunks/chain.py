@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from holdfast.io.disk import Directory
 from holdfast.io.disk.reserve import NAME as RESERVE
 from holdfast.wal.chunks.chunk import ChunkName, parse_chunk_name, parse_spare_name
-from holdfast.wal.errors import ChunkGap, Damaged, NewerFormat
+from holdfast.wal.errors import ChunkGap, DamagedLog, NewerLog
 from holdfast.wal.format import record, scan
 from holdfast.wal.format.record import Head
 
@@ -80,7 +80,7 @@ def read_head(directory: Directory, name: ChunkName) -> Head | None:
         return None
     version = record.head_version(frame.body)
     if version > record.FORMAT_VERSION:
-        raise NewerFormat(str(name), version, record.FORMAT_VERSION)
+        raise NewerLog(str(name), version, record.FORMAT_VERSION)
     return record.decode_head(frame.body)
 
 
@@ -89,7 +89,7 @@ def _check_never_durable(directory: Directory, name: ChunkName) -> None:
     file = directory.open(str(name), write=False)
     try:
         if scan.find_proof(file, name.seed, 0, 0) is not None:
-            raise Damaged(str(name), 0, *scan.explain(file, name.seed, 0))
+            raise DamagedLog(str(name), 0, *scan.explain(file, name.seed, 0))
     finally:
         file.close()
 
@@ -98,7 +98,7 @@ def _follow(chain: Chain, names: dict[int, ChunkName], heads: dict[int, Head], n
     at: int | None = newest
     while at is not None:
         if at not in heads:
-            raise Damaged(str(names[at]), 0, "the chunk's head, which its successor proves to be durable", "none")
+            raise DamagedLog(str(names[at]), 0, "the chunk's head, which its successor proves to be durable", "none")
         chain.links.append(Link(names[at], heads[at]))
         following = heads[at].predecessor
         chain.leftovers += [names[other] for other in names if (following or 0) < other < at]

@@ -19,7 +19,7 @@ from holdfast.types import Position
 from holdfast.wal.chunks.chain import Chain, Link, read_chain
 from holdfast.wal.chunks.chunk import Chunk, ChunkName
 from holdfast.wal.chunks.index import EntryIndex
-from holdfast.wal.errors import Damaged, EntriesMissing
+from holdfast.wal.errors import DamagedLog, EntriesMissing
 from holdfast.wal.format import record, scan, walk
 from holdfast.wal.format.frame import HEADER, Frame, mark_of
 from holdfast.wal.format.walk import Numbers, Walked
@@ -88,7 +88,7 @@ def read_tail(directory: Directory, link: Link) -> ChunkTail:
         _walk_to_end(file, seed, tail)  # What ended it may have been one wrong read: look again.
         while scan.find_proof(file, seed, tail.end, tail.last_round) is not None:
             if not scan.is_frame(file, seed, tail.end):
-                raise Damaged(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
+                raise DamagedLog(str(link.name), tail.end, *scan.explain(file, seed, tail.end))
             _walk_to_end(file, seed, tail)  # It was written while we looked: without the lock a log may grow.
         tail.torn = not tail.closed and _is_torn(file.read_at(tail.end, HEADER.size), seed, was_idle=tail.idle)
         unproven = _all_frames(file, link.name, tail.proven, tail.end)
@@ -110,7 +110,7 @@ def _all_frames(file: File, name: ChunkName, start: int, end: int) -> list[Frame
         reached = frames[-1].offset + HEADER.size + len(frames[-1].body) if frames else start
         if reached == end:
             return frames
-    raise Damaged(str(name), reached, *scan.explain(file, name.seed, reached))
+    raise DamagedLog(str(name), reached, *scan.explain(file, name.seed, reached))
 
 
 def _walk_to_end(file: File, seed: int, tail: ChunkTail) -> None:
@@ -164,7 +164,7 @@ def _replay_chunk(directory: Directory, link: Link, end: int, player: Player) ->
             if reached == end:
                 break
         if reached != end:
-            raise Damaged(str(link.name), reached, *scan.explain(file, chunk.seed, reached))
+            raise DamagedLog(str(link.name), reached, *scan.explain(file, chunk.seed, reached))
 
 
 class Player:
@@ -184,7 +184,7 @@ class Player:
 
     def check_head(self, link: Link) -> None:
         if link.head.state != self.state:
-            raise Damaged(str(link.name), 0, f"the state {self.state}", f"{link.head.state}")
+            raise DamagedLog(str(link.name), 0, f"the state {self.state}", f"{link.head.state}")
 
     def apply_walked(self, walked: Walked, chunk: Chunk) -> None:
         """Apply frames in bulk: runs of appends as columns, all others one by one."""
@@ -207,7 +207,7 @@ class Player:
             wrong = 0 if not self._current.follows(first) else int(np.argmin(in_order)) + 1
             expected = self._current.next_index if wrong == 0 else int(ends[wrong - 1])
             found = LogId(int(epochs[wrong]), int(firsts[wrong]))
-            raise Damaged(str(chunk.name), int(rows[wrong, walk.OFFSET]), f"an entry at {expected}", f"{found}")
+            raise DamagedLog(str(chunk.name), int(rows[wrong, walk.OFFSET]), f"an entry at {expected}", f"{found}")
         chunk.places.extend(firsts.tobytes(), rows[:, walk.OFFSET].tobytes(), rows[:, walk.SIZE].tobytes())
         for start in [0, *(np.flatnonzero(epochs[1:] != epochs[:-1]) + 1).tolist()]:
             self.index.note_epoch(LogId(int(epochs[start]), int(firsts[start])))
@@ -238,7 +238,7 @@ class Player:
     def _apply_append(self, body: memoryview, chunk: Chunk, offset: int) -> None:
         first, count, _ = record.decode_append(body)
         if not self._current.follows(first):
-            raise Damaged(str(chunk.name), offset, f"an entry at {self._current.next_index}", f"{first}")
+            raise DamagedLog(str(chunk.name), offset, f"an entry at {self._current.next_index}", f"{first}")
         self.index.add(chunk, first, offset, HEADER.size + len(body))
         self._current.append(first.epoch, first.index + count)
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from holdfast.coordinator.runtime.fields import Malformed, Reader
+from holdfast.coordinator.runtime.fields import MalformedField, Reader
 
 CONSUMER = "consumer"  # The protocol type whose metadata has this form.
 
@@ -17,5 +17,5 @@ def topics_of(metadata: bytes) -> frozenset[str] | None:
         if reader.i16() < 0:
             return None
         return frozenset(reader.string() for _ in range(reader.count()))
-    except (Malformed, UnicodeDecodeError):
+    except (MalformedField, UnicodeDecodeError):
         return None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.topic_view import TopicView
-from holdfast.coordinator.runtime.fields import Malformed, Reader, string
+from holdfast.coordinator.runtime.fields import MalformedField, Reader, string
 from holdfast.types import PartitionId, TopicPartition
 
 _OWNED_FROM = 1
@@ -37,7 +37,7 @@ def read_subscription(metadata: bytes) -> EmbeddedSubscription | None:
         topics = frozenset(reader.string() for _ in range(reader.count()))
         reader.bytes()
         owned = _read_partitions(reader) if version >= _OWNED_FROM else frozenset()
-    except (Malformed, UnicodeDecodeError):
+    except (MalformedField, UnicodeDecodeError):
         return None
     return EmbeddedSubscription(version, topics, owned) if version >= 0 else None
 
@@ -49,7 +49,7 @@ def read_assignment(assignment: bytes) -> frozenset[TopicPartition] | None:
     reader = Reader(assignment)
     try:
         return _read_partitions(reader) if reader.i16() >= 0 else None
-    except (Malformed, UnicodeDecodeError):
+    except (MalformedField, UnicodeDecodeError):
         return None
 
 

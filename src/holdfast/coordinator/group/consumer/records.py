@@ -28,7 +28,7 @@ from holdfast.coordinator.group.consumer.member import ClassicSide, ConsumerMemb
 from holdfast.coordinator.group.consumer.patterns import Matched
 from holdfast.coordinator.group.requests import Protocol
 from holdfast.coordinator.runtime.fields import (
-    Malformed,
+    MalformedField,
     Reader,
     compact_bytes,
     compact_count,
@@ -119,7 +119,7 @@ def encode_progress(member: ConsumerMember) -> bytes:
 def decode_progress(reader: Reader) -> MemberProgress:
     epoch, previous, state = reader.i32(), reader.i32(), reader.i8()
     if state not in list(MemberState):
-        raise Malformed(f"state {state} of a member")
+        raise MalformedField(f"state {state} of a member")
     assigned, revoking = _read_partitions(reader), _read_partitions(reader)
     reader.end_struct()
     return MemberProgress(epoch, previous, MemberState(state), assigned, revoking)
