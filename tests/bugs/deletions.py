@@ -124,10 +124,10 @@ BUGS = (
         (f"{PRUNE}::test_one_object_that_cannot_be_deleted_keeps_no_other",),
     ),
     Bug(
-        "records that could not be set aside are not tried again",
+        "records that could not go to quarantine are not tried again",
         (
             Edit(
-                "log/recovery/quarantined.py",
+                "log/recovery/quarantine_mover.py",
                 "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n",
                 "",
             ),
@@ -135,8 +135,8 @@ BUGS = (
         (f"{ASIDE}::test_a_quarantine_that_fails_is_tried_again_while_the_broker_runs",),
     ),
     Bug(
-        "the tail of a partition that was opened again is set aside",
-        (Edit("log/recovery/opening.py", "        await self._asides.leave(home)\n", ""),),
+        "the tail of a partition that was opened again goes to quarantine",
+        (Edit("log/recovery/opening.py", "        await self._mover.leave(home)\n", ""),),
         (f"{ASIDE}::test_a_partition_that_opens_after_all_keeps_its_tail",),
     ),
     Bug(

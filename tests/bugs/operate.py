@@ -23,10 +23,17 @@ BUGS = [
         (f"{ASIDE}::test_a_store_without_the_manifest_is_not_taken_for_a_new_one",),
     ),
     Bug(
-        "the log forgets what it has set aside",
+        "a partition in quarantine is said to be tried again",
+        (Edit("broker/topics.py", "isinstance(failure, Quarantined)  # If", "False  # If"),),
+        ("tests/operate/test_reopening.py::test_a_partition_with_records_of_its_own_in_the_log_is_in_quarantine",),
+    ),
+    Bug(
+        "the log forgets what is in quarantine",
         (
             Edit(
-                "log/recovery/quarantined.py", "        await ground.calls.local(journal.set_aside, home, aside)\n", ""
+                "log/recovery/quarantine_mover.py",
+                "        await ground.calls.local(journal.quarantine, home, quarantined)\n",
+                "",
             ),
         ),
         (f"{ASIDE}::test_what_is_set_aside_stays_so_until_it_is_repaired",),
@@ -35,7 +42,7 @@ BUGS = [
         "a tail is let go although its file was not written",
         (
             Edit(
-                "log/recovery/quarantined.py",
+                "log/recovery/quarantine_mover.py",
                 "            self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))\n"
                 "            return None\n",
                 "            for tail in tails:\n                tail.clear()\n"

@@ -10,7 +10,7 @@ import pytest
 from tests.coordinator.coordinator_world import AT, CoordinatorWorld
 from tests.log.log_world import LogWorld, in_loop
 
-from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorSetAside, CorruptRecord, NewerRecord
+from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorQuarantined, CorruptRecord, NewerRecord
 from holdfast.errors import HoldfastError
 from holdfast.io.disk.simulated import PowerCut
 from holdfast.io.objects.faulty import FailBefore
@@ -106,7 +106,7 @@ async def test_a_newer_or_damaged_record_is_refused() -> None:
     assert await house.fetched() == 5
     await append(house, Record(b"\x00\x02\x00\x01h", b"\x00\x03?"))
     await house.restart()
-    with pytest.raises(CoordinatorSetAside) as caught:
+    with pytest.raises(CoordinatorQuarantined) as caught:
         await house.fetched()
     assert isinstance(caught.value.why, CorruptRecord)
 
@@ -131,7 +131,7 @@ async def test_a_store_that_is_away_only_delays() -> None:
 
 @in_loop
 async def test_a_partition_that_is_loaded_is_served_while_another_is_not() -> None:
-    """K3, O2: one that cannot be read is set aside, and does not take the others along."""
+    """K3, O2: one that cannot be read goes to quarantine, and does not take the others along."""
     house = CoordinatorWorld(partitions=2)
     coordinator = await house.open()
     other = next(name for name in "abcdefgh" if coordinator.partition_of(name) == 1)
@@ -140,6 +140,6 @@ async def test_a_partition_that_is_loaded_is_served_while_another_is_not() -> No
     await append(house, Record(b"\x00\x02", b"\x00\x03"))
     await house.restart()
     assert await house.fetched(group_id=other) == 5
-    with pytest.raises(CoordinatorSetAside) as caught:
+    with pytest.raises(CoordinatorQuarantined) as caught:
         await house.fetched(AT, damaged)
     assert isinstance(caught.value.why, CorruptRecord)

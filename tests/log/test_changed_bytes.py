@@ -13,7 +13,7 @@ from tests.operate.test_set_aside import saved_records
 from holdfast.errors import Unavailable
 from holdfast.io.envelope import unseal
 from holdfast.io.objects.faulty import FailBefore
-from holdfast.log.errors import SetAside, WrongEverywhere
+from holdfast.log.errors import Quarantined, WrongEverywhere
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.recovery.quarantine import LOST_FORMAT, LOST_KIND, LOST_SUFFIX
 from holdfast.record.layout import ATTRIBUTES_AT, HEADER_SIZE
@@ -201,7 +201,7 @@ async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplo
     assert (await read_all(sound))[-1][0] == 999
     await logs.close()
     logs = await house.reopen()
-    with pytest.raises(SetAside):
+    with pytest.raises(Quarantined):
         await logs.partition(HOME)
     assert len(await read_all(await logs.partition(OTHER))) == 1000
     await logs.close()

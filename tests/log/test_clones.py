@@ -123,7 +123,7 @@ async def test_the_tail_of_a_fenced_copy_goes_to_quarantine(caplog: pytest.LogCa
     with pytest.raises(Fenced):
         await second.flush()
     await logs.save_fenced(second)
-    assert [each.levelname for each in caplog.records if "set aside" in each.message] == ["ERROR"]
+    assert [each.levelname for each in caplog.records if "in quarantine" in each.message] == ["ERROR"]
     (name,) = shelf.names()
     assert "-3-7-" in name
     _, batches = read_tail_file(name, bytes(shelf.content(name)))

@@ -13,7 +13,16 @@ from holdfast.errors import Unavailable
 from holdfast.io.objects.faulty import Call, FailBefore
 from holdfast.log import metadata as kept_module
 from holdfast.log.errors import PartitionDeleted, TooManyPartitions, TooMuchToKeep
-from holdfast.log.metadata import ASIDE_MAX, DELETED_MAX, MARKS_MAX, Aside, Identity, LogMetadata, check_marks, decode
+from holdfast.log.metadata import (
+    DELETED_MAX,
+    MARKS_MAX,
+    QUARANTINED_MAX,
+    Identity,
+    LogMetadata,
+    QuarantinedTail,
+    check_marks,
+    decode,
+)
 from holdfast.types import PartitionId
 from holdfast.wal import USER_DATA_SIZE_MAX, EntryTooLarge
 
@@ -29,8 +38,8 @@ def ids(count: int, start: int = 0) -> list[UUID]:
 def test_marks_and_deletions_come_back_as_they_were_and_are_small(homes: list[PartitionId]) -> None:
     """D4: 20,000 partitions and 10,000 deletions take less than 1.2 MB, a tenth of what may be kept."""
     flushed = {home: (1 << 62) + number for number, home in enumerate(homes)}
-    aside = {homes[0]: Aside(3, 9, "file")}
-    before = LogMetadata(Identity("c", "b", 7), flushed, aside, frozenset(ids(10_000)))
+    quarantined = {homes[0]: QuarantinedTail(3, 9, "file")}
+    before = LogMetadata(Identity("c", "b", 7), flushed, quarantined, frozenset(ids(10_000)))
     data = before.encode()
     assert decode(data) == before
     assert len(data) < 1_200_000 < USER_DATA_SIZE_MAX // 10
@@ -39,8 +48,10 @@ def test_marks_and_deletions_come_back_as_they_were_and_are_small(homes: list[Pa
 def test_all_tables_at_their_limits_fit() -> None:
     """D4: the limits are such that no combination of them is too much, with the longest names and numbers."""
     flushed = {PartitionId(UUID(int=number << 64), 4_294_967_295): (1 << 64) - 1 for number in range(MARKS_MAX)}
-    aside = {PartitionId(each, 4_294_967_295): Aside(10**19, 10**19, "q" * 100) for each in ids(ASIDE_MAX)}
-    full = LogMetadata(Identity("c" * 64, "b" * 64, 10**19), flushed, aside, frozenset(ids(DELETED_MAX)))
+    quarantined = {
+        PartitionId(each, 4_294_967_295): QuarantinedTail(10**19, 10**19, "q" * 100) for each in ids(QUARANTINED_MAX)
+    }
+    full = LogMetadata(Identity("c" * 64, "b" * 64, 10**19), flushed, quarantined, frozenset(ids(DELETED_MAX)))
     assert len(full.encode()) < USER_DATA_SIZE_MAX
 
 
@@ -50,7 +61,7 @@ def test_version_2_is_read() -> None:
         b'{"version":2,"cluster":"c","broker":"b","generation":4,"flushed":{"0000000000000000000000000000000a":{"0":17}},'
         b'"aside":{"0000000000000000000000000000000b":{"3":[1,2,"f"]}}}'
     )
-    assert decode(data) == LogMetadata(Identity("c", "b", 4), {HOME: 17}, {OTHER: Aside(1, 2, "f")})
+    assert decode(data) == LogMetadata(Identity("c", "b", 4), {HOME: 17}, {OTHER: QuarantinedTail(1, 2, "f")})
 
 
 def test_too_many_partitions_are_refused_when_they_are_made() -> None:

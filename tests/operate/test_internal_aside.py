@@ -112,7 +112,7 @@ def test_a_corrupt_partition_of_offsets_stops_its_own_groups_only(
         assert added.error_code == NOT_AVAILABLE
     lines = [each.getMessage() for each in caplog.records if each.name == "holdfast.coordinator.runtime.internal_topic"]
     assert len(lines) == 1
-    assert "internal partition 0 of groups is set aside" in lines[0]
+    assert "internal partition 0 of groups is in quarantine" in lines[0]
     check_repaired(data)
     with broker(data) as inside, Wire(inside.port) as wire:
         for name in GONE:
@@ -141,7 +141,7 @@ def test_a_corrupt_partition_of_transactions_stops_its_own_ids_only(
         assert all(committed(wire, name) == (number, 0) for number, name in enumerate(NAMES))
     lines = [each.getMessage() for each in caplog.records if each.name == "holdfast.coordinator.runtime.internal_topic"]
     assert len(lines) == 1
-    assert "internal partition 0 of transactions is set aside" in lines[0]
+    assert "internal partition 0 of transactions is in quarantine" in lines[0]
     check_repaired(data)
     with broker(data) as inside, Wire(inside.port) as wire:
         assert all(initialize(wire, name).error_code == 0 for name in NAMES)

@@ -58,7 +58,22 @@ def test_a_partition_is_served_again_when_its_manifest_is_put_back(tmp_path: Pat
         producer = Producer({"bootstrap.servers": broker.bootstrap})
         producer.produce("orders", b"second", partition=0)
         assert producer.flush(60) == 0
-        assert len([line for line in broker.said if "orders-0 is set aside" in line]) == 1
+        assert len([line for line in broker.said if "orders-0 cannot be opened" in line]) == 1
+        broker.stop()
+
+
+def test_a_partition_with_records_of_its_own_in_the_log_is_in_quarantine(tmp_path: Path) -> None:
+    """D5, O2: the line says which of the two it is: one that is tried again, or one that waits for a repair."""
+    with running_broker(tmp_path) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap})
+        producer.produce("orders", b"first", partition=0)
+        assert producer.flush(60) == 0
+        broker.kill()
+    for each in (tmp_path / "objects" / "manifests").rglob("0*.json"):
+        each.write_bytes(each.read_bytes()[:-20] + bytes(20))
+    with running_broker(tmp_path) as broker:
+        assert len([line for line in broker.said if "orders-0 is in quarantine" in line]) == 1
+        assert not [line for line in broker.said if "orders-0 cannot be opened" in line]
         broker.stop()
 
 

@@ -207,7 +207,7 @@ def test_a_partition_that_was_set_aside_comes_back(data: Path) -> None:
     """O2: its manifest was damaged when the broker started, so its tail went to quarantine; the repair puts both
     together, and nothing is lost."""
     flip(manifests(data, 1)[-1], 300)
-    assert b"is set aside" in read_orders(data)["1"][0][1]
+    assert b"is in quarantine" in read_orders(data)["1"][0][1]
     assert len(list((data / "quarantine").glob("*.tail"))) == 1
     assert read_orders(data)["0"] == expected(0, 0, 100, SIZE)
     assert check_repaired(data) == {0: set(), 1: set(), 2: set()}
@@ -270,9 +270,9 @@ def test_a_store_from_before_the_topic_was_made(data: Path, tmp_path: Path) -> N
 
 
 def test_a_quarantine_file_that_is_gone_is_a_loss(data: Path) -> None:
-    """O2: what was set aside, and is not there any more, is itemised."""
+    """O2: what was in quarantine, and is not there any more, is itemised."""
     flip(manifests(data, 1)[-1], 300)
-    assert b"is set aside" in read_orders(data)["1"][0][1]
+    assert b"is in quarantine" in read_orders(data)["1"][0][1]
     [file] = (data / "quarantine").glob("*.tail")
     file.unlink()
     _, items, summary = repair(data)

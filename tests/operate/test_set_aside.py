@@ -12,7 +12,7 @@ from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.errors import Fenced
 from holdfast.log import entry
-from holdfast.log.errors import Diverged, SetAside, StoreBehind
+from holdfast.log.errors import Diverged, Quarantined, StoreBehind
 from holdfast.log.logs import Logs
 from holdfast.log.recovery.quarantine import LOST_SUFFIX, UNFINISHED, read_tail_file
 from holdfast.record.batch import stamp
@@ -55,7 +55,7 @@ async def damaged_house() -> tuple[QuarantineWorld, Logs]:
 async def test_a_damaged_manifest_stops_one_partition_only() -> None:
     """O2: the tail goes to quarantine, whole; the other partition works; the write-ahead log is not pinned."""
     house, logs = await damaged_house()
-    with pytest.raises(SetAside, match=r"\[0, 7\).*holdfast repair") as caught:
+    with pytest.raises(Quarantined, match=r"\[0, 7\).*holdfast repair") as caught:
         await logs.partition(HOME)
     assert isinstance(caught.value.__cause__, Damaged)
     assert saved_records(house) == numbered(0, 7)
@@ -73,30 +73,30 @@ async def test_what_is_set_aside_stays_so_until_it_is_repaired() -> None:
     """O2: the manifest is whole again, but the records in quarantine are not in the log: it does not open without
     them, and nothing is written twice."""
     house, logs = await damaged_house()
-    with pytest.raises(SetAside):
+    with pytest.raises(Quarantined):
         await logs.partition(HOME)
     damage(house, f"{HOME.manifests}{1:020}.json")
     for _ in range(2):
         logs = await house.reopen(power_cut=True)
-        with pytest.raises(SetAside, match=r"\[0, 7\)"):
+        with pytest.raises(Quarantined, match=r"\[0, 7\)"):
             await logs.partition(HOME)
-        with pytest.raises(SetAside):
+        with pytest.raises(Quarantined):
             await logs.partition(HOME)
     assert len(house.saved()) == 1
 
 
 @in_loop
 async def test_a_deleted_topic_leaves_nothing_set_aside() -> None:
-    """O2, K6: with its topic also what was set aside is settled."""
+    """O2, K6: with its topic also what was in quarantine is settled."""
     house, logs = await damaged_house()
-    with pytest.raises(SetAside):
+    with pytest.raises(Quarantined):
         await logs.partition(HOME)
     await logs.delete_topic(HOME.topic_id)
     await turns(50)
     await fill(await logs.partition(OTHER), 1, start=2)
     await logs.close()
     logs = await house.reopen()
-    assert not logs._ground.journal.kept.aside
+    assert not logs._ground.journal.kept.quarantined
     await logs.close()
 
 
@@ -120,14 +120,14 @@ async def test_a_quarantine_that_fails_is_tried_again_while_the_broker_runs() ->
     logs.purge()
     await turns()
     assert len([name for name in house.disk.names() if name.endswith(".wal")]) == 1
-    with pytest.raises(SetAside, match=r"\[0, 7\)"):
+    with pytest.raises(Quarantined, match=r"\[0, 7\)"):
         await logs.partition(HOME)
     await logs.close()
 
 
 @in_loop
 async def test_a_partition_that_opens_after_all_keeps_its_tail() -> None:
-    """D5: its manifest is whole again before its records could be saved: they are its tail, and none is set aside."""
+    """D5: its manifest is whole again before its records could be saved: they are its tail, none is in quarantine."""
     house, logs = await damaged_house()
     house.quarantine.capacity = 0
     with pytest.raises(Damaged):
@@ -153,7 +153,7 @@ async def test_a_quarantine_that_fails_keeps_the_records_in_the_log() -> None:
     logs.purge()
     house.quarantine.kill()
     logs = await house.reopen()
-    with pytest.raises(SetAside):
+    with pytest.raises(Quarantined):
         await logs.partition(HOME)
     assert saved_records(house)[-4:] == numbered(3, 7)
 
@@ -188,7 +188,7 @@ async def test_a_diverged_tail_goes_to_quarantine() -> None:
     await fill(theirs, 5, 20)
     await theirs.flush()
     logs = await house.open()
-    with pytest.raises(SetAside) as caught:
+    with pytest.raises(Quarantined) as caught:
         await logs.partition(HOME)
     assert isinstance(caught.value.__cause__, Diverged)
     assert saved_records(house) == numbered(0, 3)
@@ -196,8 +196,8 @@ async def test_a_diverged_tail_goes_to_quarantine() -> None:
 
 @in_loop
 async def test_a_log_that_lost_a_partition_and_has_it_again_still_opens() -> None:
-    """O2: its entries of the two times do not go on from one another: the first ones are set aside, by name, when they
-    are nowhere else, and the start as a whole goes on."""
+    """O2: its entries of the two times do not go on from one another: the first ones go to quarantine, by name, when
+    they are nowhere else, and the start as a whole goes on."""
     house = QuarantineWorld()
     logs = await house.open()
     await fill(await logs.partition(HOME), 3)
@@ -211,7 +211,7 @@ async def test_a_log_that_lost_a_partition_and_has_it_again_still_opens() -> Non
     journal.append(entry.BATCHES, HOME, later, lambda _: None, 6)
     await turns()
     logs = await house.reopen()
-    with pytest.raises(SetAside) as caught:
+    with pytest.raises(Quarantined) as caught:
         await logs.partition(HOME)
     assert isinstance(caught.value.__cause__, Diverged)
     assert saved_records(house) == [*numbered(0, 3), (5, b"later")]

@@ -71,7 +71,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (runtime_errors.NotCoordinator, Code.NOT_COORDINATOR),
     (group_errors.TooManyGroups, Code.COORDINATOR_NOT_AVAILABLE),
     (runtime_errors.CoordinatorStopped, Code.COORDINATOR_NOT_AVAILABLE),
-    (runtime_errors.CoordinatorSetAside, Code.COORDINATOR_NOT_AVAILABLE),
+    (runtime_errors.CoordinatorQuarantined, Code.COORDINATOR_NOT_AVAILABLE),
     (transaction_errors.TransactionalIdUnknown, Code.TRANSACTIONAL_ID_NOT_FOUND),
     (transaction_errors.TransactionTimeoutInvalid, Code.INVALID_TRANSACTION_TIMEOUT),
     (transaction_errors.ProducerIdMismatch, Code.INVALID_PRODUCER_ID_MAPPING),

@@ -12,7 +12,7 @@ from itertools import islice
 
 from holdfast.broker.topics import INTERNAL, OpenTopic, Topics
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.log.errors import SetAside
+from holdfast.log.errors import Quarantined
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Reopening:
             if opened.topic.name in INTERNAL:
                 continue
             for number, found in enumerate(opened.logs):
-                if isinstance(found, Corrupt) and not isinstance(found, SetAside):
+                if isinstance(found, Corrupt) and not isinstance(found, Quarantined):
                     yield opened, number
 
     async def _try(self, opened: OpenTopic, number: int) -> bool:

@@ -31,7 +31,7 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
-from holdfast.log.errors import SetAside, TopicsMissing
+from holdfast.log.errors import Quarantined, TopicsMissing
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
@@ -171,8 +171,11 @@ class Topics:
             try:
                 return await self._logs.partition(PartitionId(topic.topic_id, number), settings)
             except Corrupt as failure:  # One corrupt partition does not stop the others.
-                facts = {"event": "partition_set_aside", "topic": topic.name, "partition": number}
-                log.error("%s-%d is set aside: %s", topic.name, number, failure, extra={"facts": facts})
+                is_quarantined = isinstance(failure, Quarantined)  # If not, it is tried again.
+                event = "partition_quarantined" if is_quarantined else "partition_failed"
+                facts = {"event": event, "topic": topic.name, "partition": number}
+                what = "is in quarantine" if is_quarantined else "cannot be opened"
+                log.error("%s-%d %s: %s", topic.name, number, what, failure, extra={"facts": facts})
                 return failure
 
     async def reopen(self, topic: Topic, number: int) -> bool:
@@ -183,7 +186,7 @@ class Topics:
         settings = partition_settings(topic.configs, self._defaults)
         try:
             found: PartitionLog | Corrupt = await self._logs.partition(PartitionId(topic.topic_id, number), settings)
-        except SetAside as failure:  # From here on it needs a repair.
+        except Quarantined as failure:  # From here on it needs a repair.
             found = failure
         current = self._by_id.get(topic.topic_id)
         if current is None:

@@ -21,8 +21,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instea
 def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = False) -> None:
     """Say who owns the store, which partitions are failed or damaged, and whether producers are held back.
 
-    A failed partition is served to nobody: it is set aside, or another broker has taken it. Of a damaged one all is
-    served but what is damaged; the broker's log says which objects these are. Exit code 1: something is not well.
+    A failed partition is served to nobody: it cannot be opened, it is in quarantine, or another broker has
+    taken it. Of a damaged one all is served but what is damaged; the broker's log says which objects these are.
+    Exit code 1: something is not well.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ Corrupt
 ├── TookOver               the store is taken over from a log that is not here: told, not raised
 ├── TopicsMissing          the store knows nothing of topics that the write-ahead log has records of
 ├── WrongEverywhere        a batch has changed since it was acknowledged, in memory and in the write-ahead log
-└── SetAside               the partition's records are in quarantine until somebody repairs it
+└── Quarantined            the partition's records are in quarantine until somebody repairs it
 """
 
 from __future__ import annotations
@@ -332,14 +332,14 @@ class Lost(NamedTuple):
         return f"{told}, of which no copy is sound; the bytes found in their place are in {self.file}"
 
 
-class SetAside(Corrupt):
+class Quarantined(Corrupt):
     """Acknowledged records of the partition are in a quarantine file, and not in its log."""
 
     def __init__(self, path: str, start: int, end: int, file: str, why: object = "", lost: Lost | None = None) -> None:
         reason = f"{why}; " if why else ""
         whole = f"what can be saved of its offsets [{start}, {end}) of the write-ahead log is in {file}"
         but = f", all but {lost}" if lost is not None else ""
-        super().__init__(f"partition {path} is set aside: {reason}{whole}{but}: run `holdfast repair`")
+        super().__init__(f"partition {path} is in quarantine: {reason}{whole}{but}: run `holdfast repair`")
         self.path = path
         self.start = start
         self.end = end

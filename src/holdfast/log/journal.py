@@ -14,7 +14,7 @@ from itertools import islice
 
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
-from holdfast.log.metadata import Aside, Identity, LogMetadata, check_aside, read_kept, save_kept
+from holdfast.log.metadata import Identity, LogMetadata, QuarantinedTail, check_quarantined, read_kept, save_kept
 from holdfast.types import Buffer, PartitionId
 from holdfast.wal import Entry, LogId, Stat, Wal
 from holdfast.wal.read import RawFrame
@@ -84,11 +84,13 @@ class Journal:
             if generation > self.identity.generation:
                 self.kept = save_kept(self._wal, self.kept.of_generation(generation))
 
-    def set_aside(self, home: PartitionId, aside: Aside) -> None:
+    def quarantine(self, home: PartitionId, quarantined: QuarantinedTail) -> None:
         """Records of a partition are in a file now. Blocks until that is durable."""
         with self._saving:
-            check_aside(self.kept.aside, home)
-            self.kept = save_kept(self._wal, replace(self.kept, aside={**self.kept.aside, home: aside}))
+            check_quarantined(self.kept.quarantined, home)
+            self.kept = save_kept(
+                self._wal, replace(self.kept, quarantined={**self.kept.quarantined, home: quarantined})
+            )
 
     def append(
         self, kind: int, home: PartitionId, content: Buffer, on_durable: Callable[[int], None], number: int

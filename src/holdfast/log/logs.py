@@ -327,11 +327,16 @@ class Logs:
         for home, partition in self._partitions.items():
             if partition.marks.flushed:
                 flushed[home] = partition.marks.flushed
-        aside = {home: each for home, each in before.aside.items() if home.topic_id not in deleted}
+        quarantined = {home: each for home, each in before.quarantined.items() if home.topic_id not in deleted}
         marks = at_most(flushed, MARKS_MAX)
         undecided = self._undecided(before, marks)
         return replace(
-            before, flushed=marks, aside=aside, deleted=deleted.under_way, undecided=undecided, unclean=False
+            before,
+            flushed=marks,
+            quarantined=quarantined,
+            deleted=deleted.under_way,
+            undecided=undecided,
+            unclean=False,
         )
 
     def _undecided(self, before: LogMetadata, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:

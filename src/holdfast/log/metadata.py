@@ -1,5 +1,5 @@
-"""What the write-ahead log keeps besides its entries: whose it is, how far the store has come, what is set aside, and
-which deletions are not done.
+"""What the write-ahead log keeps besides its entries: whose it is, how far the store has come, what is in quarantine,
+and which deletions are not done.
 
 It is the log's user data, so that it is in the head of every chunk, and as durable as the entries:
 
@@ -53,19 +53,23 @@ VERSION = 3
 
 MARKS_MAX = 200_000  # Partitions; each is a topic of its own at worst.
 DELETED_MAX = 100_000  # Topics whose deletion is not done.
-ASIDE_MAX = 10_000  # Partitions.
+QUARANTINED_MAX = 10_000  # Partitions.
 UNDECIDED_MAX = 10_000  # Partitions; each is a topic of its own at worst.
 
 _TOPIC = struct.Struct("<16sI")
 _MARK = struct.Struct("<IQ")
 assert (_TOPIC.size, _MARK.size) == (20, 12)  # On disk: changing one needs a new version.
 
-_ASIDE_SIZE_MAX = 320  # Of one, as JSON: an id, four numbers, and the name of a file.
+_QUARANTINED_SIZE_MAX = 320  # Of one, as JSON: an id, four numbers, and the name of a file.
 _UNDECIDED_SIZE_MAX = 64  # Of one, as JSON.
 _FIXED_SIZE_MAX = 64 << 10  # Everything that is no table.
 assert (
-    MARKS_MAX * (_TOPIC.size + _MARK.size) + DELETED_MAX * 16
-) * 4 // 3 + ASIDE_MAX * _ASIDE_SIZE_MAX + UNDECIDED_MAX * _UNDECIDED_SIZE_MAX + _FIXED_SIZE_MAX < USER_DATA_SIZE_MAX
+    (MARKS_MAX * (_TOPIC.size + _MARK.size) + DELETED_MAX * 16) * 4 // 3
+    + QUARANTINED_MAX * _QUARANTINED_SIZE_MAX
+    + UNDECIDED_MAX * _UNDECIDED_SIZE_MAX
+    + _FIXED_SIZE_MAX
+    < USER_DATA_SIZE_MAX
+)
 LIVES_MAX = 8  # Those before are long over: whatever they had under way has arrived.
 
 T = TypeVar("T")
@@ -80,7 +84,7 @@ class Identity:
     generation: int  # Rises with every unclean open; leader epochs follow it.
 
 
-class Aside(NamedTuple):
+class QuarantinedTail(NamedTuple):
     """Records of one partition that left the write-ahead log for a file in quarantine."""
 
     start: int
@@ -101,7 +105,7 @@ class LogMetadata:
 
     identity: Identity
     flushed: Mapping[PartitionId, int] = field(default_factory=dict)  # Below this the store had everything.
-    aside: Mapping[PartitionId, Aside] = field(default_factory=dict)
+    quarantined: Mapping[PartitionId, QuarantinedTail] = field(default_factory=dict)
     deleted: frozenset[UUID] = frozenset()  # Topics that are deleted, and of which something may be left.
     lives: tuple[Life, ...] = ()  # The newest last.
     deletes_from: int | None = None  # From this entry on the log says which records are deleted.
@@ -118,7 +122,7 @@ class LogMetadata:
             "lives": self.lives,
             "flushed": _encode_marks(self.flushed),
             "deleted": b64encode(b"".join(sorted(each.bytes for each in self.deleted))).decode(),
-            "aside": _by_topic(self.aside),
+            "aside": _by_topic(self.quarantined),
         }
         if self.deletes_from is not None:
             body["deletes_from"] = self.deletes_from
@@ -141,15 +145,15 @@ def decode(data: bytes) -> LogMetadata:
         version = int(body["version"])
         if version <= VERSION:
             identity = Identity(str(body["cluster"]), str(body["broker"]), int(body["generation"]))
-            aside = {home: Aside(*row) for home, row in _by_home(body.get("aside", {})).items()}
+            quarantined = {home: QuarantinedTail(*row) for home, row in _by_home(body.get("aside", {})).items()}
             if version < VERSION:
                 flushed = {home: int(offset) for home, offset in _by_home(body.get("flushed", {})).items()}
-                return LogMetadata(identity, flushed, aside)
+                return LogMetadata(identity, flushed, quarantined)
             lives = tuple(Life(*map(str, row)) for row in body.get("lives", ()))
             return LogMetadata(
                 identity,
                 dict(_decode_marks(body["flushed"])),
-                aside,
+                quarantined,
                 _decode_deleted(body["deleted"]),
                 lives,
                 body.get("deletes_from"),
@@ -192,10 +196,10 @@ def check_deleted(deleted: Collection[object]) -> None:
         raise TooMuchToKeep("deletions that are not done", DELETED_MAX)
 
 
-def check_aside(aside: Mapping[PartitionId, Aside], home: PartitionId) -> None:
-    """Raise if no further partition can be set aside."""
-    if home not in aside and len(aside) >= ASIDE_MAX:
-        raise TooMuchToKeep("partitions that are set aside", ASIDE_MAX)
+def check_quarantined(quarantined: Mapping[PartitionId, QuarantinedTail], home: PartitionId) -> None:
+    """Raise if no further partition can go to quarantine."""
+    if home not in quarantined and len(quarantined) >= QUARANTINED_MAX:
+        raise TooMuchToKeep("partitions in quarantine", QUARANTINED_MAX)
 
 
 def _encode_marks(marks: Mapping[PartitionId, int]) -> str:

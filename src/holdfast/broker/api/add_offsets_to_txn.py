@@ -18,9 +18,9 @@ _FENCED_FROM = 2
 async def handle(context: BrokerContext, message: AddOffsetsToTxnRequest, request: Request) -> AddOffsetsToTxnResponse:
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, context.groups.partition_of(message.group_id))
-    aside = context.groups.aside(message.group_id)
-    if aside is not None:  # A transaction that reached into it could not end.
-        return AddOffsetsToTxnResponse(error_code=transaction_code_of(aside))
+    quarantined = context.groups.quarantined(message.group_id)
+    if quarantined is not None:  # A transaction that reached into it could not end.
+        return AddOffsetsToTxnResponse(error_code=transaction_code_of(quarantined))
     try:
         context.logs.check_disk()
         await context.logs.room()

@@ -1,4 +1,4 @@
-"""FindCoordinator: it is us, unless what it would need is set aside."""
+"""FindCoordinator: it is us, unless what it would need is in quarantine."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ async def handle(context: BrokerContext, message: FindCoordinatorRequest, reques
 
 def _found(context: BrokerContext, key_type: int, key: str) -> dict[str, Any]:
     if key_type == _GROUP:
-        aside = context.groups.aside(key) if not context.shares.has(key) else None
+        quarantined = context.groups.quarantined(key) if not context.shares.has(key) else None
     elif key_type == _TRANSACTION:
-        aside = context.transactions.aside(key)
+        quarantined = context.transactions.quarantined(key)
     elif key_type == _SHARE and len(key.split(":")) == 3:  # The group, a topic's id and a partition's number.
-        aside = context.shares.aside(key.split(":")[0])
+        quarantined = context.shares.quarantined(key.split(":")[0])
     else:
         return {"error_code": Code.INVALID_REQUEST, "error_message": None, **_NOWHERE}
-    if aside is not None:
-        return {"error_code": group_code_of(aside), "error_message": str(aside), **_NOWHERE}
+    if quarantined is not None:
+        return {"error_code": group_code_of(quarantined), "error_message": str(quarantined), **_NOWHERE}
     here = {"node_id": context.settings.node_id, "host": context.host, "port": context.port}
     return {"error_code": Code.NONE, "error_message": None, **here}

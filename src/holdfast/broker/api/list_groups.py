@@ -37,8 +37,12 @@ async def handle(context: BrokerContext, message: ListGroupsRequest, request: Re
         )
         async for each in request.pace.through(found)
     ]
-    aside = context.groups.aside() or context.shares.aside()  # Those that are known, and that they are not all.
-    return ListGroupsResponse(error_code=Code.NONE if aside is None else group_code_of(aside), groups=groups)
+    quarantined = (
+        context.groups.quarantined() or context.shares.quarantined()
+    )  # Those that are known, and that they are not all.
+    return ListGroupsResponse(
+        error_code=Code.NONE if quarantined is None else group_code_of(quarantined), groups=groups
+    )
 
 
 def _known(words: type[Word], wanted: Iterable[str] | None) -> list[Word]:

@@ -44,6 +44,6 @@ async def handle(
         )
         async for each in request.pace.through(found)
     ]
-    aside = context.transactions.aside()  # Those that are known, and that they are not all.
-    code = Code.NONE if aside is None else transaction_code_of(aside)
+    quarantined = context.transactions.quarantined()  # Those that are known, and that they are not all.
+    code = Code.NONE if quarantined is None else transaction_code_of(quarantined)
     return ListTransactionsResponse(error_code=code, unknown_state_filters=unknown, transaction_states=lines)

@@ -53,7 +53,7 @@ class GroupCoordinator:
     ) -> None:
         """`logs` are the partitions of the internal topic, in order; their number must never change.
 
-        A corrupt one is there as the reason why: its groups get CoordinatorSetAside, all others are served.
+        A corrupt one is there as the reason why: its groups get CoordinatorQuarantined, all others are served.
         """
         self._settings = settings or GroupSettings()
         self.timers = Timers(clock, alarm or LoopAlarm())
@@ -85,7 +85,7 @@ class GroupCoordinator:
         """Never make a group whose name is taken elsewhere."""
         self._shards.is_elsewhere = is_elsewhere
 
-    def aside(self, group_id: str | None = None) -> Corrupt | None:
+    def quarantined(self, group_id: str | None = None) -> Corrupt | None:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
         return self._shards.quarantined(group_id)
 
@@ -167,7 +167,7 @@ class GroupCoordinator:
         return hosted.group.describe()
 
     def list_groups(self, states: Collection[GroupState] = (), types: Collection[GroupType] = ()) -> list[GroupListing]:
-        """All groups, or those in some of these states and of some of these types; not those that are set aside."""
+        """All groups, or those in some of these states and of some of these types; not those in quarantine."""
         for shard in self._shards:
             shard.check_ready()
         lines = [hosted.group.listing() for shard in self._shards for hosted in shard.groups.values()]

@@ -1,4 +1,4 @@
-"""All internal partitions of the groups: those that are served, and those that are set aside.
+"""All internal partitions of the groups: those that are served, and those in quarantine.
 
 One that is corrupt does not stop the others: whoever asks for a group in it hears of that, until it is repaired.
 """
@@ -50,7 +50,7 @@ class Shards:
         return self._topic.number_of(group_id)
 
     def of(self, group_id: str) -> Shard:
-        """The shard that holds a group; raises if it is set aside."""
+        """The shard that holds a group; raises if it is in quarantine."""
         check_text("group id", group_id)
         return self[self.number_of(group_id)]
 

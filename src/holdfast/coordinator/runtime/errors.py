@@ -7,7 +7,7 @@ Unavailable
 ├── NotCoordinator             another broker has the internal partition
 └── CoordinatorStopped         this coordinator is closing
 Corrupt
-├── CoordinatorSetAside        the internal partition is corrupt: nothing in it is served until it is repaired
+├── CoordinatorQuarantined     the internal partition is corrupt: nothing in it is served until it is repaired
 ├── CorruptRecord              a stored record is not what was written
 └── NewerRecord                a stored record has a version that only a newer release understands
 """
@@ -50,11 +50,11 @@ class CoordinatorStopped(Unavailable):
         super().__init__("the coordinator is stopping")
 
 
-class CoordinatorSetAside(Corrupt):
+class CoordinatorQuarantined(Corrupt):
     """An internal partition is corrupt. All others are served."""
 
     def __init__(self, of: str, partition: int, why: Corrupt) -> None:
-        super().__init__(f"internal partition {partition} of {of} is set aside until it is repaired: {why}")
+        super().__init__(f"internal partition {partition} of {of} is in quarantine until it is repaired: {why}")
         self.of = of
         self.partition = partition
         self.why = why

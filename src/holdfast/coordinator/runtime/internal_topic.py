@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from holdfast.coordinator.runtime.errors import CoordinatorSetAside, NewerRecord
+from holdfast.coordinator.runtime.errors import CoordinatorQuarantined, NewerRecord
 from holdfast.coordinator.runtime.placement import partition_of
 from holdfast.errors import Corrupt
 from holdfast.log.partition.partition import PartitionLog
@@ -29,7 +29,7 @@ class InternalTopic:
         self._of = of
         self.count = 0
         self.served: dict[int, PartitionLog] = {}
-        self._quarantined: dict[int, CoordinatorSetAside] = {}
+        self._quarantined: dict[int, CoordinatorQuarantined] = {}
         self.open(logs)
 
     def open(self, logs: InternalLogs) -> None:
@@ -54,7 +54,7 @@ class InternalTopic:
         if number in self._quarantined:
             raise self._quarantined[number]
 
-    def quarantined(self, key: str | None = None) -> CoordinatorSetAside | None:
+    def quarantined(self, key: str | None = None) -> CoordinatorQuarantined | None:
         """Why a key cannot be served, or why a list of all keys is not whole; None if all is well."""
         if key is None:
             return next(iter(self._quarantined.values()), None)
@@ -81,7 +81,7 @@ class InternalTopic:
     def _quarantine(self, number: int, why: Corrupt) -> None:
         """Serve nothing of a partition. What is open in it stays open: nobody may guess how it ended."""
         self.served.pop(number, None)
-        failure = CoordinatorSetAside(self._of, number, why)
+        failure = CoordinatorQuarantined(self._of, number, why)
         self._quarantined[number] = failure
-        facts = {"event": "coordinator_set_aside", "of": self._of, "partition": number}
+        facts = {"event": "coordinator_quarantined", "of": self._of, "partition": number}
         log.error("%s", failure, extra={"facts": facts})

@@ -75,7 +75,7 @@ class ShareCoordinator:
     # Life
 
     async def load(self, logs: InternalLogs) -> None:
-        """Read the internal partitions. One that is corrupt is set aside: its groups are not served, all others are."""
+        """Read the internal partitions. One that is corrupt is in quarantine: its groups are not served, others are."""
         self._topic.open(logs)
         await self._topic.load(self._load)
         if self._groups:
@@ -104,7 +104,7 @@ class ShareCoordinator:
         self.timers.stop()
         await asyncio.gather(*(writer.drain() for writer in self._writers.values()))
 
-    def aside(self, group_id: str | None = None) -> Corrupt | None:
+    def quarantined(self, group_id: str | None = None) -> Corrupt | None:
         """Why a group cannot be served, or why a list of all groups is not whole; None if all is well."""
         return self._topic.quarantined(group_id)
 
@@ -278,7 +278,7 @@ class ShareCoordinator:
         return found
 
     def __iter__(self) -> Iterator[DurableShareGroup]:
-        """All groups; those that are set aside are not among them."""
+        """All groups; those in quarantine are not among them."""
         return iter([each for each in self._groups.values() if each.rules.epoch])
 
     async def delete_group(self, group_id: str) -> None:
@@ -295,6 +295,6 @@ class ShareCoordinator:
         if not group_id:
             raise InvalidGroupId(group_id)
         check_text("group id", group_id)
-        aside = self.aside(group_id)
-        if aside is not None:
-            raise aside
+        quarantined = self.quarantined(group_id)
+        if quarantined is not None:
+            raise quarantined

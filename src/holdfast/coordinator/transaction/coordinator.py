@@ -63,7 +63,7 @@ class TransactionCoordinator:
     ) -> None:
         """`logs` are the partitions of the internal topic, in order; their number must never change.
 
-        A corrupt one is there as the reason why: its ids get CoordinatorSetAside, all others are served.
+        A corrupt one is there as the reason why: its ids get CoordinatorQuarantined, all others are served.
         """
         self.timers = Timers(clock, alarm or LoopAlarm())
         self._topic = InternalTopic("transactions", logs)
@@ -116,7 +116,7 @@ class TransactionCoordinator:
         """The internal partition that holds a transactional id."""
         return self._topic.number_of(transactional_id)
 
-    def aside(self, transactional_id: str | None = None) -> Corrupt | None:
+    def quarantined(self, transactional_id: str | None = None) -> Corrupt | None:
         """Why an id cannot be served, or why a list of all ids is not whole; None if all is well."""
         return self._topic.quarantined(transactional_id)
 
@@ -288,7 +288,7 @@ class TransactionCoordinator:
         return hosted.value
 
     def all(self) -> list[Transaction]:
-        """All transactional ids but those that are set aside."""
+        """All transactional ids but those in quarantine."""
         self._check_running()
         return [hosted.value for hosted in self._hosted.values()]
 

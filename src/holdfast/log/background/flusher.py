@@ -264,8 +264,8 @@ class Flusher:
             self._logs.compact_soon(partition)
 
     def _note_damage(self, partition: PartitionLog, failure: Corrupt) -> None:
-        """A tail that cannot be read is set aside, so that it pins the write-ahead log no longer. An object of the
-        store may be sound again at the next try: of it the same is said when the pauses do not grow any more."""
+        """A tail that cannot be read goes to quarantine, so that it pins the write-ahead log no longer. An object of
+        the store may be sound again at the next try: of it the same is said when the pauses do not grow any more."""
         self._ground.damage.note(partition.home.path, failure)
         before = self._failed.get(partition)
         tried_for_long = before is not None and before.delay_s >= self._ground.settings.flush_retry_ms_max / 1000

@@ -13,7 +13,7 @@ from holdfast.log.errors import SetBack, StoreBehind
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
 from holdfast.log.recovery.quarantine import Quarantine
-from holdfast.log.recovery.quarantined import Asides
+from holdfast.log.recovery.quarantine_mover import QuarantineMover
 from holdfast.log.recovery.replay import ReplayedTails, continue_at
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.errors import NoManifest
@@ -42,8 +42,8 @@ class Openings:
         self._use = replayed.use
         self._tails = replayed.tails  # Of partitions nobody has opened yet.
         self._strays = replayed.strays
-        self._asides = Asides(ground, quarantine)
-        self._asides.forget_saved(self._tails, self._strays)
+        self._mover = QuarantineMover(ground, quarantine)
+        self._mover.forget_saved(self._tails, self._strays)
         self._welcome = welcome
         self._set_back_generation = 0
         self._on_set_back = on_set_back
@@ -74,23 +74,23 @@ class Openings:
                 tails.pop(home).clear()
 
     async def open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
-        """Open a partition, or make it. A tail that cannot go on where the store ends is set aside."""
+        """Open a partition, or make it. A tail that cannot go on where the store ends goes to quarantine."""
         if home not in self._under_way:
             self._under_way[home] = asyncio.ensure_future(self._open(home, settings))
             self._under_way[home].add_done_callback(lambda _: self._under_way.pop(home, None))
         return await asyncio.shield(self._under_way[home])
 
     async def _open(self, home: PartitionId, settings: PartitionSettings) -> PartitionLog:
-        await self._asides.leave(home)
+        await self._mover.leave(home)
         try:
-            self._asides.check(home)
+            self._mover.check(home)
             partition = await self._open_sound(home, settings)
         except Corrupt as failure:
             tails = [each[home] for each in (self._strays, self._tails) if home in each]
-            aside = await self._asides.save(home, tails, failure)
-            if aside is None:
+            quarantined = await self._mover.save(home, tails, failure)
+            if quarantined is None:
                 raise
-            raise aside from failure
+            raise quarantined from failure
         self._welcome(partition)
         self._tails.pop(home, None)
         return partition
@@ -137,10 +137,10 @@ class Openings:
 
     async def save_fenced(self, partition: PartitionLog) -> None:
         """What another leader's writing has made homeless goes to quarantine."""
-        aside = await self._asides.save(partition.home, [partition.tail], partition.failure or Corrupt("fenced"))
-        if aside is not None:
-            log.error("%s", aside)
+        quarantined = await self._mover.save(partition.home, [partition.tail], partition.failure or Corrupt("fenced"))
+        if quarantined is not None:
+            log.error("%s", quarantined)
 
     async def close(self) -> None:
-        """Nothing is set aside any more."""
-        await self._asides.close()
+        """Nothing goes to quarantine any more."""
+        await self._mover.close()

@@ -13,7 +13,7 @@ them is cut off again. What the store would say besides is not known, so this mu
 - The last stable offset where no transaction can be open or aborted: none was when entries were last purged, or nothing
   was ever purged of the partition, and no batch in the log belongs to one.
 
-A partition that another leader had in between, or that was set aside, is not served.
+A partition that another leader had in between, or that is in quarantine, is not served.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _all_known(local: LocalLog, kept: LogMetadata) -> Iterator[tuple[PartitionId
     if kept.deletes_from is None:  # Of an earlier release: what was deleted is not known.
         return
     for home, tail in replayed.tails.items():
-        if home in replayed.strays or home in kept.aside or tail.first is None or tail.end is None:
+        if home in replayed.strays or home in kept.quarantined or tail.first is None or tail.end is None:
             continue
         deleted = replayed.deleted_below.get(home, 0)
         told = next((each.base for each in tail if each.index >= kept.deletes_from), tail.end)

@@ -19,7 +19,7 @@ from holdfast.errors import Corrupt, Rejected, Unavailable
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.operate.backup.marker import NAME, BackupMarker, expect_target, mark_store, read
-from holdfast.operate.backup.quarantine import copy_asides, names_of_asides, prune_asides
+from holdfast.operate.backup.quarantine import copy_quarantine, prune_quarantine, quarantined_names
 from holdfast.operate.backup.store import StoreCopy, check_free
 from holdfast.operate.backup.wal import copy_log, is_used
 from holdfast.operate.data_lock import held
@@ -32,7 +32,7 @@ _TRIES = 3
 class Made:
     """What a backup holds."""
 
-    wal_size: int  # With what is set aside from it.
+    wal_size: int  # With what of it is in quarantine.
     objects: int  # That were copied this time.
     size: int
     damaged: dict[str, Corrupt]  # By name: what is damaged or lost at the source, and was copied as it is.
@@ -70,20 +70,22 @@ def back_up(wal: Directory, objects: Objects, place: Path, target_objects: Objec
         copy = StoreCopy(objects, target_objects, target.marker.objects, lambda names: target.note(objects=names))
         for _ in range(_TRIES):
             wal_size = copy_log(wal, place / "wal.new")
-            target.note(quarantine=target.marker.quarantine | names_of_asides(data))
-            aside_size = copy_asides(data, place)
-            left = names_of_asides(data)  # What a repair puts back from here on may come too late for the store's copy.
+            target.note(quarantine=target.marker.quarantine | quarantined_names(data))
+            quarantine_size = copy_quarantine(data, place)
+            left = quarantined_names(
+                data
+            )  # What a repair puts back from here on may come too late for the store's copy.
             copy.run()
             if set(topic_names(target_objects)) <= set(topic_names(objects)):
                 break
         else:
             raise Unavailable("topics were deleted while they were copied, again and again: try later")
         target.swap_log()
-        prune_asides(target.marker.quarantine - left, place)
+        prune_quarantine(target.marker.quarantine - left, place)
         RealDirectory(place, create=False).sync_names()
-        kept = names_of_asides(place) & target.marker.quarantine
+        kept = quarantined_names(place) & target.marker.quarantine
         replace(target.marker, whole=True, objects=copy.written, quarantine=frozenset(kept)).write(place)
-    return Made(wal_size + aside_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
+    return Made(wal_size + quarantine_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
 
 
 def restore(source: Path, source_objects: Objects, data: Path, objects: Objects) -> Made:
@@ -95,12 +97,12 @@ def restore(source: Path, source_objects: Objects, data: Path, objects: Objects)
         check_free(objects, source_objects)
         copy = StoreCopy(source_objects, objects)
         copy.run()
-        aside_size = copy_asides(source, data)
+        quarantine_size = copy_quarantine(source, data)
         wal_size = copy_log(RealDirectory(source / "wal", create=False), data / "wal.new")
         shutil.rmtree(data / "wal", ignore_errors=True)
         (data / "wal.new").rename(data / "wal")
         RealDirectory(data).sync_names()
-    return Made(wal_size + aside_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
+    return Made(wal_size + quarantine_size, copy.copied, copy.size, dict(sorted(copy.damaged.items())))
 
 
 def check_whole(source: Path) -> None:

@@ -103,8 +103,8 @@ def _put_in_place(plan: Plan, place: Path) -> None:
     (plan.data / "wal").rename(place / "wal")
     (plan.data / BUILT).rename(plan.data / "wal")
     kept = plan.salvaged.kept
-    for aside in kept.aside.values() if kept else ():
-        if (quarantine / aside.file).exists():
-            (quarantine / aside.file).rename(place / aside.file)
+    for tail in kept.quarantined.values() if kept else ():
+        if (quarantine / tail.file).exists():
+            (quarantine / tail.file).rename(place / tail.file)
     for path in (place, quarantine, plan.data):
         RealDirectory(path).sync_names()

@@ -56,7 +56,7 @@ def survey(
     tail: Iterable[Batch],
     mark: int,
     restored: Sequence[Batch],
-    aside_end: int = 0,
+    quarantined_end: int = 0,
 ) -> PartitionPlan:
     """Look at everything of a partition. `restored` are batches from quarantine, which had offsets up to `aside_end`;
     below `mark` the store had all. A batch that does not match its own crc is lost, wherever it comes from."""
@@ -74,7 +74,7 @@ def survey(
     for info in plan.segments:
         _check_segment(objects, plan, info)
     _take_tail(plan, batches, {id(each[1]) for each in restored})
-    plan.end = max(plan.end, mark, aside_end)
+    plan.end = max(plan.end, mark, quarantined_end)
     _note_holes(plan)
     return plan
 

@@ -12,7 +12,7 @@ from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import Directory, RealDirectory
 from holdfast.io.objects import Objects
 from holdfast.log import entry
-from holdfast.log.metadata import Aside
+from holdfast.log.metadata import QuarantinedTail
 from holdfast.log.recovery.quarantine import read_tail_file
 from holdfast.operate.place import open_place
 from holdfast.operate.repair.finish import finish_interrupted
@@ -68,8 +68,8 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
         )
     _sort(plan)
     plan.deleted |= kept.deleted if kept is not None else set()
-    marks, asides = (kept.flushed, kept.aside) if kept is not None else ({}, {})
-    in_log = {*plan.payloads, *marks, *asides}
+    marks, quarantined = (kept.flushed, kept.quarantined) if kept is not None else ({}, {})
+    in_log = {*plan.payloads, *marks, *quarantined}
     plan.metadata = find_metadata(objects, plan.cluster, plan.deleted, in_log)
     plan.items += plan.metadata.items
     metadata = plan.metadata.metadata
@@ -79,10 +79,10 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
         if home.topic_id in plan.deleted:
             continue
         if home not in known:
-            _drop(plan, home, asides.get(home))
+            _drop(plan, home, quarantined.get(home))
             continue
-        aside = asides.get(home)
-        restored = _from_quarantine(plan, aside)
+        tail = quarantined.get(home)
+        restored = _from_quarantine(plan, tail)
         name = f"{names[home.topic_id]}-{home.partition}"
         found = survey(
             objects,
@@ -91,9 +91,9 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
             _batches(plan.payloads.get(home, ())),
             marks.get(home, 0),
             restored,
-            aside.end if aside and restored else 0,
+            tail.end if tail and restored else 0,
         )
-        if found.items or home in asides:
+        if found.items or home in quarantined:
             plan.partitions.append(found)
             plan.items += found.items
     return plan
@@ -118,22 +118,22 @@ def _batches(payloads: Iterable[memoryview]) -> list[Batch]:
     return found
 
 
-def _drop(plan: Plan, home: PartitionId, aside: Aside | None) -> None:
+def _drop(plan: Plan, home: PartitionId, tail: QuarantinedTail | None) -> None:
     batches = _batches(plan.payloads.get(home, ()))
     spans = [(header.base_offset, header.end_offset) for header, _ in batches]
-    spans += [(aside.start, aside.end)] if aside else []
+    spans += [(tail.start, tail.end)] if tail else []
     start, end = min((each[0] for each in spans), default=0), max((each[1] for each in spans), default=0)
     what = "the store's metadata has no such topic; what the log has of it is kept in quarantine"
     plan.items.append(Item("topic", home.path, what, start, end))
     plan.dropped.add(home)
 
 
-def _from_quarantine(plan: Plan, aside: Aside | None) -> list[Batch]:
-    if aside is None:
+def _from_quarantine(plan: Plan, tail: QuarantinedTail | None) -> list[Batch]:
+    if tail is None:
         return []
-    file = plan.data / "quarantine" / aside.file
+    file = plan.data / "quarantine" / tail.file
     try:
-        return list(split(read_tail_file(aside.file, file.read_bytes())[1]))
+        return list(split(read_tail_file(tail.file, file.read_bytes())[1]))
     except (OSError, Corrupt, InvalidBatch) as failure:
-        plan.items.append(Item("offsets", str(file), f"its records cannot be read: {failure}", aside.start, aside.end))
+        plan.items.append(Item("offsets", str(file), f"its records cannot be read: {failure}", tail.start, tail.end))
         return []

@@ -1,4 +1,4 @@
-"""Partitions that are set aside: their tails go to quarantine, so that they pin the write-ahead log no longer."""
+"""Partitions in quarantine: their tails are moved to files, so that they pin the write-ahead log no longer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import logging
 
 from holdfast.errors import HoldfastError
 from holdfast.log.context import LogContext
-from holdfast.log.errors import Lost, SetAside
-from holdfast.log.metadata import Aside
+from holdfast.log.errors import Lost, Quarantined
+from holdfast.log.metadata import QuarantinedTail
 from holdfast.log.partition.mend import gather_raw, gather_sound
 from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 _RETRY_MS_MAX = 60_000
 
 
-class Asides:
+class QuarantineMover:
     """Moves tails from the write-ahead log into quarantine. Without a quarantine they stay where they are."""
 
     def __init__(self, ground: LogContext, quarantine: Quarantine | None) -> None:
@@ -32,18 +32,18 @@ class Asides:
 
     def check(self, home: PartitionId) -> None:
         """Raise if records of the partition are in quarantine: only a repair puts it together again."""
-        aside = self._ground.journal.kept.aside.get(home)
-        if aside is not None:
-            raise SetAside(home.path, *aside)
+        quarantined = self._ground.journal.kept.quarantined.get(home)
+        if quarantined is not None:
+            raise Quarantined(home.path, *quarantined)
 
     def forget_saved(self, *replayed: dict[PartitionId, Tail]) -> None:
         """What the write-ahead log still has of partitions whose records are in quarantine is needed no more."""
-        for home in self._ground.journal.kept.aside:
+        for home in self._ground.journal.kept.quarantined:
             for tails in replayed:
                 if home in tails:
                     tails.pop(home).clear()
 
-    async def save(self, home: PartitionId, tails: list[Tail], why: Exception) -> SetAside | None:
+    async def save(self, home: PartitionId, tails: list[Tail], why: Exception) -> Quarantined | None:
         """Save the batches of some tails and empty these; None where there is nothing to save, or no place for it."""
         if self._quarantine is None or not any(len(tail) for tail in tails) or home in self._busy:
             return None
@@ -56,13 +56,13 @@ class Asides:
             self._late[home] = asyncio.ensure_future(self._move_later(home, tails, why))
             return None
 
-    async def _move(self, home: PartitionId, tails: list[Tail], why: Exception) -> SetAside:
-        aside, lost = await self._write(home, [batch for tail in tails for batch in tail], why)
+    async def _move(self, home: PartitionId, tails: list[Tail], why: Exception) -> Quarantined:
+        quarantined, lost = await self._write(home, [batch for tail in tails for batch in tail], why)
         self._busy.discard(home)
         for tail in tails:
             tail.clear()
         self._ground.on_change()
-        return SetAside(home.path, *aside, why=why, lost=lost)
+        return Quarantined(home.path, *quarantined, why=why, lost=lost)
 
     async def _move_later(self, home: PartitionId, tails: list[Tail], why: Exception) -> None:
         """Try it until it works: what stays in the write-ahead log would stop the producers of all partitions."""
@@ -99,7 +99,9 @@ class Asides:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
-    async def _write(self, home: PartitionId, batches: list[TailBatch], why: Exception) -> tuple[Aside, Lost | None]:
+    async def _write(
+        self, home: PartitionId, batches: list[TailBatch], why: Exception
+    ) -> tuple[QuarantinedTail, Lost | None]:
         assert self._quarantine is not None
         ground, journal = self._ground, self._ground.journal
         data, lost = await ground.calls.local(gather_sound, journal, batches)
@@ -110,6 +112,6 @@ class Asides:
             pieces = await ground.calls.local(gather_raw, journal, lost)
             raw = await ground.calls.local(self._quarantine.save_lost, file, home, str(why), pieces, journal.identity)
             found = Lost([(each.base, each.end) for each in lost], raw)
-        aside = Aside(*span, file)
-        await ground.calls.local(journal.set_aside, home, aside)
-        return aside, found
+        quarantined = QuarantinedTail(*span, file)
+        await ground.calls.local(journal.quarantine, home, quarantined)
+        return quarantined, found
