@@ -7,6 +7,9 @@ from tests.bugs.bug import Bug, Edit
 SECRET = "tests/security/test_secret.py"
 PROPERTIES = "tests/security/test_properties.py"
 TLS = "tests/security/test_tls.py"
+RULES = "tests/security/test_rules.py"
+SCRAM = "tests/security/test_scram.py"
+PLAIN = "tests/security/test_plain.py"
 
 BUGS = [
     Bug(
@@ -47,5 +50,86 @@ BUGS = [
         "security: a value from a file is looked into again",
         (Edit("security/properties.py", "return read[path][key]", "return resolve(read[path], environ)[key]"),),
         (f"{PROPERTIES}::test_values_come_from_files_and_variables",),
+    ),
+    Bug(
+        "security: a literal rule is taken for a prefix",
+        (
+            Edit(
+                "security/rules.py",
+                "if rule.pattern is PatternType.PREFIXED:\n            by_name = self",
+                "if rule.name != ALL_NAMES:\n            by_name = self",
+            ),
+        ),
+        (f"{RULES}::test_may_says_what_the_model_says",),
+    ),
+    Bug(
+        "security: the first rule that matches wins",
+        (
+            Edit(
+                "security/rules.py",
+                "                    allowed = entry.rule\n",
+                "                    return Verdict(is_allowed=True, by=entry.rule)\n",
+            ),
+        ),
+        (f"{RULES}::test_a_deny_wins_wherever_it_stands", f"{RULES}::test_may_says_what_the_model_says"),
+    ),
+    Bug(
+        "security: a deny implies",
+        (
+            Edit(
+                "security/rules.py",
+                "if implied is not None and rule.permission is Permission.ALLOW:",
+                "if implied is not None:",
+            ),
+        ),
+        (f"{RULES}::test_a_deny_wins_wherever_it_stands",),
+    ),
+    Bug(
+        "security: an address that a rule writes in full is another",
+        (Edit("security/rules.py", "_Entry(host_of(rule.host),", "_Entry(rule.host,"),),
+        (f"{RULES}::test_a_host_is_an_address_in_any_of_its_forms",),
+    ),
+    Bug(
+        "security: a prefix that is denied does not cover the names under it",
+        (
+            Edit(
+                "security/rules.py",
+                "range(1, len(allowed.name) + 1)",
+                "range(len(allowed.name), len(allowed.name) + 1)",
+            ),
+        ),
+        (f"{RULES}::test_any_resource_of_a_type_says_what_kafka_says",),
+    ),
+    Bug(
+        "security: a nonce is not checked",
+        (Edit("security/scram.py", "if not fields[1][2:].endswith(exchange.nonce):", "if False:"),),
+        (f"{SCRAM}::test_the_nonce_is_checked_and_old_librdkafka_gets_in",),
+    ),
+    Bug(
+        "security: a user nobody knows fails at the first message",
+        (
+            Edit(
+                "security/scram.py",
+                "    verifier = fake if known is None else known\n    nonce",
+                '    if known is None:\n        raise LoginFailed("no", first.user)\n    verifier = known\n    nonce',
+            ),
+        ),
+        (f"{SCRAM}::test_a_wrong_password_and_an_unknown_user_look_alike",),
+    ),
+    Bug(
+        "security: a user nobody knows is answered sooner",
+        (
+            Edit(
+                "security/plain.py",
+                "is_right = (fake if known is None else known).accepts(claim.password) and known is not None",
+                "is_right = known is not None and known.accepts(claim.password)",
+            ),
+        ),
+        (f"{PLAIN}::test_every_failure_costs_as_much",),
+    ),
+    Bug(
+        "security: a client takes any server for the one that knows its password",
+        (Edit("security/scram.py", "if not hmac.compare_digest(expected, server_final):", "if False:"),),
+        (f"{SCRAM}::test_a_server_that_does_not_know_the_password_is_found_out",),
     ),
 ]

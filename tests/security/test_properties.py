@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.security.errors import BadSetting
@@ -62,6 +62,7 @@ def _halves(char: str) -> list[bytes]:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(TEXTS.filter(bool), TEXTS, max_size=5))
 def test_what_java_writes_is_read_back(values: dict[str, str]) -> None:
     """X4: any names and values, written as `Properties.store` does."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from cryptography import x509
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.certificates import Authority, Pair
 
@@ -285,6 +285,7 @@ def test_other_settings_are_taken_whole_or_not_at_all(tmp_path: Path) -> None:
     assert renewed.serial() == second.certificate.serial_number
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_any_damage_keeps_the_old_certificate(data: st.DataObject) -> None:
     """X3: cut or changed anywhere, the file is either a sound pair or not taken; never a traceback."""
