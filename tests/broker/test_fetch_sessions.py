@@ -7,12 +7,31 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.broker.inside import InsideBroker
 from tests.broker.test_fetch import Session
-from tests.broker.wire import Wire, batch, create_topic, delete_topic, end_offset, fetch_fields, produce, values
+from tests.broker.wire import (
+    Wire,
+    batch,
+    create_topic,
+    delete_topic,
+    end_offset,
+    fetch_fields,
+    message,
+    produce,
+    values,
+)
 from tests.support.broker_process import BrokerProcess
 
+from holdfast.broker.api.fetch import Fetch
+from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.fetch.watch import FetchWatch
+from holdfast.broker.net.budget import Budget
+from holdfast.broker.net.request import Request
+from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
+from holdfast.protocol.classes import request_class
+from holdfast.protocol.header import decode_request_header, frame_request
+from holdfast.protocol.messages import encode_request
 
 OwnBroker = Callable[..., BrokerProcess]
 
@@ -167,3 +186,37 @@ def test_sessions_are_counted_by_what_they_remember(own_broker: OwnBroker, topic
         assert Session(wire, topic, range(60)).id == 0
         assert session.next(partitions=range(60, 101)).error_code == 70
         assert Session(wire, topic, range(100)).id != 0  # It gave its room back.
+
+
+# Without a session
+
+
+def fetch_request(topic: str, count: int, min_bytes: int) -> Request:
+    """A long poll of so many partitions of a topic, without a session."""
+    fields = fetch_fields(topic, partitions=range(count), max_wait_ms=60_000, min_bytes=min_bytes)
+    body = encode_request(Key.FETCH, 12, message(request_class(Key.FETCH), fields))
+    frame = memoryview(b"".join(frame_request(Key.FETCH, 12, 1, "c", body))[4:])
+    return Request(decode_request_header(frame), frame, "")
+
+
+def test_a_fetch_without_a_session_misses_nothing_before_it_waits(tmp_path: Path, topic: str) -> None:
+    """L4: it listens only when it has to wait: what moved after it was looked at, and before that, ends the wait."""
+    with InsideBroker(tmp_path, MemoryObjects()) as inside, Wire(inside.port) as wire:
+        create_topic(wire, topic, partitions=2)
+        produce(wire, topic, batch(b"first"), partition=1)
+
+        async def fetched() -> bytes:
+            parts, budget = inside.parts, Budget(1 << 20)
+            sessions = FetchSessions(SessionLimits(), parts.clock, parts.chance)
+            fetch = Fetch(parts.topics, sessions, parts.clock, parts.heavy, 1 << 20, budget)
+            budget.hold(budget.size_max)  # It looks at the first partition, and waits for room to read the second.
+            both = len(batch(b"first")) + len(batch(b"second"))
+            answer = asyncio.ensure_future(fetch.handle(fetch_request(topic, 2, min_bytes=both)))
+            await asyncio.sleep(0)
+            await parts.topics.get(topic).partition(0).append(batch(b"second"))
+            budget.release(budget.size_max)
+            return b"".join(await asyncio.wait_for(answer, 10))
+
+        found = asyncio.run_coroutine_threadsafe(fetched(), inside.server_loop).result(20)
+        assert b"first" in found
+        assert b"second" in found

@@ -146,6 +146,7 @@ class _Reading:
         self._size = 0
         self._held = 0  # Bytes that are counted in the budget of all answers.
         self._failed = False
+        self._listens = session.session_id != 0  # A fetch without a session listens only if it has to wait.
         self.spent = 0.0  # Seconds of the loop's time.
 
     @property
@@ -161,6 +162,8 @@ class _Reading:
                 left = self._deadline - self._fetch.clock.monotonic()
                 if self._size >= self._size_min or self._failed or left <= 0 or not self._session.wanted:
                     return [(name, answer) for (name, _), answer in self._answers.items()]
+                if not self._listens:
+                    await self._listen()
                 await watch.wait(left)
         finally:
             served = {key: None for key in self._again if key in self._answers and self._answers[key].records}
@@ -188,6 +191,24 @@ class _Reading:
                 await self._read_one(key, wanted)
         self.spent += clock.monotonic() - began
 
+    async def _listen(self) -> None:
+        """Hear of every movement from now on; what has moved since it was read is to be read again."""
+        self._listens = True
+        watch, clock = self._session.watch, self._fetch.clock
+        began = clock.monotonic()
+        for count, key in enumerate(self._session.wanted):
+            if count % _SLICE == _SLICE - 1 and clock.monotonic() - began > _SLICE_S:
+                self.spent += clock.monotonic() - began
+                await asyncio.sleep(0)
+                began = clock.monotonic()
+            partition, answer = self._fetch.find(key), self._answers.get(key)
+            if isinstance(partition, PartitionLog):
+                watch.follow(key, partition)
+                if answer is not None and not _has_moved(partition, answer):
+                    continue
+            watch.moved[key] = None
+        self.spent += clock.monotonic() - began
+
     def _has_enough(self) -> bool:
         """Whether no more is to be read: as much as fits, or as much as there was time for. Segments may be far away,
         and a client that hears nothing for long asks again for all of them."""
@@ -202,7 +223,8 @@ class _Reading:
         partition = self._fetch.find(key)
         if not isinstance(partition, PartitionLog):
             return None
-        self._session.watch.follow(key, partition)
+        if self._listens:
+            self._session.watch.follow(key, partition)
         _, epoch, offset, last_epoch, _, _ = wanted
         marks = partition.marks
         high_watermark = marks.high_watermark
@@ -256,7 +278,8 @@ class _Reading:
             return Fetched(key[1], Code.UNKNOWN_TOPIC_ID if unknown else Code.UNKNOWN_TOPIC_OR_PARTITION)
         if isinstance(partition, Corrupt):
             return Fetched(key[1], code_of(partition))
-        self._session.watch.follow(key, partition)
+        if self._listens:
+            self._session.watch.follow(key, partition)
         refused = _check_epochs(partition, wanted)
         if refused is not None:
             return refused
@@ -269,6 +292,14 @@ class _Reading:
 
 def _size_of(answer: Fetched) -> int:
     return sum(map(len, answer.records)) if answer.records else 0
+
+
+def _has_moved(partition: PartitionLog, answer: Fetched) -> bool:
+    """Whether a reader would see another mark than it was answered."""
+    _, _, high_watermark, stable, start, *_ = answer
+    marks = partition.marks
+    seen = marks.high_watermark == high_watermark and marks.log_start == start and partition.last_stable == stable
+    return not seen or not partition.is_alive
 
 
 def _check_epochs(partition: PartitionLog, wanted: FetchPartition) -> Fetched | None:

@@ -75,6 +75,7 @@ class FetchedTopic(NamedTuple):
 _until_4 = struct.Struct(">ihqq").pack
 _until_10 = struct.Struct(">ihqqq").pack
 _flexible = struct.Struct(">ihqqqBi").pack
+_flexible_empty = struct.Struct(">ihqqqBiBx").pack  # The same with empty records and no tags, as of most of many.
 _int32 = struct.Struct(">i").pack
 _aborted = struct.Struct(">qq").pack
 _aborted_tagged = struct.Struct(">qqx").pack
@@ -116,6 +117,10 @@ def _encode_flexible(topics: Sequence[FetchedTopic], small: bytearray) -> list[B
             leader,
             snapshot,
         ) in partitions:
+            if not records and not aborted and diverging is None and leader is None and snapshot is None:
+                has_list = aborted is not None
+                small += _flexible_empty(partition, error, high_watermark, stable, start, has_list, replica, 1)
+                continue
             if aborted:
                 small += _until_10(partition, error, high_watermark, stable, start)
                 small += _compact_aborted(aborted) + _int32(replica)
