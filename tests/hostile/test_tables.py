@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire
-from tests.coordinator.coordinator_world import AT, CoordinatorWorld
+from tests.coordinator.coordinator_world import AT, NOBODY, CoordinatorWorld
 from tests.coordinator.group_driver import request
 from tests.coordinator.transaction_world import TIMEOUT_MS, TransactionWorld
 from tests.log.log_world import in_loop
 
 from holdfast.broker.configs.topic import ConfigInvalid, check_topic_configs
 from holdfast.broker.settings import BrokerSettings
-from holdfast.coordinator.group.errors import TooManyGroups, UnknownMember
+from holdfast.coordinator.group.errors import OffsetsFull, TooManyGroups, UnknownMember
+from holdfast.coordinator.group.requests import OffsetToCommit
 from holdfast.coordinator.transaction.coordinator import IMPLICIT
 from holdfast.coordinator.transaction.errors import TooManyTransactionalIds, TransactionalIdUnknown
 from holdfast.coordinator.transaction.settings import TransactionSettings
@@ -22,6 +23,7 @@ from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.wire import compact_string, encode_varint
+from holdfast.types import TopicPartition
 
 HALF_HOUR_MS = 30 * 60_000
 POLICY_VIOLATION, INVALID_REQUEST, INVALID_PARTITIONS = 44, 42, 37
@@ -49,55 +51,49 @@ async def test_a_flood_of_groups_gives_way() -> None:
 
 
 @in_loop
-@pytest.mark.parametrize("restarted", [False, True])
-async def test_a_flood_of_groups_with_offsets_gives_way(restarted: bool) -> None:
-    """K10: groups that commit once and are never heard of again. Who was here before them stays, however silent, and so
-    does who commits for longer, has members, or has just come."""
+async def test_a_full_table_of_groups_takes_no_commit_back() -> None:
+    """K10, K8: it stays, however shortly the group was there; who is new is refused until one is deleted."""
     house = CoordinatorWorld(groups_max=20)
     coordinator = await house.open()
-    await house.commit(5, group_id="a daily job")
-    await house.wait(3600)
-    for number in range(14):
-        await house.commit(number, group_id=f"flood {number}")
-    regular = {f"regular {number}" for number in range(4)}
-    for name in regular:
-        await house.commit(1, group_id=name)
-    await house.commit(1, group_id="as young as they are")
-    with pytest.raises(TooManyGroups):
-        await house.commit(1, group_id="honest")
-    await house.wait(599)
-    await house.commit(1, group_id="as young as they are")
-    with pytest.raises(TooManyGroups):
-        await house.commit(1, group_id="honest")
-    await house.wait(2)
-    for name in regular:
-        await house.commit(2, group_id=name)
-    if restarted:
-        await house.restart()
-        coordinator = house.coordinator
-        await house.wait(601)
-    member = await house.alone("honest")
-    await coordinator.heartbeat("honest", member)
-    await house.commit(1, group_id="one more")
-    left = {each.group_id for each in coordinator.list_groups()}
-    assert {"a daily job", "honest", "one more"} <= left
-    assert restarted or {*regular, "as young as they are"} <= left  # What was committed before is not known any more.
-    assert len(left) < 20
-    if not restarted:
-        for number in range(20 - len(left)):
-            await house.commit(number, group_id=f"second flood {number}")
-        await house.wait(601)
-        for name in ("in place of the silent member", "honest again"):
-            await house.commit(1, group_id=name)
-            await house.wait(2)
-        left = {each.group_id for each in coordinator.list_groups()}
-        assert {"a daily job", *regular, "honest again"} <= left
+    for number in range(20):
+        await house.commit(number, group_id=f"once {number}")
+    for _ in range(3):
+        await house.wait(3600)
+        with pytest.raises(TooManyGroups):
+            await house.commit(1, group_id="new")
     await house.restart()
-    assert {each.group_id for each in house.coordinator.list_groups()} >= left - {"honest"}
-    assert AT in await house.coordinator.offsets.fetch("a daily job")
-    gone = {f"flood {number}" for number in range(14)} - left
-    assert gone
-    assert not any([await house.coordinator.offsets.fetch(name) for name in gone])
+    coordinator = house.coordinator
+    with pytest.raises(TooManyGroups):
+        await coordinator.join("new", request())
+    assert [await house.fetched(group_id=f"once {number}") for number in range(20)] == list(range(20))
+    await coordinator.delete_group("once 3")
+    await house.commit(1, group_id="new")
+    assert await house.fetched(group_id="new") == 1
+
+
+@in_loop
+async def test_committed_offsets_have_a_limit_of_bytes() -> None:
+    """K10: of all groups together, with the texts beside them; also those of transactions, and after a restart."""
+    house = CoordinatorWorld(offsets_size_max=20_000)
+    await house.open()
+
+    async def taken(group_id: str, partitions: range, text: str = "") -> set[int]:
+        offsets = {TopicPartition(AT.topic, each): OffsetToCommit(1, metadata=text) for each in partitions}
+        said = await house.coordinator.offsets.commit(group_id, NOBODY, offsets)
+        assert all(each is None or isinstance(each, OffsetsFull) for each in said.values())
+        return {where.partition for where, each in said.items() if each is None}
+
+    assert await taken("a", range(4), "x" * 4_000) == {0, 1, 2, 3}
+    assert await taken("b", range(1), "x" * 4_000) == set()
+    assert await taken("b", range(1)) == {0}
+    assert await taken("a", range(4), "x" * 4_000) == {0, 1, 2, 3}  # No more than before.
+    await house.restart()
+    assert await taken("b", range(1, 2), "x" * 4_000) == set()
+    assert await taken("a", range(4)) == {0, 1, 2, 3}
+    assert await taken("b", range(1, 4), "x" * 4_000) == {1, 2, 3}
+    assert await taken("c", range(2), "x" * 4_000) == set()
+    await house.coordinator.delete_group("b")
+    assert await taken("c", range(4), "x" * 4_000) == {0, 1, 2, 3}
 
 
 @in_loop

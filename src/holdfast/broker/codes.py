@@ -65,6 +65,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (consumer_group_errors.InvalidPattern, Code.INVALID_REGULAR_EXPRESSION),
     (consumer_group_errors.GroupUnsettled, Code.COORDINATOR_LOAD_IN_PROGRESS),  # What clients know to wait for.
     (group_errors.OffsetMetadataTooLarge, Code.OFFSET_METADATA_TOO_LARGE),
+    (group_errors.OffsetsFull, Code.INVALID_COMMIT_OFFSET_SIZE),
     (group_errors.RebalanceInProgress, Code.REBALANCE_IN_PROGRESS),
     (group_errors.OffsetUndecided, Code.UNSTABLE_OFFSET_COMMIT),
     (runtime_errors.CoordinatorLoading, Code.COORDINATOR_LOAD_IN_PROGRESS),

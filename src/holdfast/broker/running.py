@@ -227,6 +227,7 @@ async def _open_groups(topics: Topics, settings: BrokerSettings, around: BrokerE
         consumer_times_of=lambda group_id: _own_times(topics, settings, group_id),
         offset_metadata_size_max=settings.offset_metadata_max_bytes,
         groups_max=settings.max_groups,
+        offsets_size_max=settings.max_committed_offsets_bytes,
         offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
     )
     groups = GroupCoordinator(

@@ -13,6 +13,7 @@ _AT_LEAST_1 = (
     "queued_max_request_bytes",
     "queued_max_response_bytes",
     "max_groups",
+    "max_committed_offsets_bytes",
     "max_transactional_ids",
     "max_client_quotas",
     "max_partitions",
@@ -89,6 +90,7 @@ class BrokerSettings:
     group_consumer_assignors: str = "uniform,range"  # Those that members may ask for; the first is for all others.
     group_consumer_migration_policy: str = "bidirectional"  # Which way groups with members may change their protocol.
     max_groups: int = 100_000
+    max_committed_offsets_bytes: int = 512 << 20
     group_share_session_timeout_ms: int = 45_000
     group_share_min_session_timeout_ms: int = 45_000
     group_share_max_session_timeout_ms: int = 60_000

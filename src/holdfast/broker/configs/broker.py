@@ -48,6 +48,7 @@ MEANINGS: Mapping[str, str] = {
     "group.initial.rebalance.delay.ms": "how long an empty group waits for more members than the first",
     "group.max.size": "members of one group",
     "max.groups": "of all kinds; when there are as many, silent ones without offsets make room",
+    "max.committed.offsets.bytes": "of memory that the committed offsets of all groups take, about",
     "max.transactional.ids": "when there are as many, those that never had a transaction make room",
     "max.partitions": "of all topics together, those of internal ones counted",
     "max.client.quotas": "users, client ids and addresses that have a quota",

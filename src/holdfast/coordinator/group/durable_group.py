@@ -45,8 +45,6 @@ class DurableGroup:
         self.offsets = offsets
         self.is_stored = since_ms is not None  # The log may have a record of it.
         self.since_ms = clock.now_ms() if since_ms is None else since_ms  # When it came into its state.
-        # Since when it is there; of one that was loaded only its commits tell.
-        self.first_ms = clock.now_ms() if since_ms is None else (offsets.times_ms or (since_ms, since_ms))[0]
         self.on_change: Callable[[DurableGroup], None] = lambda _: None
         self.successor: Callable[[Group, int], Group | None] = lambda *_: None  # Who goes on in a group's place.
         self._keys = set(keys)
@@ -75,12 +73,6 @@ class DurableGroup:
     def heard(self) -> None:
         """Somebody was here."""
         self.asked_at = self._timers.now()
-
-    @property
-    def lived_ms(self) -> int:
-        """From its beginning to its last commit."""
-        times = self.offsets.times_ms
-        return 0 if times is None else times[1] - self.first_ms
 
     async def settled(self) -> None:
         """Wait until everything the group has decided is durable."""

@@ -144,6 +144,14 @@ class OffsetMetadataTooLarge(Rejected):
         self.size_max = size_max
 
 
+class OffsetsFull(Rejected):
+    """All groups' offsets take as much as they may: delete groups, or their offsets, that nobody needs."""
+
+    def __init__(self, size_max: int) -> None:
+        super().__init__(f"the committed offsets of all groups take the {size_max} bytes that are allowed")
+        self.size_max = size_max
+
+
 class RebalanceInProgress(Unavailable):
     """Join again: the group is finding a new assignment."""
 

@@ -16,6 +16,7 @@ from holdfast.coordinator.group.errors import (
     GroupNotEmpty,
     GroupNotFound,
     OffsetMetadataTooLarge,
+    OffsetsFull,
     OffsetUndecided,
     TopicSubscribed,
     WrongGeneration,
@@ -38,6 +39,7 @@ class GroupOffsets:
         self._settings = around.settings
         self._clock = around.clock
         self._timers = around.timers
+        self._taken = around.offsets
 
     # Committing
 
@@ -59,7 +61,7 @@ class GroupOffsets:
         if hosted is None:
             raise GroupNotFound(group_id)
         await self._check_commit(hosted, caller)
-        refused, changes = self._changes(offsets, is_there)
+        refused, changes = self._changes(hosted, offsets, is_there)
         if changes:
             await hosted.change_offsets(changes)
         else:
@@ -87,7 +89,7 @@ class GroupOffsets:
             raise WrongGeneration(group_id, caller.generation, 0)
         if caller != Caller():
             await self._check_commit(hosted, caller, in_transaction=True)
-        refused, changes = self._changes(offsets, is_there)
+        refused, changes = self._changes(hosted, offsets, is_there)
         try:
             enlist()
         except HoldfastError:
@@ -121,7 +123,7 @@ class GroupOffsets:
             raise
 
     def _changes(
-        self, offsets: Mapping[TopicPartition, OffsetToCommit], is_there: Callable[[str], bool]
+        self, hosted: DurableGroup, offsets: Mapping[TopicPartition, OffsetToCommit], is_there: Callable[[str], bool]
     ) -> tuple[dict[TopicPartition, Rejected | None], dict[TopicPartition, CommittedOffset]]:
         """Which offsets are refused, and the others as they are to be stored."""
         refused = {
@@ -134,6 +136,10 @@ class GroupOffsets:
             for partition, each in offsets.items()
             if refused[partition] is None
         }
+        growth = hosted.offsets.growth(changes)
+        if growth > 0 and self._taken.size + growth > self._settings.offsets_size_max:
+            full = OffsetsFull(self._settings.offsets_size_max)
+            return {partition: said or full for partition, said in refused.items()}, {}
         return refused, changes
 
     def _refusal(self, offset: OffsetToCommit) -> Rejected | None:

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.types import TopicPartition
 
+_OFFSET_SIZE: Final = 400  # Bytes of memory, about, besides the texts.
+
 Changes = Mapping[TopicPartition, CommittedOffset | None]  # None: the offset is taken back.
+
+
+@dataclass(slots=True)
+class OffsetsSize:
+    """Bytes that the offsets of all groups take, about."""
+
+    size: int = 0
 
 
 class _Placed(NamedTuple):
@@ -30,6 +40,7 @@ class OffsetTable:
         self._durable: dict[TopicPartition, _Placed] = {}
         self._on_the_way: Counter[TopicPartition] = Counter()  # Changes in the log that are not durable yet.
         self._open: dict[int, dict[TopicPartition, _Placed]] = {}  # By producer id: what its transaction wrote.
+        self._counted = OffsetsSize()
 
     def __len__(self) -> int:
         return len(self._durable)
@@ -43,11 +54,26 @@ class OffsetTable:
         """Whether nothing is on its way, and no transaction open."""
         return not self._on_the_way and not self._open
 
-    @property
-    def times_ms(self) -> tuple[int, int] | None:
-        """When the oldest and the newest of them were committed; None without any."""
-        times = [each.value.committed_at_ms for each in self._durable.values()]
-        return (min(times), max(times)) if times else None
+    # Their size
+
+    def count_in(self, counted: OffsetsSize) -> None:
+        """From now on they count there, together with those of others."""
+        counted.size += self._counted.size
+        self._counted = counted
+
+    def growth(self, changes: Mapping[TopicPartition, CommittedOffset]) -> int:
+        """By how many bytes a commit would make them more."""
+        before = {partition: self._durable.get(partition) for partition in changes}
+        return sum(
+            _size(partition, value) - _size_placed(partition, before[partition]) for partition, value in changes.items()
+        )
+
+    def _put(self, partition: TopicPartition, placed: _Placed) -> None:
+        self._counted.size += _size(partition, placed.value) - _size_placed(partition, self._durable.get(partition))
+        self._durable[partition] = placed
+
+    def _take(self, partition: TopicPartition) -> None:
+        self._counted.size -= _size_placed(partition, self._durable.pop(partition, None))
 
     # Changes
 
@@ -68,12 +94,13 @@ class OffsetTable:
         """A change is durable."""
         for partition, value in changes.items():
             if value is not None:
-                self._durable[partition] = _Placed(at, value)
+                self._put(partition, _Placed(at, value))
                 continue
-            self._durable.pop(partition, None)
+            self._take(partition)
             for pending in self._open.values():
                 if partition in pending and pending[partition].at < at:
-                    del pending[partition]  # What was written before the offset was taken back is void.
+                    # What was written before the offset was taken back is void.
+                    self._counted.size -= _size_placed(partition, pending.pop(partition))
         self._open = {producer_id: pending for producer_id, pending in self._open.items() if pending}
 
     # Transactions
@@ -81,7 +108,9 @@ class OffsetTable:
     def apply_pending(self, producer_id: int, changes: Mapping[TopicPartition, CommittedOffset], at: int) -> None:
         """A transaction's offsets are in the log; they count once it is committed."""
         pending = self._open.setdefault(producer_id, {})
-        pending.update({partition: _Placed(at, value) for partition, value in changes.items()})
+        for partition, value in changes.items():
+            self._counted.size += _size(partition, value) - _size_placed(partition, pending.get(partition))
+            pending[partition] = _Placed(at, value)
 
     def decide(self, producer_id: int, *, commit: bool, end: int | None = None) -> None:
         """A transaction has ended: what it wrote, or what it wrote below `end`. Repeating this is harmless."""
@@ -90,9 +119,10 @@ class OffsetTable:
             if end is not None and placed.at >= end:  # The producer's next transaction has begun meanwhile.
                 self._open.setdefault(producer_id, {})[partition] = placed
                 continue
+            self._counted.size -= _size_placed(partition, placed)
             before = self._durable.get(partition)
             if commit and (before is None or before.at < placed.at):  # A later commit outside the transaction holds.
-                self._durable[partition] = placed
+                self._put(partition, placed)
 
     def is_undecided(self, partition: TopicPartition) -> bool:
         """Whether an open transaction has written this offset."""
@@ -128,6 +158,14 @@ class OffsetTable:
             and not self._on_the_way[partition]
             and not self.is_undecided(partition)
         ]
+
+
+def _size(partition: TopicPartition, value: CommittedOffset) -> int:
+    return _OFFSET_SIZE + len(partition.topic) + len(value.metadata)
+
+
+def _size_placed(partition: TopicPartition, placed: _Placed | None) -> int:
+    return 0 if placed is None else _size(partition, placed.value)
 
 
 def _ends_ms(value: CommittedOffset, retention_ms: int, since_ms: int | None) -> int:

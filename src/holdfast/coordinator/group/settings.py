@@ -56,8 +56,8 @@ class GroupSettings:
     consumer_assignors: tuple[str, ...] = ("uniform", "range")  # Members may ask for; the first is for all others.
     migration: Migration = Migration.BIDIRECTIONAL
     groups_max: int = 100_000
-    silence_ms: int = MINUTE_MS  # When all are taken, groups without offsets that were silent for so long make room;
-    fleeting_ms: int = 10 * MINUTE_MS  # then those with offsets that were there for less, and silent for longer.
+    silence_ms: int = MINUTE_MS  # When all are taken, groups without offsets that were silent for so long make room.
+    offsets_size_max: int = 512 << 20  # Bytes of memory of the committed offsets of all groups.
     offset_metadata_size_max: int = 4096  # Bytes of text beside an offset.
     offsets_retention_ms: int = 7 * DAY_MS  # Offsets of a group without members are kept so long.
     offsets_check_ms: int = 10 * MINUTE_MS  # How often that is looked at.
@@ -67,10 +67,8 @@ class GroupSettings:
             raise ValueError("session_timeout_ms_min must be above 0 and not above session_timeout_ms_max")
         if self.initial_rebalance_delay_ms < 0:
             raise ValueError("initial_rebalance_delay_ms must not be negative")
-        if (
-            min(self.members_max, self.groups_max, self.fleeting_ms, self.new_member_timeout_ms, self.offsets_check_ms)
-            < 1
-        ):
+        least = min(self.members_max, self.groups_max, self.new_member_timeout_ms, self.offsets_check_ms)
+        if min(least, self.offsets_size_max) < 1:
             raise ValueError("limits and periods must be at least 1")
         if not 0 < self.consumer_heartbeat_interval_ms < self.consumer_session_timeout_ms:
             raise ValueError("consumer_heartbeat_interval_ms must be above 0 and below consumer_session_timeout_ms")

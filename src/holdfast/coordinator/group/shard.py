@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from holdfast.coordinator.group.answers import GroupState
 from holdfast.coordinator.group.classic.group import ClassicGroup
@@ -15,7 +15,7 @@ from holdfast.coordinator.group.consumer.migration import Group, check_upgrade, 
 from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.errors import RebalanceInProgress
 from holdfast.coordinator.group.loader import LoadedGroups, load
-from holdfast.coordinator.group.offsets import OffsetTable
+from holdfast.coordinator.group.offsets import OffsetsSize, OffsetTable
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import TopicView
 from holdfast.coordinator.runtime.errors import CoordinatorLoading, CoordinatorStopped
@@ -38,6 +38,7 @@ class GroupContext:
     chance: Chance
     timers: Timers
     topics: TopicView
+    offsets: OffsetsSize = field(default_factory=OffsetsSize)
 
 
 class Shard:
@@ -61,7 +62,7 @@ class Shard:
         if self.is_loaded:
             return
         loaded = await load(self.partition, f"internal partition {self.number}")
-        restored = [self._restored(group_id, loaded) for group_id in _by_age(loaded)]  # All of them, or none.
+        restored = [self._restored(group_id, loaded) for group_id in sorted(loaded.group_ids)]  # All of them, or none.
         for group, since_ms in restored:
             self._host(group, loaded.offsets.get(group.id), since_ms, loaded.keys.get(group.id, set()))
         self.undecided = loaded.undecided
@@ -121,6 +122,7 @@ class Shard:
     ) -> DurableGroup:
         around = self._around
         table = OffsetTable() if offsets is None else offsets  # One with nothing but undecided offsets is empty, too.
+        table.count_in(around.offsets)
         hosted = DurableGroup(group, table, self.writer, around.timers, around.clock, since_ms=since_ms, keys=keys)
         hosted.on_change = self.drop_if_unused
         hosted.successor = self._successor
@@ -190,17 +192,11 @@ class Shard:
         """Whether nobody has heard of a group since, and it has no offsets."""
         return hosted.asked_at <= before and hosted.offsets.is_unused and self._is_here(hosted)
 
-    def is_fleeting(self, hosted: DurableGroup, before: int, lived_ms_max: int) -> bool:
-        """Whether a group has offsets, but was there only shortly, and nobody has heard of it since."""
-        if hosted.asked_at > before or not hosted.group.is_unused or not hosted.offsets.is_settled:
-            return False
-        return hosted.lived_ms < lived_ms_max and self._is_here(hosted)
-
     def _is_here(self, hosted: DurableGroup) -> bool:
         return hosted.group.id not in self._leaving and self.groups.get(hosted.group.id) is hosted
 
     async def give_up(self, hosted: DurableGroup) -> None:
-        """Let a group go whose members are silent, with its offsets. Should one come back, it joins again."""
+        """Let a group go whose members are silent. Should one come back, it joins again."""
         hosted.end(RebalanceInProgress(hosted.group.id))
         if hosted.is_stored:
             await asyncio.shield(self._start_delete(hosted))
@@ -234,9 +230,3 @@ class Shard:
         if group.state is not GroupState.STABLE or topics is None:
             return []
         return hosted.offsets.expired(now_ms, retention_ms, None, topics)
-
-
-def _by_age(loaded: LoadedGroups) -> list[str]:
-    """The groups of a partition, the oldest first, as far as commits tell."""
-    times = {group_id: offsets.times_ms or (0, 0) for group_id, offsets in loaded.offsets.items()}
-    return sorted(loaded.group_ids, key=lambda group_id: (times.get(group_id, (0, 0))[0], group_id))

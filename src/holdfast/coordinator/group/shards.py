@@ -30,7 +30,6 @@ class Shards:
         self._topic = InternalTopic("groups", logs)
         self._groups_max = around.settings.groups_max
         self._silence_ms = around.settings.silence_ms
-        self._fleeting_ms = around.settings.fleeting_ms
         self._timers = around.timers
         self._looked_at = -_LOOK_MS
         self._served = {number: Shard(number, each, around) for number, each in self._topic.served.items()}
@@ -90,34 +89,31 @@ class Shards:
     async def _make_room(self) -> None:
         """The table is full: what a flood has left behind goes, some at a time, so that nobody is shut out by it.
 
-        First silent groups without offsets. If there are none, those with offsets that were there for minutes only, and
-        not among the oldest, which have half of the table: better than to let nobody in until offsets expire, in days.
+        Only silent groups without offsets: what was committed stays until it expires or is deleted, and who is new is
+        refused as long as that takes.
         """
         now = self._timers.now()
         if now < self._looked_at + _LOOK_MS:
             return
         self._looked_at = now
         before = now - self._silence_ms
-        gone = await self._newest(lambda shard, hosted: shard.is_silent(hosted, before), 0)
-        told = "there are %d groups: %d silent ones are given up"
+        gone = await self._newest(lambda shard, hosted: shard.is_silent(hosted, before))
+        told = "there are %d groups, as max.groups says: %d silent ones without offsets are given up"
         if not gone:
-            before, lived_max = now - self._fleeting_ms, self._fleeting_ms
-            kept = -(-self._groups_max // (2 * max(len(self._served), 1)))
-            gone = await self._newest(lambda shard, hosted: shard.is_fleeting(hosted, before, lived_max), kept)
-            told = "there are %d groups: %d that were there shortly, and silent since, are given up with their offsets"
+            told += "; new ones are refused until groups are deleted, or their offsets expire"
         facts = {"event": "groups_full", "groups": self._groups_max, "given_up": len(gone)}
         log.warning(told, self._groups_max, len(gone), extra={"facts": facts})
         await asyncio.gather(*(shard.give_up(hosted) for shard, hosted in gone))
 
-    async def _newest(self, goes: Callable[[Shard, DurableGroup], bool], kept: int) -> list[tuple[Shard, DurableGroup]]:
+    async def _newest(self, goes: Callable[[Shard, DurableGroup], bool]) -> list[tuple[Shard, DurableGroup]]:
         """Of the groups that may go the newest, of each shard: a flood is newer than who was here before it.
 
-        The oldest `kept` are not asked. Others have their turn meanwhile.
+        Others have their turn meanwhile.
         """
         found: list[tuple[Shard, DurableGroup]] = []
         for shard in self:
             some: list[tuple[Shard, DurableGroup]] = []
-            for number, hosted in enumerate(list(shard.groups.values())[kept:][::-1], 1):
+            for number, hosted in enumerate(list(shard.groups.values())[::-1], 1):
                 if number % _AT_A_TIME == 0:
                     await asyncio.sleep(0)
                 if goes(shard, hosted):
