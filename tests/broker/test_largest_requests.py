@@ -48,7 +48,7 @@ PARTITIONS = 100
 P99_MS = 50
 STEP_MS = 40
 ROUNDS = 3
-EVERY = list(dict.fromkeys([Key.FETCH, Key.PRODUCE, *HANDLERS]))
+EVERY = list(HANDLERS)
 SLOWEST = {  # By a broker's CPU time: 0.6 to 0.9 s each.
     Key.SHARE_GROUP_DESCRIBE,
     Key.CONSUMER_GROUP_DESCRIBE,

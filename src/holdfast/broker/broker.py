@@ -14,7 +14,7 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.table import HANDLERS, MessageHandler
+from holdfast.broker.table import HANDLERS, MessageHandler, Raw
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
@@ -61,7 +61,7 @@ class Broker:
     async def handle(self, request: Request) -> Sequence[Buffer]:
         """The framed answer to a request. What cannot be answered at all is raised, and the connection closed."""
         header = request.header
-        if header.api_key == Key.PRODUCE:
+        if header.api_key == Key.PRODUCE:  # Raw with its frame: one without acks has none.
             find(header.api_key, header.api_version)
             return await self._produce.handle(request)
         try:
@@ -75,9 +75,9 @@ class Broker:
 
     async def _answer(self, request: Request) -> Body:
         api = find(request.header.api_key, request.version)
-        if api.key == Key.FETCH:
-            return await self.held.watch(api.key, self._fetch.handle(request))
         handler = HANDLERS.get(api.key)
+        if isinstance(handler, Raw):  # A fetch: produce requests do not come here.
+            return await self.held.watch(api.key, self._fetch.handle(request))
         if handler is None:
             raise UnknownApi(api.key)
         return await self.held.watch(api.key, self._handle(api.key, handler, request))

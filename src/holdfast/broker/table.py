@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from holdfast.broker.api import (
     acls,
@@ -56,6 +56,8 @@ from holdfast.broker.api import (
     txn_offset_commit,
     write_txn_markers,
 )
+from holdfast.broker.api.fetch import Fetch
+from holdfast.broker.api.produce import Produce
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
@@ -63,6 +65,13 @@ from holdfast.protocol.message import Message, RequestMessage
 
 MessageHandler: TypeAlias = Callable[[BrokerContext, Any, Request], Coroutine[Any, Any, Message | Body]]
 """Makes the answer to a request, which is of the key's own class: a message, or its bytes as a list of buffers."""
+
+
+class Raw(NamedTuple):
+    """The row of an API that is hot: a part of the broker with state of its own decodes its requests by hand."""
+
+    part: type[Produce | Fetch]
+
 
 A = TypeVar("A", bound=Message)
 Q = TypeVar("Q", bound=RequestMessage[Any])
@@ -77,7 +86,9 @@ def _whole(handler: Callable[[BrokerContext, Q, Request], Coroutine[Any, Any, A]
     return handle
 
 
-HANDLERS: dict[Key, MessageHandler] = {
+HANDLERS: dict[Key, MessageHandler | Raw] = {
+    Key.PRODUCE: Raw(Produce),
+    Key.FETCH: Raw(Fetch),
     Key.LIST_OFFSETS: list_offsets.handle,
     Key.METADATA: metadata.handle,
     Key.OFFSET_COMMIT: offset_commit.handle,
@@ -147,9 +158,8 @@ HANDLERS: dict[Key, MessageHandler] = {
     Key.ALTER_SHARE_GROUP_OFFSETS: _whole(share_group_starts.alter),
     Key.DELETE_SHARE_GROUP_OFFSETS: _whole(share_group_starts.delete),
 }
-RAW = (Key.PRODUCE, Key.FETCH)  # Decoded by hand, since they are hot.
 
 
 def advertised() -> list[Api]:
     """The APIs that we answer, by their numbers."""
-    return [APIS[key] for key in sorted([*HANDLERS, *RAW])]
+    return [APIS[key] for key in sorted(HANDLERS)]
