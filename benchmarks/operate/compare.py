@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +12,7 @@ from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.operate import measure
 from benchmarks.operate.sustained import Sustained, write_plot
-from benchmarks.results import new_run, publish
+from benchmarks.results import Run, new_run, publish, show, write_json
 from benchmarks.tables import Table
 from rich.console import Console
 
@@ -52,31 +53,36 @@ HEADINGS = {
     "s_per_gib": "start, s per GiB of log",
 }
 
+PARTS = {"partitions": measure.many_partitions, "sustained": measure.at_the_limit, "recovery": measure.recovery}
+
 
 def main() -> int:
     parser = parser_of("Measure a broker with thousands of partitions, and recovery.", less="less of everything")
     parser.add_argument("--seconds", type=float, help="how long to produce at the limit of the log (default 600)")
     parser.add_argument("--partitions", type=int, help="how many (default 2,000)")
-    parser.add_argument(
-        "--part", choices=["partitions", "sustained", "recovery"], help="only this; writes as a quick run does"
-    )
+    parser.add_argument("--part", choices=list(PARTS), help="only this; writes as a quick run does")
     arguments = parser.parse_args()
     scale, talk = measure.QUICK if arguments.quick else measure.FULL, Console(stderr=True)
     asked = {"sustained_s": arguments.seconds, "partitions": arguments.partitions}
     scale = dataclasses.replace(scale, **{name: value for name, value in asked.items() if value is not None})
+    facts = dataclasses.asdict(scale) | {"quick": arguments.quick}
     figures: list[measure.Figures] = []
     with fresh(arguments.dir / "operate") as directory:
-        if arguments.part in (None, "partitions"):
-            figures += _noted(lambda: measure.many_partitions(directory, scale, talk.print))
-        if arguments.part in (None, "sustained"):
-            figures += _noted(lambda: measure.at_the_limit(directory, scale, talk.print))
-        if arguments.part in (None, "recovery"):
-            figures += _noted(lambda: measure.recovery(directory, scale, talk.print))
-    facts = dataclasses.asdict(scale) | {"quick": arguments.quick}
-    run = new_run(facts, arguments.dir, machine.versions("confluent-kafka"), figures)
+        for name, part in PARTS.items():
+            if arguments.part in (None, name):
+                found = _noted(partial(part, directory, scale, talk.print))
+                figures += found
+                run = new_run(facts, arguments.dir, machine.versions("confluent-kafka"), figures)
+                _keep(run, _tables(found, scale), arguments.dir / "operate-so-far.json")
     stem = stored_as(arguments, "operate", part=arguments.part is not None)
     publish(run, TITLE, METHOD, _tables(figures, scale), stem, _plot(figures))
     return 0
+
+
+def _keep(run: Run, tables: list[Table], path: Path) -> None:
+    """What took minutes to measure is shown and stored at once: a later part may fail."""
+    show(run, tables)
+    write_json(run, path)
 
 
 def _plot(figures: list[measure.Figures]) -> Callable[[Path], None] | None:

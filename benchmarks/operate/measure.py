@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.operate.load import create, produce
+from benchmarks.operate.load import create
 from benchmarks.operate.process import Measured
 from benchmarks.operate.sustained import sustained
 
@@ -87,7 +87,7 @@ def _idle(measured: Measured, scale: Scale) -> Figures:
 
 def _loaded(measured: Measured, scale: Scale) -> Figures:
     cpu = measured.cpu_seconds()
-    seconds = produce(measured.broker.bootstrap, "many", scale.partitions, scale.loaded_size)
+    seconds = measured.produce("many", scale.partitions, scale.loaded_size)
     return {
         "what": "loaded: 1 KiB records to all partitions",
         "mib_per_s": scale.loaded_size / MIB / seconds,
@@ -155,11 +155,11 @@ def _prepare(data: Path, scale: Scale, times: int) -> None:
     stored = Measured(data)
     stored.start()
     create(stored.broker.bootstrap, "kept", RECOVERY_PARTITIONS)
-    produce(stored.broker.bootstrap, "kept", RECOVERY_PARTITIONS, scale.stored_size * times)
+    stored.produce("kept", RECOVERY_PARTITIONS, scale.stored_size * times)
     stored.broker.stop(600)
     tails = Measured(data, KEEP_TAILS)
     tails.start()
-    produce(tails.broker.bootstrap, "kept", RECOVERY_PARTITIONS, scale.wal_size)
+    tails.produce("kept", RECOVERY_PARTITIONS, scale.wal_size)
     tails.broker.kill()
 
 

@@ -10,9 +10,12 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.operate.load import NotAcknowledged, produce
+
 from holdfast.testing.process import RunningBroker
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_SAID_COUNT = 20  # Lines of a broker that failed.
 _HELD_BACK = re.compile(r"^holdfast_producers_held_back_seconds_total\{[^}]*\} (\S+)", re.MULTILINE)
 _REQUESTS = re.compile(r"^holdfast_store_seconds_count\{[^}]*\} (\S+)", re.MULTILINE)
 
@@ -30,6 +33,14 @@ class Measured:
         began = time.monotonic()
         self.broker.start()
         return time.monotonic() - began
+
+    def produce(self, topic: str, partitions: int, size: int) -> float:
+        """Send so many bytes; seconds until all were acknowledged. If some are not, what the broker said is told."""
+        try:
+            return produce(self.broker.bootstrap, topic, partitions, size)
+        except NotAcknowledged as failure:
+            failure.add_note("\n".join(["the broker said last:", *self.broker.said[-_SAID_COUNT:]]))
+            raise
 
     def cpu_seconds(self) -> float:
         fields = Path(f"/proc/{self.broker.pid}/stat").read_text().rpartition(")")[2].split()
