@@ -167,8 +167,8 @@ def _recover(data: Path, times: int, number: int) -> Figures:
     wal_size = sum(path.stat().st_size for path in (data / "wal").glob("*.wal"))
     stored = sum(path.stat().st_size for path in (data / "objects" / "segments").rglob("*.seg"))
     copy = _fresh(data.parent / "copy")
-    shutil.copytree(data / "wal", copy / "wal")  # A start changes the log; the store is only read until it serves.
-    (copy / "objects").symlink_to(data / "objects")
+    shutil.copytree(data / "wal", copy / "wal")  # A start changes the log, and takes the store for its own:
+    shutil.copytree(data / "objects", copy / "objects", copy_function=os.link)  # whose objects never change.
     os.sync()  # Otherwise the start would wait for the copy to reach the disk.
     measured = Measured(copy, KEEP_TAILS)
     start_s = measured.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.broker.inside import InsideBroker
-from tests.broker.wire import Wire, batch, create_topic, fetch, produce, produce_fields, values, wait_for
+from tests.broker.wire import Wire, batch, create_topic, fetch, fetch_fields, produce, produce_fields, values, wait_for
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.io.objects.memory import MemoryObjects
@@ -95,6 +95,41 @@ def test_what_was_sent_before_the_client_left_is_appended(broker: BrokerProcess,
             large = batch(*[b"%d" % number + b"x" * 1000] * 400, codec=1)
             quiet.send(Key.PRODUCE, 9, **produce_fields(topic, large, acks=0))
     wait_for(lambda: fetch(wire, topic).high_watermark == 2000)
+
+
+def test_what_was_sent_behind_another_request_is_appended(broker: BrokerProcess, wire: Wire, topic: str) -> None:
+    """A2: the client is gone while a fetch waits for records; what it has produced behind that one is kept."""
+    create_topic(wire, topic)
+    with Wire(broker.port) as quiet:
+        quiet.send(Key.FETCH, 12, **fetch_fields(topic, max_wait_ms=60_000))
+        quiet.send(Key.PRODUCE, 9, **produce_fields(topic, batch(b"first"), acks=0))
+        quiet.send(Key.METADATA, 9, topics=[{"name": topic}])
+        quiet.send(Key.PRODUCE, 9, **produce_fields(topic, batch(b"second"), acks=0))
+    wait_for(lambda: values(fetch(wire, topic).records) == [b"first", b"second"])
+
+
+def test_what_waits_behind_answers_that_nobody_takes_is_appended(broker: BrokerProcess, wire: Wire, topic: str) -> None:
+    """A2: a client that takes no answers is not served further, but what it has produced is kept when it leaves."""
+    create_topic(wire, topic)
+    for _ in range(12):
+        assert produce(wire, topic, batch(b"x" * 1_000_000)).error_code == 0
+    with Wire(broker.port) as quiet:
+        asked = quiet.framed(Key.FETCH, 12, **fetch_fields(topic, max_bytes=12 << 20, partition_max_bytes=12 << 20))
+        last = quiet.framed(Key.PRODUCE, 9, **produce_fields(topic, batch(b"last"), acks=0))
+        quiet.send_bytes(asked * 4 + last)  # In one go, so that all of it is there before nothing more is read.
+        quiet.receive()
+    wait_for(lambda: fetch(wire, topic).high_watermark == 13)
+
+
+def test_a_request_that_is_refused_holds_nothing_afterwards(tmp_path: Path) -> None:
+    """O2: bytes of requests are counted for all connections together: what is not given back is missing for ever."""
+    with InsideBroker(tmp_path, MemoryObjects()) as inside:
+        wanted = [{"name": "nowhere", "partition_data": [{"index": 0, "records": batch(b"x")}]}] * 600
+        fields = {"transactional_id": None, "acks": 0, "timeout_ms": 5000, "topic_data": wanted}
+        with Wire(inside.port) as quiet:
+            quiet.send(Key.PRODUCE, 9, **fields)  # So many that they are not looked at in one go.
+            assert quiet.is_closed()
+        wait_for(lambda: inside.server.requests.size == 0)
 
 
 def test_acks_0_that_fails_closes_the_connection(broker: BrokerProcess, topic: str) -> None:

@@ -44,9 +44,13 @@ class Wire:
     def send(self, key: Key, version: int, /, **fields: Any) -> int:
         """Send a request; the number that its answer will carry."""
         number = next(self._numbers)
-        body = encode_request(key, version, message(request_class(key), fields))
-        self.send_bytes(b"".join(frame_request(key, version, number, self._client_id, body)))
+        self.send_bytes(self.framed(key, version, number, **fields))
         return number
+
+    def framed(self, key: Key, version: int, number: int = 0, /, **fields: Any) -> bytes:
+        """A request as it is sent."""
+        body = encode_request(key, version, message(request_class(key), fields))
+        return b"".join(frame_request(key, version, number, self._client_id, body))
 
     def answer(self, key: Key, version: int, number: int) -> Any:
         """Wait for the next answer, which must be to this request."""

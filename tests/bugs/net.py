@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 WAKES = "tests/log/test_owner_wakes.py"
+CONNECTIONS = "tests/broker/test_connections.py"
 PLACES = "tests/operate/test_backup_places.py"
 
 BUGS = [
@@ -112,10 +113,35 @@ BUGS = [
         (
             Edit(
                 "broker/net/connection.py",
-                "        self._is_lost = self._task is not None and self._is_producing",
-                "        self._is_lost = False",
+                "        if self._task is not None and not self._is_producing:\n            self._task.cancel()",
+                "        self._waiting.clear()\n        if self._task is not None:\n            self._task.cancel()",
             ),
         ),
-        ("tests/broker/test_connections.py::test_what_was_sent_before_the_client_left_is_appended",),
+        (f"{CONNECTIONS}::test_what_was_sent_before_the_client_left_is_appended",),
+    ),
+    Bug(
+        "what a client sent behind another request before it left is dropped",
+        (
+            Edit(
+                "broker/net/connection.py",
+                "            if decode_request_header(frame).api_key == Key.PRODUCE:\n"
+                "                self._begin(frame)",
+                "            if decode_request_header(frame).api_key != Key.PRODUCE:\n"
+                "                break\n            self._begin(frame)",
+            ),
+        ),
+        (f"{CONNECTIONS}::test_what_was_sent_behind_another_request_is_appended",),
+    ),
+    Bug(
+        "a request that is refused holds its bytes for ever",
+        (
+            Edit(
+                "broker/net/connection.py",
+                "        finally:\n            if self._task is asyncio.current_task():\n"
+                "                self._task = None\n",
+                "        if self._task is asyncio.current_task():\n            self._task = None\n",
+            ),
+        ),
+        (f"{CONNECTIONS}::test_a_request_that_is_refused_holds_nothing_afterwards",),
     ),
 ]

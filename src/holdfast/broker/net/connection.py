@@ -60,7 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
         self._task: asyncio.Task[None] | None = None
         self._is_producing = False  # Whether that task is of a produce request.
-        self._is_lost = False  # The client has gone while one was under way: what it has sent is still appended.
+        self._is_lost = False  # The client has gone: what it has produced is still appended, nothing else is done.
         self._appended: set[asyncio.Task[None]] = set()  # Of produce requests that wait for their fsync only.
         self._held_size = 0  # Bytes of all requests that are not answered yet.
         self._arrived_size = 0  # Bytes of the one that is not whole yet.
@@ -91,15 +91,14 @@ class Connection(asyncio.BufferedProtocol):
             self._out.drop()
         arrived, self._arrived_size = self._arrived_size, 0
         self._server.requests.release(arrived)
-        self._is_lost = self._task is not None and self._is_producing  # With acks=0 nobody waits for an answer.
-        if not self._is_lost:
-            self._end()
+        self._is_lost = True
+        if self._task is not None and not self._is_producing:
+            self._task.cancel()
+            self._task = None
+        self._resume()
 
     def _end(self) -> None:
         """Nothing of what was received is worked on any more."""
-        if self._task is not None:
-            self._task.cancel()
-        self._is_lost = False
         self._waiting.clear()
         held, self._held_size = self._held_size, 0
         self._server.requests.release(held)
@@ -162,13 +161,11 @@ class Connection(asyncio.BufferedProtocol):
         self.update_reading()
 
     def _work_on_what_is_left(self) -> None:
-        """The client has gone: produce requests that it sent whole are appended, in order; nothing else is done."""
+        """The client has gone: what it has produced is appended, in order. With acks=0 it waits for no answer."""
         while self._waiting and self._task is None:
             frame = self._waiting.popleft()
-            if decode_request_header(frame).api_key != Key.PRODUCE:
-                self._waiting.clear()
-                break
-            self._begin(frame)
+            if decode_request_header(frame).api_key == Key.PRODUCE:
+                self._begin(frame)
         if self._task is None:
             self._end()
 
@@ -202,40 +199,31 @@ class Connection(asyncio.BufferedProtocol):
                 self._work()
         except HoldfastError as failure:
             self.refuse(failure)
-            self._end_if_lost()
 
     async def _handle(self, request: Request, slot: _Slot) -> None:
         try:
             answer = await self._server.handle(request)
         except HoldfastError as failure:
             self.refuse(failure)
-            self._end_if_lost()
             return
         except Exception:
             log.exception("%s: a request of API %d failed", self.peer, request.header.api_key)
-            self.abort()
-            self._end_if_lost()
+            self._drop()
             return
-        if self._task is asyncio.current_task():
-            self._task = None
+        finally:
+            if self._task is asyncio.current_task():
+                self._task = None
         self._answer(slot, answer)
-
-    def _end_if_lost(self) -> None:
-        if self._is_lost:
-            self._task = None
-            self._end()
 
     def _answer(self, slot: _Slot, answer: Sequence[Buffer]) -> None:
         slot.answer = answer
         slot.done = True
-        if self._transport is None:
-            if self._is_lost:
-                self._resume()
-            return
         self._send()
         self._resume()
 
     def _send(self) -> None:
+        if self._transport is None:
+            return
         ready: list[Buffer] = []
         size = 0
         while self._slots and self._slots[0].done:
@@ -245,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
         if size:
             self._held_size -= size
             self._server.requests.release(size)
-        if ready and self._out is not None and self._transport is not None:
+        if ready and self._out is not None:
             self._out.add(ready, self._server.clock.monotonic())
             if self._out.size:
                 self._server.sending[self] = None
@@ -309,7 +297,14 @@ class Connection(asyncio.BufferedProtocol):
     def refuse(self, failure: Exception) -> None:
         """What the client sent cannot be answered: say why in the log, and close."""
         self._server.lines.warning("%s: connection closed: %s", self.peer, failure)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Close. What came behind a request that failed is not worked on: how should the client know of either?"""
+        self._waiting.clear()
         self.abort()
+        if self._is_lost:
+            self._end()
 
     def abort(self) -> None:
         if self._transport is not None:
