@@ -26,12 +26,17 @@ from tests.operate.directory import (
 
 from holdfast.broker.running import Opened
 from holdfast.cluster.identity import CLUSTER
+from holdfast.io.believed_time import KNOWN, KnownTime, read_known
+from holdfast.io.clock import SystemClock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Delay, FaultyObjects
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.log.settings import DAY_MS
 from holdfast.operate.backup.run import back_up
 from holdfast.operate.backup.wal import copy_log
 from holdfast.operate.place import topic_names
+from holdfast.segment.garbage import collect_partition
+from holdfast.segment.manifest.load import load_manifest
 from holdfast.testing.process import RunningBroker
 from holdfast.types import PartitionId
 from holdfast.wal import LogId, Wal, WalSettings
@@ -194,6 +199,31 @@ def test_a_second_backup_copies_only_what_is_new_and_lets_go_of_what_is_gone(dat
 
 async def _third(broker: Opened) -> PartitionId:
     return partition(broker, 2).home
+
+
+def test_a_restore_knows_what_time_it_was(data: Path, tmp_path: Path) -> None:
+    """O4, D12: put back by a machine whose clock is eight days ahead, no record is old for that. What is restored is
+    read, written, and its garbage collected; what is listed stays."""
+    week_ago = KnownTime(SystemClock().now_ms() - 8 * DAY_MS)
+    LocalObjects(data / "objects").put(KNOWN, [week_ago.encode()])
+    assert run("backup", data, tmp_path / "copy")[0] == 0
+    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 0
+    store = LocalObjects(tmp_path / "again" / "objects")
+    assert read_known(store) == week_ago
+
+    async def go_on(broker: Opened) -> PartitionId:
+        log = partition(broker, 1)
+        await append(log, 1, 5, SIZE)
+        return log.home
+
+    home = in_broker(tmp_path / "again", go_on)
+    listed = {each.name for each in load_manifest(store, home).segments}
+    stray = sorted(listed)[0].replace(".seg", "") + "0.seg"
+    store.put(stray, [b"nobody lists it"])
+    collected = collect_partition(store, home, SystemClock().now_ms() + DAY_MS)
+    assert [each.name for each in collected.segments] == [stray]
+    assert {each.name for each in store.list(home.segments)} == listed
+    assert read_orders(tmp_path / "again")["1"] == expected(1, 0, 105, SIZE)
 
 
 def test_a_restore_never_writes_over_anything(data: Path, tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 Manifests first, segments after them: whatever a manifest lists was stored before it, and stays for an hour after it
 has left the list. What is gone all the same, because the copy took longer, shows in the check at the end.
 
+What time it was goes along (`garbage/believed.json`): objects that are put back carry the time of the restore, by a
+clock that may be wrong, and retention would go by that. Claims of owners stay behind: whoever opens the copy is the
+first.
+
 Every segment is checked as it passes. One that was misread is read again; one that is damaged is copied as it is and
 said, unless the copy that is there already is sound: that one stays. Only names that a copy wrote are ever removed.
 """
@@ -15,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from holdfast.cluster.identity import CLUSTER, read_cluster
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
+from holdfast.io.believed_time import KNOWN
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.operate.place import find_partitions
@@ -61,6 +66,7 @@ class StoreCopy:
             raise Unavailable(f"{self._source.url} changed faster than it could be copied: {self._broken()[0]}")
         self._note_lost()
         self._prune()
+        self._copy_all([KNOWN], self._source.get)
         self._target.put(CLUSTER, [self._source.get(CLUSTER)])  # Last: without it there is no store to be opened.
 
     def _copy_versions(self, prefix: str) -> None:
@@ -206,7 +212,7 @@ def check_free(objects: Objects, source: Objects) -> None:
         pass
     else:
         raise Rejected(f"{objects.url} holds a cluster already: {told}")
-    known = {each.name for prefix in (MANIFESTS, SEGMENTS, METADATA) for each in source.list(prefix)}
+    known = {each.name for prefix in (MANIFESTS, SEGMENTS, METADATA, KNOWN) for each in source.list(prefix)}
     strange = next((each.name for each in objects.list("") if each.name not in known), None)
     if strange is not None:
         raise Rejected(f"{objects.url} is not empty ({strange} is in it): {told}")
