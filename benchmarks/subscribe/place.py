@@ -32,7 +32,7 @@ async def a_broker(data: Path, objects: Objects) -> AsyncIterator[tuple[BrokerCo
     """A broker without its sockets."""
     around = BrokerEnvironment.real(RealDirectory(data / "wal"), objects)
     everything = AllSettings(broker=BrokerSettings(log_retention_ms=-1), log=LogSettings(), wal=WalSettings())
-    async with opened(around, everything, "127.0.0.1", 1) as broker:
+    async with opened(around, everything) as broker:
         context = broker.context
         yield (
             context,

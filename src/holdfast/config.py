@@ -188,7 +188,16 @@ def build(given: Iterable[Given]) -> Settings:
             made[section] = _section_type(section)(**values)
         except ValueError as failure:
             raise Rejected(f"{last[section].source} sets {section} wrongly: {failure}") from None
-    return Settings(**made)
+    settings = Settings(**made)
+    _check_ports(settings)
+    return settings
+
+
+def _check_ports(settings: Settings) -> None:
+    """There is one place that says where to listen."""
+    short, serve = ServeSettings(), settings.serve
+    if settings.broker.listeners and (serve.listen, serve.advertise) != (short.listen, short.advertise):
+        raise Rejected("listeners is set, and serve.listen or serve.advertise (--listen, --advertise) too: keep one")
 
 
 def _section_type(section: str) -> Any:

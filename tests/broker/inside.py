@@ -11,6 +11,7 @@ from types import TracebackType
 
 from holdfast.broker.broker import Broker
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import AllSettings, BrokerEnvironment, listening, opened
 from holdfast.broker.settings import BrokerSettings
@@ -73,8 +74,8 @@ class InsideBroker:
         self._stop = asyncio.Event()
         around = self._around
         async with (
-            opened(around, self._settings, "127.0.0.1", self.port) as broker,
-            listening(broker, self._bound, around.clock) as self.server,
+            opened(around, self._settings) as broker,
+            listening(broker, [OpenListener.plain(self._bound)], around.clock) as self.server,
         ):
             self.context = broker.context
             self.broker = broker.broker

@@ -10,8 +10,9 @@ import pytest
 
 from holdfast.broker.net.request import Request
 from holdfast.broker.table import advertised
-from holdfast.broker.waiting.waiting import NotYet, Told, Waiting
+from holdfast.broker.waiting.waiting import NotYet, Waiting
 from holdfast.cluster.metadata import Metadata, Topic
+from holdfast.io.address import Address
 from holdfast.protocol.api import APIS, Api, Key
 from holdfast.protocol.classes import request_class
 from holdfast.protocol.codes import Code
@@ -21,7 +22,7 @@ from holdfast.protocol.messages import decode_response, encode_request
 
 ORDERS = Topic("orders", UUID(int=7), 2)
 COPY = Metadata("c" * 32, 5, {"orders": ORDERS})
-WAITING = Waiting(COPY, Told(1, "127.0.0.1", 9092))
+WAITING = Waiting(COPY, 1)
 RETRYABLE = {
     Code.KAFKA_STORAGE_ERROR,
     Code.COORDINATOR_NOT_AVAILABLE,
@@ -34,7 +35,8 @@ def ask(key: Key, version: int, **fields: object) -> Any:
     """The answer to a request, decoded."""
     body = b"".join(bytes(each) for each in encode_request(key, version, request_class(key)(**fields)))
     header = RequestHeader(key, version, 3, "client", 0)
-    frame = b"".join(bytes(each) for each in asyncio.run(WAITING.handle(Request(header, memoryview(body), "here"))))
+    request = Request(header, memoryview(body), "here", "PLAINTEXT", Address("127.0.0.1", 9092))
+    frame = b"".join(bytes(each) for each in asyncio.run(WAITING.handle(request)))
     tags = version >= APIS[key].flexible_from and key != Key.API_VERSIONS
     return decode_response(key, version, memoryview(frame)[9 if tags else 8 :])
 

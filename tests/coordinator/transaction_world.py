@@ -74,7 +74,7 @@ class TransactionWorld:
             calls=InlineCalls(),
             threaded=False,
         )
-        self._context = opened(around, self.settings, "127.0.0.1", 9092)  # Dropped, it would close itself.
+        self._context = opened(around, self.settings)  # Dropped, it would close itself.
         self.opened = await self._context.__aenter__()
         if self.opened.context.topics.find(TOPIC) is None:
             await self.opened.context.topics.create(TOPIC, PARTITIONS, {})

@@ -46,7 +46,7 @@ def in_broker(data: Path, work: Callable[[Opened], Coroutine[Any, Any, Any]], st
     """Do something with a broker on a data directory, and stop it cleanly."""
 
     async def run() -> Any:
-        async with opened(around(data, store), SETTINGS, "127.0.0.1", 1) as broker:
+        async with opened(around(data, store), SETTINGS) as broker:
             return await work(broker)
 
     return asyncio.run(run())

@@ -71,7 +71,7 @@ async def test_a_start_asks_little_of_each_partition_and_many_at_a_time(tmp_path
 
     async def start(objects: Objects, work: Any = None) -> None:
         around = BrokerEnvironment.real(RealDirectory(tmp_path / "wal"), objects)
-        async with opened(around, SETTINGS, "127.0.0.1", 1) as broker:
+        async with opened(around, SETTINGS) as broker:
             if work is not None:
                 await work(broker)
 

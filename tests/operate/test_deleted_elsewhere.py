@@ -31,22 +31,22 @@ async def test_a_topic_that_the_next_broker_deleted_does_not_keep_the_first_from
     def on(place: str) -> BrokerEnvironment:
         return BrokerEnvironment.real(RealDirectory(tmp_path / place), MemoryObjects(bucket))
 
-    async with opened(on("first"), SETTINGS, "127.0.0.1", 1) as broker:
+    async with opened(on("first"), SETTINGS) as broker:
         for name in ("gone", "stays"):
             await broker.context.topics.create(name, 1, {})
             await fill(broker.context.topics.get(name).partition(0), 1)
         await broker.context.logs.flush_all()
         await fill(broker.context.topics.get("gone").partition(0), 1, start=1)
         shutil.copytree(tmp_path / "first", tmp_path / "as it was")  # As a crash would leave it.
-    async with opened(on("second"), SETTINGS, "127.0.0.1", 1) as broker:
+    async with opened(on("second"), SETTINGS) as broker:
         await broker.context.topics.delete(broker.context.topics.get("gone"))
-    async with opened(on("as it was"), SETTINGS, "127.0.0.1", 1) as broker:
+    async with opened(on("as it was"), SETTINGS) as broker:
         assert broker.context.topics.find("gone") is None
         assert broker.context.topics.get("stays").partition(0).marks.log_end == 1
         assert not broker.context.logs.unopened
     (line,) = [each for each in caplog.records if "deleted by another broker" in each.message]
     assert line.levelname == "WARNING"
-    async with opened(on("as it was"), SETTINGS, "127.0.0.1", 1):
+    async with opened(on("as it was"), SETTINGS):
         pass  # And again.
 
 

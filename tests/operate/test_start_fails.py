@@ -106,7 +106,7 @@ def test_a_start_that_failed_flushes_nothing(newer: Path) -> None:
     async def begin() -> None:
         given = around(newer)
         settings = replace(SETTINGS, log=LogSettings(close_timeout_ms=600_000))
-        async with opened(replace(given, objects=FaultyObjects(given.objects, plan)), settings, "127.0.0.1", 1):
+        async with opened(replace(given, objects=FaultyObjects(given.objects, plan)), settings):
             pass
 
     try:

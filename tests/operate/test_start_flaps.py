@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.log.log_world import batch, read_all
 
+from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.running import AllSettings, BrokerEnvironment
 from holdfast.broker.settings import BrokerSettings
 from holdfast.cli.serve import start
@@ -34,10 +35,11 @@ async def life(folder: Path, plan: Plan) -> list[tuple[int, bytes]]:
         RealDirectory(folder / "data" / "wal"), FaultyObjects(LocalObjects(folder / "store"), plan)
     )
     bound = bind(Address("127.0.0.1", 0))
-    here = Address(*bound.getsockname()[:2])
     async with AsyncExitStack() as stack:
         stack.callback(around.calls.close)
-        broker, _ = await started(stack, around, SETTINGS, folder / "data", StartPlace(bound, here, here, None))
+        broker, _ = await started(
+            stack, around, SETTINGS, folder / "data", StartPlace([OpenListener.plain(bound)], None)
+        )
         topics = broker.context.topics
         topic = topics.find("orders") or await topics.create("orders", 1, {})
         await topic.partition(0).append(batch(b"one"))

@@ -34,7 +34,6 @@ _IDLE_S = 0.01  # Of the processor, in one second: what the watching itself may 
 _FLUSHES = 200  # Far more than there can be partitions with something to flush.
 DAY_MS = 86_400_000
 AGES_MS = (0, 0, 0, 1000, 2 * DAY_MS, 6 * DAY_MS)
-HOST, PORT = "127.0.0.1", 9092
 
 
 async def _first_of(*futures: asyncio.Future[None]) -> None:
@@ -109,7 +108,7 @@ class BrokerLife:
             self._note(main.exception())
 
     async def _open_and_use(self, use: Callable[[BrokerLife], Coroutine[Any, Any, None]], *, close: bool) -> None:
-        self._context = broker = opened(self._around, self._settings, HOST, PORT)  # Dropped, it would close itself.
+        self._context = broker = opened(self._around, self._settings)  # Dropped, it would close itself.
         self._opened = await broker.__aenter__()
         self.counts["opened"] += 1
         await use(self)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.broker.net.request import Request
+from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import decode_request_header, decode_response_header, frame_request
@@ -22,7 +23,7 @@ def request(key: Key, version: int, fields: Mapping[str, Any]) -> Request:
     """A request as a connection has received it: in memory of its own, which may be written to."""
     body = encode_request(key, version, _message(request_class(key), fields))
     frame = memoryview(bytearray(b"".join(frame_request(key, version, 7, "sim", body))))[_SIZE:]
-    return Request(decode_request_header(frame), frame, "127.0.0.1")
+    return Request(decode_request_header(frame), frame, "127.0.0.1", "PLAINTEXT", Address("127.0.0.1", 9092))
 
 
 def answer(to: Request, buffers: Sequence[Buffer]) -> Any:

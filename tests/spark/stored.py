@@ -53,7 +53,7 @@ class Stored:
             log=LogSettings(segment_size_max=self.segment_size_max),
             wal=WalSettings(),
         )
-        async with opened(around, settings, "127.0.0.1", 9092) as broker:
+        async with opened(around, settings) as broker:
             await work(broker.context.topics)
 
 

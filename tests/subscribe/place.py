@@ -53,7 +53,7 @@ async def a_place(
     everything = AllSettings(
         broker=BrokerSettings(offsets_topic_num_partitions=1), log=log or LogSettings(), wal=WalSettings()
     )
-    async with opened(around, everything, "127.0.0.1", 1) as broker:
+    async with opened(around, everything) as broker:
         context = broker.context
         chosen = SubscribeSettings(listen="127.0.0.1:0", **settings)
         site = ServerContext(context.topics, context.cluster_id, objects.url, around.calls, around.clock, chosen)

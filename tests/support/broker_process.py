@@ -14,9 +14,17 @@ COMMAND = Path(sys.executable).parent / "holdfast"
 class BrokerProcess(RunningBroker):
     """One broker on one data directory; settings are written as for `--set`."""
 
-    def __init__(self, data: Path, *, port: int = 0, settings: Sequence[str] = (), options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        port: int = 0,
+        settings: Sequence[str] = (),
+        options: Sequence[str] = (),
+        sets_listeners: bool = False,
+    ) -> None:
         given = [part for each in settings for part in ("--set", each)]
-        super().__init__(data, port=port, options=[*given, *options])
+        super().__init__(data, port=port, options=[*given, *options], sets_listeners=sets_listeners)
 
     @property
     def address(self) -> str:

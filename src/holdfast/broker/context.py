@@ -24,8 +24,6 @@ class BrokerContext:
 
     settings: BrokerSettings
     cluster_id: str
-    host: str  # As clients are told to reach us.
-    port: int
     logs: Logs
     topics: Topics
     groups: GroupCoordinator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from holdfast.broker.configs.dynamic import GROUP
 from holdfast.broker.configs.group import consumer_times, share_configs
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.markers import Markers
+from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.server import ConnectionLimits as ServerLimits
 from holdfast.broker.net.server import Server, Work
@@ -109,9 +109,9 @@ class Opened:
 
 @asynccontextmanager
 async def opened(
-    around: BrokerEnvironment, settings: AllSettings, host: str, port: int, local: LocalLog | None = None
+    around: BrokerEnvironment, settings: AllSettings, local: LocalLog | None = None
 ) -> AsyncIterator[Opened]:
-    """Everything but the sockets; `host` and `port` are what clients are told. Closed on the way out.
+    """Everything but the sockets. Closed on the way out.
 
     `local` is the write-ahead log, if it was read already; it stays the caller's until it `is_taken`.
     Whoever leaves because of a failure does not wait for the store: what is not flushed stays in the write-ahead log.
@@ -162,8 +162,6 @@ async def opened(
             context = BrokerContext(
                 settings.broker,
                 identity.cluster,
-                host,
-                port,
                 logs,
                 topics,
                 groups,
@@ -312,11 +310,11 @@ class _ProducerIdBlocks:
 
 @asynccontextmanager
 async def listening(
-    opened_: Opened, bound: socket.socket, clock: Clock, traffic: Traffic | None = None
+    opened_: Opened, listeners: Sequence[OpenListener], clock: Clock, traffic: Traffic | None = None
 ) -> AsyncIterator[Server]:
-    """The port of a broker."""
+    """The ports of a broker."""
     broker = opened_.broker
-    async with answering(broker, opened_.context.settings, bound, clock, traffic, broker.held) as server:
+    async with answering(broker, opened_.context.settings, listeners, clock, traffic, broker.held) as server:
         broker.count_answers_in(server.answers)
         server.address_rate = broker.address_rate
         yield server
@@ -326,12 +324,12 @@ async def listening(
 async def answering(
     work: Work,
     settings: BrokerSettings,
-    bound: socket.socket,
+    listeners: Sequence[OpenListener],
     clock: Clock,
     traffic: Traffic | None = None,
     held: HeldLoop | None = None,
 ) -> AsyncIterator[Server]:
-    """The port; requests are counted in `traffic`. On the way out nothing more is accepted, what was taken answered."""
+    """The ports; requests are counted in `traffic`. On the way out no more are accepted, what was taken answered."""
     limits = ServerLimits(
         frame_size_max=settings.socket_request_max_bytes,
         connections_max=settings.max_connections,
@@ -346,7 +344,7 @@ async def answering(
     )
     counted = work if traffic is None else CountedWork(work, traffic, clock)
     server = Server(counted, limits, clock, held)
-    await server.listen(bound)
+    await server.listen(listeners)
     try:
         yield server
     finally:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.broker.listeners import DEFAULT_MAP, Listener, parse_listeners
+
 DAY_MS = 24 * 60 * 60 * 1000
 _AT_LEAST_1 = (
     "socket_request_max_ms",
@@ -50,6 +52,9 @@ class BrokerSettings:
     """How the broker behaves towards clients."""
 
     node_id: int = 0
+    listeners: str = ""  # "PLAINTEXT://127.0.0.1:9092,SSL://0.0.0.0:9093"; empty: the one of serve.listen.
+    advertised_listeners: str = ""  # The addresses that clients are told; a listener without one tells its own.
+    listener_security_protocol_map: str = DEFAULT_MAP  # How each listener is protected, by its name.
     num_partitions: int = 1  # Of topics made without saying how many.
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
@@ -127,6 +132,7 @@ class BrokerSettings:
         if min(self.transaction_max_timeout_ms, self.transactional_id_expiration_ms) < 1:
             raise ValueError("transaction.max.timeout.ms and transactional.id.expiration.ms must be at least 1")
         self._check_limits()
+        self.parsed_listeners()
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
         self._check_groups()
@@ -163,6 +169,10 @@ class BrokerSettings:
             if getattr(self, name) < 1:
                 raise ValueError(f"{kafka_name(name)} must be at least 1")
         overrides_of(self.max_connections_per_ip_overrides)
+
+    def parsed_listeners(self) -> tuple[Listener, ...]:
+        """The listeners that are set."""
+        return parse_listeners(self.listeners, self.advertised_listeners, self.listener_security_protocol_map)
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""

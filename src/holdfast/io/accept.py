@@ -1,4 +1,4 @@
-"""Taking connections from a listening socket: a few at a time, within limits, also when no file descriptor is left.
+"""Taking connections from listening sockets: a few at a time, within limits, also when no file descriptor is left.
 
 asyncio's own way takes a thousand in one turn of the loop, and writes as many tracebacks when descriptors are gone.
 """
@@ -14,6 +14,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from holdfast.io.accept_rate import AddressRates, RateOf
 from holdfast.io.sparing import SparingLines
@@ -28,6 +29,9 @@ _DELAY_S_MAX = 1.0  # Who comes too fast is closed so much later, or comes again
 _DELAYED_MAX = 256  # so many at a time: others are closed at once.
 _KEPT = 512  # Descriptors for files, the store and the other ports.
 _GONE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+Made: TypeAlias = Callable[[str], asyncio.BaseProtocol]  # What serves a connection, by the address it comes from.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +62,17 @@ def within_descriptors(count: int) -> int:
 
 
 class Acceptor:
-    """Belongs to one event loop."""
+    """Belongs to one event loop. The limits are for all of its sockets together."""
 
     def __init__(
         self,
-        bound: socket.socket,
-        made: Callable[[str], asyncio.BaseProtocol],
+        doors: Mapping[socket.socket, Made],
         limits: AcceptLimits,
         now: Callable[[], float],
         rate_of: RateOf = lambda _: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._bound = bound
-        self._made = made
+        self._doors = dict(doors)
         self._limits = limits
         self._now = now
         self._lines = SparingLines(log, now)
@@ -85,8 +87,9 @@ class Acceptor:
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self.refused: Counter[str] = Counter()  # By the limit that was hit.
-        bound.settimeout(0)
-        bound.listen(_BACKLOG)
+        for bound in doors:
+            bound.settimeout(0)
+            bound.listen(_BACKLOG)
         self._begin()
 
     @property
@@ -100,8 +103,9 @@ class Acceptor:
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
-        self._loop.remove_reader(self._bound)
-        self._bound.close()
+        for bound in self._doors:
+            self._loop.remove_reader(bound)
+            bound.close()
         for taken, timer in self._delayed.items():
             timer.cancel()
             taken.close()
@@ -118,32 +122,34 @@ class Acceptor:
 
     def _begin(self) -> None:
         self._timer = None
-        self._loop.add_reader(self._bound, self._accept)
+        for bound, made in self._doors.items():
+            self._loop.add_reader(bound, self._accept, bound, made)
 
     def _rest(self, seconds: float) -> None:
         """Nobody is taken for a while: they wait in the system's own queue, and the loop is left alone."""
-        self._loop.remove_reader(self._bound)
+        for bound in self._doors:
+            self._loop.remove_reader(bound)
         self._timer = self._loop.call_later(seconds, self._begin)
 
-    def _accept(self) -> None:
+    def _accept(self, bound: socket.socket, made: Made) -> None:
         for _ in range(_AT_ONCE):
             if not self._take_turn():
                 self._rest(1 / self._limits.per_second)
                 return
             try:
-                taken, address = self._bound.accept()
+                taken, address = bound.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 self._allowed += 1
                 return
             except OSError as failure:
                 if failure.errno in _GONE:
-                    self._turn_away(failure)
+                    self._turn_away(bound, failure)
                 else:  # The network's own trouble: it may be there again at once.
                     self._lines.warning("a connection was not accepted: %s", failure)
                     self._rest(_RETRY_S)
                 return
             host = address[0] if isinstance(address, tuple) else str(address)
-            self._admit(taken, host)
+            self._admit(taken, host, made)
 
     def _take_turn(self) -> bool:
         """Whether the rate allows one more."""
@@ -155,7 +161,7 @@ class Acceptor:
         self._allowed -= 1
         return True
 
-    def _admit(self, taken: socket.socket, host: str) -> None:
+    def _admit(self, taken: socket.socket, host: str, made: Made) -> None:
         if self._count >= self._limits.count_max:
             self._refuse(taken, host, "count", self._limits.count_max)
             return
@@ -168,14 +174,14 @@ class Acceptor:
             return
         self._count += 1
         self._open[host] += 1
-        task = self._loop.create_task(self._connect(taken, host))
+        task = self._loop.create_task(self._connect(taken, host, made))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _connect(self, taken: socket.socket, host: str) -> None:
+    async def _connect(self, taken: socket.socket, host: str, made: Made) -> None:
         try:
             taken.settimeout(0)
-            await self._loop.connect_accepted_socket(lambda: self._made(host), taken)
+            await self._loop.connect_accepted_socket(lambda: made(host), taken)
         except OSError as failure:  # It was gone before it was there.
             log.debug("%s: not connected: %s", host, failure)
             taken.close()
@@ -204,7 +210,7 @@ class Acceptor:
         del self._delayed[taken]
         taken.close()
 
-    def _turn_away(self, failure: OSError) -> None:
+    def _turn_away(self, bound: socket.socket, failure: OSError) -> None:
         """Without a descriptor nobody can be accepted, not even to be closed: the spare one is given up for that."""
         self.refused["descriptors"] += 1
         self._lines.warning("a connection was refused: %s", failure)
@@ -212,7 +218,7 @@ class Acceptor:
             os.close(self._spare)
             self._spare = -1
         try:
-            self._bound.accept()[0].close()
+            bound.accept()[0].close()
         except OSError:
             self._rest(_RETRY_S)
         try:

@@ -41,6 +41,7 @@ class RunningBroker:
         environment: Mapping[str, str] | None = None,
         options: Sequence[str] = (),
         entry: Sequence[str] = ("-m", "holdfast.cli"),
+        sets_listeners: bool = False,
     ) -> None:
         self.data = data
         self.port = port or free_port()
@@ -49,6 +50,7 @@ class RunningBroker:
         self._environment = dict(environment or {})
         self._options = tuple(options)
         self._entry = tuple(entry)  # What Python runs as the command `holdfast`.
+        self._listen_option = () if sets_listeners else ("--listen", self.bootstrap)  # Or its settings name `port`.
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
         self._said_enough = threading.Event()  # It listens, or has ended.
@@ -70,7 +72,7 @@ class RunningBroker:
     def start(self) -> None:
         """Start it, and come back when it serves clients."""
         assert not self.is_running, "it is running already"
-        command = [self._python, *self._entry, "serve", "--data", str(self.data), "--listen", self.bootstrap]
+        command = [self._python, *self._entry, "serve", "--data", str(self.data), *self._listen_option]
         own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         self._said_enough.clear()
         self._listens = False

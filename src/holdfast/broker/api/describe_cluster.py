@@ -16,7 +16,6 @@ _BROKERS, _CONTROLLERS = 1, 2
 
 
 async def handle(context: BrokerContext, message: DescribeClusterRequest, request: Request) -> DescribeClusterResponse:
-    del request
     wanted = message.endpoint_type
     if wanted != _BROKERS:
         code = Code.MISMATCHED_ENDPOINT_TYPE if wanted == _CONTROLLERS else Code.UNSUPPORTED_ENDPOINT_TYPE
@@ -28,6 +27,6 @@ async def handle(context: BrokerContext, message: DescribeClusterRequest, reques
         endpoint_type=_BROKERS,
         cluster_id=context.cluster_id,
         controller_id=node,
-        brokers=[DescribeClusterBroker(broker_id=node, host=context.host, port=context.port)],
+        brokers=[DescribeClusterBroker(broker_id=node, host=request.told.host, port=request.told.port)],
         cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
     )

@@ -28,12 +28,18 @@ from holdfast.protocol.generated.describe_configs import (
 async def handle(context: BrokerContext, message: DescribeConfigsRequest, request: Request) -> DescribeConfigsResponse:
     seen: set[tuple[int, str]] = set()
     return DescribeConfigsResponse(
-        results=[_describe(context, each, message, seen) async for each in request.pace.through(message.resources)]
+        results=[
+            _describe(context, each, message, request, seen) async for each in request.pace.through(message.resources)
+        ]
     )
 
 
 def _describe(
-    context: BrokerContext, wanted: DescribeConfigsResource, message: DescribeConfigsRequest, seen: set[tuple[int, str]]
+    context: BrokerContext,
+    wanted: DescribeConfigsResource,
+    message: DescribeConfigsRequest,
+    request: Request,
+    seen: set[tuple[int, str]],
 ) -> DescribeConfigsResult:
     """One resource. A broker has hundreds of configs: whoever names it thousands of times is answered once."""
     named: dict[str, Any] = {"resource_type": wanted.resource_type, "resource_name": wanted.resource_name}
@@ -41,7 +47,7 @@ def _describe(
         if (wanted.resource_type, wanted.resource_name) in seen:
             raise Rejected("the request names this resource twice")
         seen.add((wanted.resource_type, wanted.resource_name))
-        found = _configs(context, wanted)
+        found = _configs(context, wanted, request)
     except HoldfastError as failure:
         return DescribeConfigsResult(error_code=code_of(failure), error_message=str(failure), configs=[], **named)
     keys = None if wanted.configuration_keys is None else set(wanted.configuration_keys)
@@ -51,14 +57,16 @@ def _describe(
     return DescribeConfigsResult(error_code=Code.NONE, error_message=None, configs=configs, **named)
 
 
-def _configs(context: BrokerContext, wanted: DescribeConfigsResource) -> list[DescribeConfigsResourceResult]:
+def _configs(
+    context: BrokerContext, wanted: DescribeConfigsResource, request: Request
+) -> list[DescribeConfigsResourceResult]:
     if wanted.resource_type == Resource.TOPIC:
         return _of_topic(context, context.topics.get(wanted.resource_name).topic.configs)
     if wanted.resource_type == Resource.BROKER:
         if not wanted.resource_name:
             return _of_all_brokers(context)
         check_broker(context, wanted.resource_name)
-        return _of_broker(context)
+        return _of_broker(context, request)
     if wanted.resource_type == Resource.GROUP and wanted.resource_name:
         return _of_group(context, wanted.resource_name)
     raise ResourceRefused(wanted.resource_type, wanted.resource_name, "only topics, groups and brokers have any here")
@@ -100,8 +108,8 @@ def _of_topic(context: BrokerContext, configs: Mapping[str, str]) -> list[Descri
     ]
 
 
-def _of_broker(context: BrokerContext) -> list[DescribeConfigsResourceResult]:
-    shown = broker_configs(context.settings, f"{context.host}:{context.port}")
+def _of_broker(context: BrokerContext, request: Request) -> list[DescribeConfigsResourceResult]:
+    shown = broker_configs(context.settings, f"{request.listener}://{request.told}")
     return [
         _shown(
             each.name, _of_setting(context, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS

@@ -7,6 +7,7 @@ from typing import Any
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.io.address import Address
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -17,13 +18,13 @@ _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 async def handle(context: BrokerContext, message: FindCoordinatorRequest, request: Request) -> FindCoordinatorResponse:
     key_type = message.key_type if request.version >= 1 else _GROUP
     if request.version < 4:
-        return FindCoordinatorResponse(**_found(context, key_type, message.key))
+        return FindCoordinatorResponse(**_found(context, request.told, key_type, message.key))
     wanted = request.pace.through(message.coordinator_keys)
-    keys = [Coordinator(key=key, **_found(context, key_type, key)) async for key in wanted]
+    keys = [Coordinator(key=key, **_found(context, request.told, key_type, key)) async for key in wanted]
     return FindCoordinatorResponse(coordinators=keys)
 
 
-def _found(context: BrokerContext, key_type: int, key: str) -> dict[str, Any]:
+def _found(context: BrokerContext, told: Address, key_type: int, key: str) -> dict[str, Any]:
     if key_type == _GROUP:
         quarantined = context.groups.quarantined(key) if not context.shares.has(key) else None
     elif key_type == _TRANSACTION:
@@ -34,5 +35,5 @@ def _found(context: BrokerContext, key_type: int, key: str) -> dict[str, Any]:
         return {"error_code": Code.INVALID_REQUEST, "error_message": None, **_NOWHERE}
     if quarantined is not None:
         return {"error_code": group_code_of(quarantined), "error_message": str(quarantined), **_NOWHERE}
-    here = {"node_id": context.settings.node_id, "host": context.host, "port": context.port}
+    here = {"node_id": context.settings.node_id, "host": told.host, "port": told.port}
     return {"error_code": Code.NONE, "error_message": None, **here}

@@ -48,14 +48,14 @@ async def handle(context: BrokerContext, message: MetadataRequest, request: Requ
                 topics.append(_kept(context, found, version, asked=asked))
             else:
                 topics.append(encode_topic(version, _failed(wanted, found, version)))
-    return encode_response(version, _around(context, message), topics)
+    return encode_response(version, _around(context, message, request), topics)
 
 
-def _around(context: BrokerContext, message: MetadataRequest) -> MetadataResponse:
+def _around(context: BrokerContext, message: MetadataRequest, request: Request) -> MetadataResponse:
     """All but the topics."""
-    node = context.settings.node_id
+    node, (host, port) = context.settings.node_id, request.told
     return MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node, host=context.host, port=context.port, rack=None)],
+        brokers=[MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
         cluster_id=context.cluster_id,
         controller_id=node,
         topics=[],

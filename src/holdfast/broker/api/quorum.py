@@ -19,7 +19,6 @@ from holdfast.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest
 from holdfast.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 _TOPIC = "__cluster_metadata"  # As Kafka calls its log of metadata, and its tools ask for it.
-_LISTENER = "PLAINTEXT"
 _ONE_VOTER = "there is one voter, and it stays one: metadata is in the store"
 
 
@@ -33,7 +32,7 @@ async def describe(context: BrokerContext, message: DescribeQuorumRequest, reque
             found = found or is_it
         topics.append(ResponseTopicData(topic_name=topic.topic_name, partitions=answers))
     return DescribeQuorumResponse(
-        error_code=Code.NONE, error_message="", topics=topics, nodes=[_node(context)] if found else []
+        error_code=Code.NONE, error_message="", topics=topics, nodes=[_node(context, request)] if found else []
     )
 
 
@@ -72,8 +71,8 @@ def _unknown(number: int) -> ResponsePartitionData:
     )
 
 
-def _node(context: BrokerContext) -> Node:
-    listener = Listener(name=_LISTENER, host=context.host, port=context.port)
+def _node(context: BrokerContext, request: Request) -> Node:
+    listener = Listener(name=request.listener, host=request.told.host, port=request.told.port)
     return Node(node_id=context.settings.node_id, listeners=[listener])
 
 

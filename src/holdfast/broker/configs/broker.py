@@ -11,6 +11,9 @@ from holdfast.broker.settings import BrokerSettings, kafka_name
 
 MEANINGS: Mapping[str, str] = {
     "node.id": "this broker's number",
+    "listeners": "the ports for Kafka clients, `NAME://HOST:PORT` each; empty: the one of `serve.listen`",
+    "advertised.listeners": "the addresses that their clients are told; a listener without one tells its own",
+    "listener.security.protocol.map": "how each of them is protected, by its name",
     "num.partitions": "of topics made without saying how many",
     "auto.create.topics.enable": "whether naming a topic that is not there makes it",
     "delete.topic.enable": "whether topics may be deleted",
@@ -80,6 +83,7 @@ MEANINGS: Mapping[str, str] = {
     "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
     "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
 }
+_LISTS = ("listeners", "advertised.listeners")
 _KINDS = {bool: ConfigKind.BOOLEAN, str: ConfigKind.STRING}
 
 
@@ -98,14 +102,19 @@ class BrokerConfig:
         return ConfigSource.DEFAULT if self.value == self.default else ConfigSource.BROKER
 
 
-def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
-    """All settings, the defaults of topics that are none, and every other name that Kafka has."""
+def broker_configs(settings: BrokerSettings, told: str) -> list[BrokerConfig]:
+    """All settings, the defaults of topics that are none, and every other name that Kafka has.
+
+    `told` is the listener that is asked, as its clients are told it: what is shown where no listeners are set.
+    """
+    listeners = settings.listeners or told
+    here = {"listeners": listeners, "advertised_listeners": settings.advertised_listeners or listeners}
     defaults = BrokerSettings()
     own = []
     for field in fields(BrokerSettings):
-        value, default = getattr(settings, field.name), getattr(defaults, field.name)
+        value, default = here.get(field.name, getattr(settings, field.name)), getattr(defaults, field.name)
         name = kafka_name(field.name)
-        kind = _KINDS.get(type(default), ConfigKind.LONG)
+        kind = ConfigKind.LIST if name in _LISTS else _KINDS.get(type(default), ConfigKind.LONG)
         own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
     known = {each.name for each in own}
     defaults_of_topics = [
@@ -114,17 +123,12 @@ def broker_configs(settings: BrokerSettings, address: str) -> list[BrokerConfig]
         if each.broker_name and each.broker_name not in known
     ]
     foreign = [BrokerConfig(each.name, each.kind, each.value, each.value, each.reason) for each in FOREIGN.values()]
-    return sorted([*own, *defaults_of_topics, *_fixed(settings, address), *foreign], key=lambda each: each.name)
+    return sorted([*own, *defaults_of_topics, _broker_id(settings), *foreign], key=lambda each: each.name)
 
 
-def _fixed(settings: BrokerSettings, address: str) -> list[BrokerConfig]:
-    node = str(settings.node_id)
-    return [
-        BrokerConfig(
-            "advertised.listeners", ConfigKind.LIST, f"PLAINTEXT://{address}", "", "where clients reach this broker"
-        ),
-        BrokerConfig("broker.id", ConfigKind.INT, node, _text(BrokerSettings().node_id), "the same as node.id"),
-    ]
+def _broker_id(settings: BrokerSettings) -> BrokerConfig:
+    default = _text(BrokerSettings().node_id)
+    return BrokerConfig("broker.id", ConfigKind.INT, str(settings.node_id), default, "the same as node.id")
 
 
 def _text(value: object) -> str:

@@ -140,8 +140,7 @@ _TABLES: Mapping[str, str] = {
         quota.window.num int
         quota.window.size.seconds int
     """,
-    "set when the broker starts: serve.listen, serve.data_path, serve.store; see DescribeLogDirs": """
-        listeners list
+    "set when the broker starts: serve.data_path, serve.store; see DescribeLogDirs": """
         log.dir list
         log.dirs list
     """,
@@ -182,7 +181,6 @@ _TABLES: Mapping[str, str] = {
         delegation.token.expiry.time.ms long
         delegation.token.max.lifetime.ms long
         delegation.token.secret.key password
-        listener.security.protocol.map string = PLAINTEXT:PLAINTEXT
         principal.builder.class class
         sasl.client.callback.handler.class class
         sasl.enabled.mechanisms list

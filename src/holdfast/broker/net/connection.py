@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.broker.net.frames import SHARED_SIZE, Frames
+from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
@@ -51,8 +52,9 @@ class _Slot:
 class Connection(asyncio.BufferedProtocol):
     """The server's end of one connection."""
 
-    def __init__(self, server: Server, peer: str) -> None:
+    def __init__(self, server: Server, listener: OpenListener, peer: str) -> None:
         self._server = server
+        self._listener = listener
         self._frames = Frames(server.limits.frame_size_max, server.shared_buffer)
         self._transport: asyncio.Transport | None = None
         self._out: Outgoing | None = None
@@ -171,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self, frame: memoryview) -> None:
         header = decode_request_header(frame)
-        request = Request(header, frame, self.peer)
+        request = Request(header, frame, self.peer, self._listener.name, self._listener.told)
         slot = _Slot(len(frame))
         self._slots.append(slot)
         if header.api_key == Key.PRODUCE and self._server.start_produce(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.net.slices import Slices
+from holdfast.io.address import Address
 from holdfast.io.clock import SystemClock
 from holdfast.protocol.header import RequestHeader
 from holdfast.types import Buffer
@@ -21,6 +22,8 @@ class Request(NamedTuple):
     header: RequestHeader
     frame: memoryview
     client_host: str
+    listener: str  # The name of the one it came through,
+    told: Address  # and where that one's clients are told to find this broker.
     pace: Slices = _SHARED  # How its handler goes through what it names.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
 

@@ -1,18 +1,19 @@
-"""The listening socket, all connections, and the limits they share."""
+"""The listening sockets, all connections, and the limits they share."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.connection import Connection
 from holdfast.broker.net.frames import SHARED_SIZE
+from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Done, Request
 from holdfast.io.accept import REFUSALS, AcceptLimits, Acceptor, within_descriptors
@@ -90,8 +91,8 @@ class Server:
         if self.held is not None:
             self.held.note(Key.PRODUCE, self.clock.monotonic() - began)
 
-    async def listen(self, bound: socket.socket) -> None:
-        """Begin to accept connections on a socket that is bound already."""
+    async def listen(self, listeners: Sequence[OpenListener]) -> None:
+        """Begin to accept connections."""
         limits = self.limits
         accept = AcceptLimits(
             count_max=within_descriptors(limits.connections_max),
@@ -99,8 +100,9 @@ class Server:
             address_overrides=limits.address_overrides,
             per_second=limits.connections_per_second,
         )
-        made, now = (lambda peer: Connection(self, peer)), self.clock.monotonic
-        self._acceptor = Acceptor(bound, made, accept, now, lambda address: self.address_rate(address))
+        doors = {each.bound: partial(Connection, self, each) for each in listeners}
+        now = self.clock.monotonic
+        self._acceptor = Acceptor(doors, accept, now, lambda address: self.address_rate(address))
         self._sweep = asyncio.ensure_future(self._look_after())
 
     async def stop(self, timeout: float) -> None:

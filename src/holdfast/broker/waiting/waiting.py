@@ -9,7 +9,7 @@ known, so that no consumer may be told that its own is out of range.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from holdfast.broker.api import api_versions
@@ -61,22 +61,14 @@ class NotYet(Unavailable):
         self.api = api
 
 
-class Told(NamedTuple):
-    """Who we are, as clients are told."""
-
-    node_id: int
-    host: str
-    port: int
-
-
 class Waiting:
     """Answers from a copy of the metadata, and from the write-ahead log."""
 
-    def __init__(self, copy: Metadata, told: Told, reads: WaitingReads | None = None) -> None:
+    def __init__(self, copy: Metadata, node_id: int, reads: WaitingReads | None = None) -> None:
         self._copy = copy
         self._reads = reads or WaitingReads(copy)
         self._by_id = {each.topic_id: each for each in copy.topics.values()}
-        self._told = told
+        self._node_id = node_id
 
     def start_produce(self, request: Request, done: Done) -> bool:
         del request, done
@@ -113,7 +105,7 @@ class Waiting:
         if key == Key.API_VERSIONS:
             answer = api_versions.answer(version, self._copy.version)
         elif isinstance(message, MetadataRequest):
-            answer = self._metadata(message, version)
+            answer = self._metadata(message, request)
         elif isinstance(message, ListOffsetsRequest):
             answer = self._reads.offsets(message, version)
         elif isinstance(message, OffsetForLeaderEpochRequest):
@@ -124,12 +116,13 @@ class Waiting:
             answer = _refused(key, version)
         return encode_response(key, version, answer)
 
-    def _metadata(self, message: MetadataRequest, version: int) -> MetadataResponse:
+    def _metadata(self, message: MetadataRequest, request: Request) -> MetadataResponse:
+        version = request.version
         if message.topics is None or (version == 0 and not message.topics):
             topics = [self._described(each) for each in self._copy.topics.values()]
         else:
             topics = [self._wanted(each, version) for each in message.topics]
-        node, host, port = self._told
+        node, (host, port) = self._node_id, request.told
         return MetadataResponse(
             brokers=[MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
             cluster_id=self._copy.cluster_id,
@@ -148,7 +141,7 @@ class Waiting:
         )
 
     def _described(self, topic: Topic) -> MetadataResponseTopic:
-        node = self._told.node_id
+        node = self._node_id
         partitions = [
             MetadataResponsePartition(
                 error_code=Code.NONE,

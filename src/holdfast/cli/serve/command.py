@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +26,8 @@ from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import config
+    from holdfast.broker.listeners import Listener
+    from holdfast.broker.net.listener import OpenListener
     from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.log.logs import Logs
@@ -153,16 +156,13 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings
     from holdfast.cli.serve.garbage import freeze_survivors
-    from holdfast.cli.serve.start import StartPlace, started
+    from holdfast.cli.serve.start import StartPlace, addresses, started
     from holdfast.cli.subscribe.port import subscriptions
-    from holdfast.io.address import Address, bind, parse_address
     from holdfast.operate.data_lock import held
     from holdfast.operate.repair.finish import finish_interrupted
 
     data = Path(settings.serve.data_path)
-    bound = bind(parse_address(settings.serve.listen), "choose another with --listen HOST:PORT (serve.listen)")
-    here = Address(*bound.getsockname()[:2])
-    told = parse_address(settings.serve.advertise) if settings.serve.advertise else here
+    listeners = _listeners(settings)
     metrics = _metrics(settings.serve.metrics_listen)
     everything = AllSettings(
         broker=settings.broker,
@@ -176,16 +176,16 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         finish_interrupted(data)
         around = _surroundings(data, settings, metrics)
         stack.callback(around.calls.close)
-        place = StartPlace(bound, here, told, metrics.traffic if metrics else None)
+        place = StartPlace(listeners, metrics.traffic if metrics else None)
         broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
-        url = around.objects.url
-        facts = {"event": "serving", "data": str(data), "store": url, "listen": str(here)}
+        url, here = around.objects.url, addresses(listeners)
+        facts = {"event": "serving", "data": str(data), "store": url, "listen": here}
         facts |= {"cluster": broker.context.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
-        asked = Address(here.host, parse_address(settings.serve.listen).port)
+        asked = _wanted_listeners(settings)[0].address
         counts = metrics.subscriptions if metrics else None
         await stack.enter_async_context(subscriptions(settings.subscribe, broker.context, around, asked, counts))
         freeze_survivors()
@@ -195,6 +195,26 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     if failure is not None:
         raise failure  # It had stopped by itself: not a clean stop.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
+
+
+def _listeners(settings: config.Settings) -> list[OpenListener]:
+    from holdfast.broker.net.listener import open_listeners
+
+    setting = "listeners" if settings.broker.listeners else "--listen HOST:PORT (serve.listen)"
+    return open_listeners(_wanted_listeners(settings), f"choose another with {setting}")
+
+
+def _wanted_listeners(settings: config.Settings) -> Sequence[Listener]:
+    """Those that are set, or the one of the short form."""
+    from holdfast.broker.listeners import Listener, SecurityProtocol
+    from holdfast.io.address import parse_address
+
+    serve = settings.serve
+    if not settings.broker.listeners:
+        told = parse_address(serve.advertise) if serve.advertise else None
+        plain = SecurityProtocol.PLAINTEXT
+        return [Listener(plain.value, plain, parse_address(serve.listen), told)]
+    return settings.broker.parsed_listeners()
 
 
 def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None) -> BrokerEnvironment:

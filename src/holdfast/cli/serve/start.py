@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -20,14 +20,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.broker.net.budget import Budget
+from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, opened, opened_local
 from holdfast.broker.topics import Topics
 from holdfast.broker.waiting.reads import WaitingReads, without_deleted
-from holdfast.broker.waiting.waiting import Switch, Told, Waiting
+from holdfast.broker.waiting.waiting import Switch, Waiting
 from holdfast.cluster.metadata import Metadata
 from holdfast.cluster.metadata_copy import MetadataCopy, read_copy
-from holdfast.io.address import Address
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import StoreFailed
@@ -55,20 +55,22 @@ _NAMED_MAX = 20  # Partitions in one line.
 class StartPlace(NamedTuple):
     """Where clients find us."""
 
-    bound: socket.socket
-    here: Address
-    told: Address
+    listeners: Sequence[OpenListener]
     traffic: Traffic | None
+
+
+def addresses(listeners: Sequence[OpenListener]) -> str:
+    """Where they listen, in words."""
+    return ", ".join(str(each.here) for each in listeners)
 
 
 class _Opening:
     """Attempts to open the whole broker, one after the other, over a write-ahead log that is read once."""
 
-    def __init__(self, stack: AsyncExitStack, around: BrokerEnvironment, settings: AllSettings, told: Address) -> None:
+    def __init__(self, stack: AsyncExitStack, around: BrokerEnvironment, settings: AllSettings) -> None:
         self._stack = stack
         self._around = around
         self._settings = settings
-        self._told = told
         self._local: LocalLog | None = None
         stack.callback(self._let_go)
 
@@ -90,7 +92,7 @@ class _Opening:
         calls = ThreadCalls()  # Its own: they are closed with the logs, also where a later step fails.
         try:
             around = replace(self._around, calls=calls)
-            return await self._stack.enter_async_context(opened(around, self._settings, *self._told, local=local))
+            return await self._stack.enter_async_context(opened(around, self._settings, local))
         except BaseException:
             calls.close()
             raise
@@ -115,7 +117,7 @@ async def started(
 ) -> tuple[Opened, Server]:
     """The whole broker and its port; both are closed with the stack, the port first."""
     copy = read_copy(RealDirectory(data))
-    opening = _Opening(stack, around, settings, place.told)
+    opening = _Opening(stack, around, settings)
     await opening.read_log()
     attempt = asyncio.ensure_future(opening.once())
     try:
@@ -126,12 +128,11 @@ async def started(
         if copy is None or (attempt.done() and not isinstance(attempt.exception(), AWAY)):
             broker = await attempt
             whole = broker.broker
-            port = answering(whole, settings.broker, place.bound, around.clock, place.traffic, whole.held)
+            port = answering(whole, settings.broker, place.listeners, around.clock, place.traffic, whole.held)
             server = await stack.enter_async_context(port)
             whole.count_answers_in(server.answers)
         else:
-            told = Told(settings.broker.node_id, *place.told)
-            wait = _Wait(around, copy, told, opening, place)
+            wait = _Wait(around, copy, settings.broker.node_id, opening, place)
             broker, server = await wait.run(stack, settings, attempt, metrics)
     finally:
         if not attempt.done():
@@ -145,18 +146,18 @@ class _Wait:
     """A start whose store has not answered yet: what clients, metrics and the log are told until it does."""
 
     def __init__(
-        self, around: BrokerEnvironment, copy: Metadata, told: Told, opening: _Opening, place: StartPlace
+        self, around: BrokerEnvironment, copy: Metadata, node_id: int, opening: _Opening, place: StartPlace
     ) -> None:
         self._around = around
         self._copy = copy
-        self._told = told
+        self._node_id = node_id
         self._opening = opening
         self._place = place
         self._since = around.clock.monotonic()
         self._reason = "it does not answer"
         self._reads = WaitingReads(copy)
         self._answers: Budget | None = None
-        self._switch = Switch(Waiting(copy, told))
+        self._switch = Switch(Waiting(copy, node_id))
 
     async def run(
         self,
@@ -170,7 +171,7 @@ class _Wait:
             await self._opening.read_log()
         self._serve_log()
         switch = self._switch
-        port = answering(switch, settings.broker, place.bound, around.clock, place.traffic)
+        port = answering(switch, settings.broker, place.listeners, around.clock, place.traffic)
         server = await stack.enter_async_context(port)
         self._answers = self._reads.answers = server.answers
         stack.callback(lambda: self._reads.end())
@@ -221,7 +222,7 @@ class _Wait:
         self._reads.end()
         self._reads = WaitingReads(copy, tails, self._around.calls)
         self._reads.answers = self._answers
-        self._switch.work = Waiting(copy, self._told, self._reads)
+        self._switch.work = Waiting(copy, self._node_id, self._reads)
 
     def _waited_s(self) -> float:
         return self._around.clock.monotonic() - self._since
@@ -230,8 +231,8 @@ class _Wait:
         return self._reads.served()
 
     def _say_first(self) -> None:
-        served, url, here = self._served(), self._around.objects.url, self._place.here
-        facts = {"event": "waiting_for_store", "store": url, "listen": str(here), "topics": len(self._copy.topics)}
+        served, url, here = self._served(), self._around.objects.url, addresses(self._place.listeners)
+        facts = {"event": "waiting_for_store", "store": url, "listen": here, "topics": len(self._copy.topics)}
         log.warning(
             "store away: %s; until it answers, %d topics are told from the copy of the metadata, %s, and other reads, "
             "writes and groups are refused, to be tried again: Kafka clients at %s",
