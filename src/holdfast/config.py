@@ -4,7 +4,7 @@ A setting is named `section.name`; those of the broker have Kafka's names, such 
 over earlier ones:
 
     1. the defaults          of each section's class
-    2. a TOML file           [wal]
+    2. a file                [wal]                 in TOML, or section.name=value in one that is called .properties
                              name = value
     3. the environment       HOLDFAST_WAL_NAME=value
     4. the command line      --set wal.name=value
@@ -19,10 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-from holdfast.broker.settings import BrokerSettings, kafka_name
+from holdfast.broker.configs.kafka import FOREIGN
+from holdfast.broker.settings import OVERRIDE, BrokerSettings, kafka_name
 from holdfast.errors import Rejected
 from holdfast.io.objects.settings import StoreSettings
 from holdfast.log.settings import LogSettings
+from holdfast.security.properties import parse_properties, resolve
+from holdfast.security.secret import Secret, is_secret
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.wal.settings import WalSettings
 
@@ -102,11 +105,21 @@ def load(file: Path | None, environment: Mapping[str, str], assignments: Iterabl
         *from_environment(environment),
         *from_assignments(assignments),
     ]
-    return build(given)
+    return build(_fetched(each, environment) for each in given)
+
+
+def _fetched(given: Given, environment: Mapping[str, str]) -> Given:
+    """With the value that `${file:/path:key}` or `${env:NAME}` names."""
+    if not isinstance(given.value, str) or "${" not in given.value:
+        return given
+    return given._replace(value=resolve({given.name: given.value}, environment)[given.name])
 
 
 def from_file(path: Path) -> list[Given]:
-    """The settings in a TOML file."""
+    """The settings in a file: Kafka's format if its name ends with .properties, TOML otherwise."""
+    if path.suffix == ".properties":
+        values = parse_properties(path.read_text(encoding="utf-8"), str(path))
+        return [Given(name, value, str(path)) for name, value in values.items()]
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as failure:
@@ -158,6 +171,7 @@ def known() -> dict[str, SettingPlace]:
         name_of(section, each): SettingPlace(section, each, wanted)
         for section, kind in get_type_hints(Settings).items()
         for each, wanted in get_type_hints(kind).items()
+        if wanted in _PARSERS
     }
 
 
@@ -176,7 +190,15 @@ def build(given: Iterable[Given]) -> Settings:
     places = known()
     sections: dict[str, dict[str, object]] = {}
     last: dict[str, Given] = {}
+    given = list(given)
+    _refuse_foreign(given)
     for each in given:
+        if each.name.startswith(OVERRIDE):
+            overrides = sections.setdefault("broker", {}).setdefault("listener_overrides", {})
+            assert isinstance(overrides, dict)
+            overrides[each.name] = Secret(str(each.value)) if is_secret(each.name) else str(each.value)
+            last["broker"] = each
+            continue
         if each.name not in places:
             raise UnknownSetting(each.name, each.source, places)
         section, name, wanted = places[each.name]
@@ -191,6 +213,14 @@ def build(given: Iterable[Given]) -> Settings:
     settings = Settings(**made)
     _check_ports(settings)
     return settings
+
+
+def _refuse_foreign(given: Iterable[Given]) -> None:
+    """Kafka's settings that mean nothing here are not taken, or somebody would rely on them."""
+    foreign = [each for each in given if each.name in FOREIGN]
+    if foreign:
+        reasons = "; ".join(f"{each.name} ({FOREIGN[each.name].reason})" for each in foreign)
+        raise Rejected(f"{foreign[0].source} sets what is no setting here; remove {reasons}")
 
 
 def _check_ports(settings: Settings) -> None:
@@ -227,5 +257,12 @@ _PARSERS: dict[type, Any] = {
     int: int,
     float: float,
     bool: {"true": True, "false": False}.__getitem__,
+    Secret: Secret,
 }
-_EXPECTED: dict[type, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_EXPECTED: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    Secret: "text",
+}

@@ -34,6 +34,7 @@ class InsideBroker:
         log: LogSettings | None = None,
         broker: BrokerSettings | None = None,
         wal: WalSettings | None = None,
+        listener: Callable[[socket.socket], OpenListener] = OpenListener.plain,
     ) -> None:
         self._around = BrokerEnvironment.real(RealDirectory(data / "wal"), objects)
         self._settings = AllSettings(
@@ -42,6 +43,7 @@ class InsideBroker:
         self._bound = socket.socket()
         self._bound.bind(("127.0.0.1", 0))
         self.port: int = self._bound.getsockname()[1]
+        self._listener = listener(self._bound)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run_all)
         self._loop: asyncio.AbstractEventLoop
@@ -75,7 +77,7 @@ class InsideBroker:
         around = self._around
         async with (
             opened(around, self._settings) as broker,
-            listening(broker, [OpenListener.plain(self._bound)], around.clock) as self.server,
+            listening(broker, [self._listener], around.clock) as self.server,
         ):
             self.context = broker.context
             self.broker = broker.broker

@@ -19,6 +19,7 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.metadata import MetadataRequestTopic
 from holdfast.protocol.header import RequestHeader
 from holdfast.protocol.messages import decode_response, encode_request
+from holdfast.security.principal import ANONYMOUS, Session
 
 ORDERS = Topic("orders", UUID(int=7), 2)
 COPY = Metadata("c" * 32, 5, {"orders": ORDERS})
@@ -35,7 +36,7 @@ def ask(key: Key, version: int, **fields: object) -> Any:
     """The answer to a request, decoded."""
     body = b"".join(bytes(each) for each in encode_request(key, version, request_class(key)(**fields)))
     header = RequestHeader(key, version, 3, "client", 0)
-    request = Request(header, memoryview(body), "here", "PLAINTEXT", Address("127.0.0.1", 9092))
+    request = Request(header, memoryview(body), Session(ANONYMOUS, "here", "PLAINTEXT"), Address("127.0.0.1", 9092))
     frame = b"".join(bytes(each) for each in asyncio.run(WAITING.handle(request)))
     tags = version >= APIS[key].flexible_from and key != Key.API_VERSIONS
     return decode_response(key, version, memoryview(frame)[9 if tags else 8 :])

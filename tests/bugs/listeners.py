@@ -15,8 +15,8 @@ BUGS = [
     bug(
         "clients are told the address of the first listener",
         "broker/net/server.py",
-        "partial(Connection, self, each) for each in listeners}",
-        "partial(Connection, self, listeners[0]) for each in listeners}",
+        "partial(self._made, each) for each in listeners}",
+        "partial(self._made, listeners[0]) for each in listeners}",
         LISTENERS + "::test_each_listener_tells_its_own_address",
     ),
     bug(

@@ -14,6 +14,7 @@ from holdfast.protocol.message import part_class
 from holdfast.protocol.messages import decode_response, encode_request
 from holdfast.record.batch import split
 from holdfast.record.records import read_records
+from holdfast.security.principal import ANONYMOUS, Session
 from holdfast.types import Buffer
 
 _SIZE = 4  # Of what stands before a frame and says how long it is.
@@ -23,7 +24,9 @@ def request(key: Key, version: int, fields: Mapping[str, Any]) -> Request:
     """A request as a connection has received it: in memory of its own, which may be written to."""
     body = encode_request(key, version, _message(request_class(key), fields))
     frame = memoryview(bytearray(b"".join(frame_request(key, version, 7, "sim", body))))[_SIZE:]
-    return Request(decode_request_header(frame), frame, "127.0.0.1", "PLAINTEXT", Address("127.0.0.1", 9092))
+    return Request(
+        decode_request_header(frame), frame, Session(ANONYMOUS, "127.0.0.1", "PLAINTEXT"), Address("127.0.0.1", 9092)
+    )
 
 
 def answer(to: Request, buffers: Sequence[Buffer]) -> Any:

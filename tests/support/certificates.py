@@ -1,76 +1,40 @@
-"""A certificate authority for tests: keys and certificates as PEM, made in milliseconds (ECDSA)."""
+"""Certificates for tests, made with openssl as an operator would: an authority, and what it has signed."""
 
 from __future__ import annotations
 
-import datetime
-from dataclasses import dataclass
-from ipaddress import ip_address
+import subprocess
+from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
-LONG_AGO = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
-FAR_OFF = datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
-PKCS8 = serialization.PrivateFormat.PKCS8
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A certificate and its key."""
-
-    key: ec.EllipticCurvePrivateKey
-    certificate: x509.Certificate
-
-    @property
-    def chain_pem(self) -> str:
-        return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
-
-    def key_pem(self, password: str = "") -> str:
-        cipher: serialization.KeySerializationEncryption = serialization.NoEncryption()
-        if password:
-            cipher = serialization.BestAvailableEncryption(password.encode())
-        return self.key.private_bytes(serialization.Encoding.PEM, PKCS8, cipher).decode()
-
-    def pem(self, password: str = "") -> str:
-        """Both, as a PEM key store has them."""
-        return self.key_pem(password) + self.chain_pem
+_NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 
 
 class Authority:
-    """Signs certificates that name loopback."""
+    """Signs certificates, in a folder of its own."""
 
-    def __init__(self, name: str = "test authority") -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        made = _builder(self._name, self._name, key).add_extension(x509.BasicConstraints(True, None), critical=True)
-        self.pair = Pair(key, made.sign(key, hashes.SHA256()))
+    def __init__(self, folder: Path, name: str = "Authority") -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.certificate = folder / "ca.pem"  # What others trust.
+        self._key = folder / "ca.key"
+        _openssl("req", "-x509", *_new_key(self._key), "-out", self.certificate, "-days", "30", "-subj", f"/CN={name}")
 
-    @property
-    def trust_pem(self) -> str:
-        return self.pair.chain_pem
-
-    def issue(self, name: str | x509.Name = "localhost", until: datetime.datetime = FAR_OFF) -> Pair:
-        key = ec.generate_private_key(ec.SECP256R1())
-        if isinstance(name, str):
-            name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        places = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
-        made = _builder(name, self._name, key, until)
-        made = made.add_extension(x509.SubjectAlternativeName(places), critical=False).add_extension(usage, False)
-        return Pair(key, made.sign(self.pair.key, hashes.SHA256()))
+    def signed(self, name: str, subject: str, password: str = "") -> Path:
+        """A file with a key and its certificate, as `ssl.keystore.location` wants it."""
+        key, request, made = (self.folder / f"{name}.{end}" for end in ("key", "csr", "crt"))
+        _openssl("req", *_new_key(key, password), "-out", request, "-subj", subject)
+        extensions = self.folder / f"{name}.ext"
+        extensions.write_text(_NAMES)
+        by = ("-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial", "-days", "30", "-extfile", extensions)
+        _openssl("x509", "-req", "-in", request, *by, "-out", made)
+        whole = self.folder / f"{name}.pem"
+        whole.write_bytes(key.read_bytes() + made.read_bytes())
+        return whole
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, until: datetime.datetime = FAR_OFF
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(LONG_AGO)
-        .not_valid_after(until)
-    )
+def _new_key(path: Path, password: str = "") -> tuple[object, ...]:
+    hidden = ("-passout", f"pass:{password}") if password else ("-nodes",)
+    return "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", path, *hidden
+
+
+def _openssl(*arguments: object) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)

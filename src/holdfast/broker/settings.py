@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 
 from holdfast.broker.listeners import DEFAULT_MAP, Listener, parse_listeners
+from holdfast.security.secret import NONE, Secret
 
+OVERRIDE = "listener.name."  # Of settings for one listener: `listener.name.outside.ssl.client.auth`.
 DAY_MS = 24 * 60 * 60 * 1000
 _AT_LEAST_1 = (
     "socket_request_max_ms",
@@ -55,6 +58,19 @@ class BrokerSettings:
     listeners: str = ""  # "PLAINTEXT://127.0.0.1:9092,SSL://0.0.0.0:9093"; empty: the one of serve.listen.
     advertised_listeners: str = ""  # The addresses that clients are told; a listener without one tells its own.
     listener_security_protocol_map: str = DEFAULT_MAP  # How each listener is protected, by its name.
+    listener_overrides: Mapping[str, str | Secret] = field(default_factory=dict)  # `listener.name.<name>.…`.
+    ssl_keystore_type: str = "PEM"  # Nothing else is read.
+    ssl_keystore_location: str = ""  # A file with a private key and its chain of certificates.
+    ssl_keystore_certificate_chain: str = ""  # Or the chain itself,
+    ssl_keystore_key: Secret = NONE  # and its key.
+    ssl_key_password: Secret = NONE  # Of a key that is encrypted.
+    ssl_truststore_type: str = "PEM"
+    ssl_truststore_location: str = ""  # A file with the certificates that sign those of clients.
+    ssl_truststore_certificates: str = ""  # Or these themselves.
+    ssl_client_auth: str = "none"  # Whether clients show a certificate: none, requested or required.
+    ssl_enabled_protocols: str = "TLSv1.2,TLSv1.3"
+    ssl_cipher_suites: str = ""  # Empty: all that are forward secret and authenticated.
+    ssl_principal_mapping_rules: str = "DEFAULT"  # What makes a user's name of a certificate's.
     num_partitions: int = 1  # Of topics made without saying how many.
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
@@ -132,7 +148,7 @@ class BrokerSettings:
         if min(self.transaction_max_timeout_ms, self.transactional_id_expiration_ms) < 1:
             raise ValueError("transaction.max.timeout.ms and transactional.id.expiration.ms must be at least 1")
         self._check_limits()
-        self.parsed_listeners()
+        self._check_listeners()
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
         self._check_groups()
@@ -170,9 +186,28 @@ class BrokerSettings:
                 raise ValueError(f"{kafka_name(name)} must be at least 1")
         overrides_of(self.max_connections_per_ip_overrides)
 
+    def _check_listeners(self) -> None:
+        names = {each.name.lower() for each in self.parsed_listeners()}
+        known = {kafka_name(each.name) for each in fields(self) if each.name.startswith("ssl_")}
+        for name in self.listener_overrides:
+            listener, _, word = name.removeprefix(OVERRIDE).partition(".")
+            if listener not in names:
+                raise ValueError(f"{name} is of a listener that is not in listeners (in small letters here)")
+            if word not in known:
+                raise ValueError(f"{name}: a listener has no {word} of its own, only {', '.join(sorted(known))}")
+
     def parsed_listeners(self) -> tuple[Listener, ...]:
         """The listeners that are set."""
         return parse_listeners(self.listeners, self.advertised_listeners, self.listener_security_protocol_map)
+
+    def words_of(self, listener: str) -> dict[str, str]:
+        """What is set for one listener about its security, in Kafka's words; what is its own counts first."""
+        words = {kafka_name(each.name): getattr(self, each.name) for each in fields(self) if each.name[:4] == "ssl_"}
+        prefix = f"{OVERRIDE}{listener.lower()}."
+        for name, value in self.listener_overrides.items():
+            if name.startswith(prefix):
+                words[name.removeprefix(prefix)] = value
+        return {name: value.reveal() if isinstance(value, Secret) else value for name, value in words.items()}
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""

@@ -109,7 +109,7 @@ def _of_topic(context: BrokerContext, configs: Mapping[str, str]) -> list[Descri
 
 
 def _of_broker(context: BrokerContext, request: Request) -> list[DescribeConfigsResourceResult]:
-    shown = broker_configs(context.settings, f"{request.listener}://{request.told}")
+    shown = broker_configs(context.settings, f"{request.session.listener}://{request.told}")
     return [
         _shown(
             each.name, _of_setting(context, each), each.kind, each.meaning, read_only=each.name not in BROKER_CONFIGS

@@ -72,7 +72,7 @@ def _unknown(number: int) -> ResponsePartitionData:
 
 
 def _node(context: BrokerContext, request: Request) -> Node:
-    listener = Listener(name=request.listener, host=request.told.host, port=request.told.port)
+    listener = Listener(name=request.session.listener, host=request.told.host, port=request.told.port)
     return Node(node_id=context.settings.node_id, listeners=[listener])
 
 

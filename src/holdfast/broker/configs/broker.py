@@ -8,12 +8,25 @@ from dataclasses import dataclass, fields
 from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.configs.topic import TOPIC_CONFIGS, ConfigKind, ConfigSource
 from holdfast.broker.settings import BrokerSettings, kafka_name
+from holdfast.security.secret import Secret
 
 MEANINGS: Mapping[str, str] = {
     "node.id": "this broker's number",
     "listeners": "the ports for Kafka clients, `NAME://HOST:PORT` each; empty: the one of `serve.listen`",
     "advertised.listeners": "the addresses that their clients are told; a listener without one tells its own",
     "listener.security.protocol.map": "how each of them is protected, by its name",
+    "ssl.keystore.type": "PEM: nothing else is read",
+    "ssl.keystore.location": "a file with a private key and its chain of certificates, looked at every second",
+    "ssl.keystore.certificate.chain": "the chain itself, instead of a file",
+    "ssl.keystore.key": "and its key",
+    "ssl.key.password": "of a key that is encrypted",
+    "ssl.truststore.type": "PEM: nothing else is read",
+    "ssl.truststore.location": "a file with the certificates that sign those of clients, looked at every second",
+    "ssl.truststore.certificates": "these certificates themselves, instead of a file",
+    "ssl.client.auth": "whether clients show a certificate: none, requested or required",
+    "ssl.enabled.protocols": "TLSv1.2, TLSv1.3 or both",
+    "ssl.cipher.suites": "those that may be used; empty: all that are forward secret and authenticated",
+    "ssl.principal.mapping.rules": "what makes a user's name of a certificate's: RULE:PATTERN/NAME/[LU], or DEFAULT",
     "num.partitions": "of topics made without saying how many",
     "auto.create.topics.enable": "whether naming a topic that is not there makes it",
     "delete.topic.enable": "whether topics may be deleted",
@@ -83,8 +96,8 @@ MEANINGS: Mapping[str, str] = {
     "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
     "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
 }
-_LISTS = ("listeners", "advertised.listeners")
-_KINDS = {bool: ConfigKind.BOOLEAN, str: ConfigKind.STRING}
+_LISTS = ("listeners", "advertised.listeners", "ssl.enabled.protocols", "ssl.cipher.suites")
+_KINDS = {bool: ConfigKind.BOOLEAN, str: ConfigKind.STRING, Secret: ConfigKind.PASSWORD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +125,13 @@ def broker_configs(settings: BrokerSettings, told: str) -> list[BrokerConfig]:
     defaults = BrokerSettings()
     own = []
     for field in fields(BrokerSettings):
+        if field.name == "listener_overrides":
+            continue
         value, default = here.get(field.name, getattr(settings, field.name)), getattr(defaults, field.name)
         name = kafka_name(field.name)
         kind = ConfigKind.LIST if name in _LISTS else _KINDS.get(type(default), ConfigKind.LONG)
         own.append(BrokerConfig(name, kind, _text(value), _text(default), MEANINGS.get(name, "")))
+    own += [_override(*each) for each in settings.listener_overrides.items()]
     known = {each.name for each in own}
     defaults_of_topics = [
         BrokerConfig(each.broker_name, each.kind, each.default, each.default, each.effect)
@@ -126,10 +142,18 @@ def broker_configs(settings: BrokerSettings, told: str) -> list[BrokerConfig]:
     return sorted([*own, *defaults_of_topics, _broker_id(settings), *foreign], key=lambda each: each.name)
 
 
+def _override(name: str, value: str | Secret) -> BrokerConfig:
+    """What is set for one listener."""
+    kind = ConfigKind.PASSWORD if isinstance(value, Secret) else ConfigKind.STRING
+    return BrokerConfig(name, kind, _text(value), None, "for one listener")
+
+
 def _broker_id(settings: BrokerSettings) -> BrokerConfig:
     default = _text(BrokerSettings().node_id)
     return BrokerConfig("broker.id", ConfigKind.INT, str(settings.node_id), default, "the same as node.id")
 
 
-def _text(value: object) -> str:
+def _text(value: object) -> str | None:
+    if isinstance(value, Secret):
+        return None
     return str(value).lower() if isinstance(value, bool) else str(value)

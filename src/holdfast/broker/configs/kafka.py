@@ -151,6 +151,19 @@ _TABLES: Mapping[str, str] = {
         log.roll.hours int
         log.roll.jitter.hours int
     """,
+    "TLS is OpenSSL's, and a PEM file has no password but that of its key: ssl.key.password": """
+        ssl.allow.dn.changes boolean
+        ssl.allow.san.changes boolean
+        ssl.endpoint.identification.algorithm string
+        ssl.engine.factory.class class
+        ssl.keymanager.algorithm string
+        ssl.keystore.password password
+        ssl.protocol string
+        ssl.provider string
+        ssl.secure.random.implementation string
+        ssl.trustmanager.algorithm string
+        ssl.truststore.password password
+    """,
     "the operating system's": """
         socket.connection.setup.timeout.max.ms long
         socket.connection.setup.timeout.ms long
@@ -173,7 +186,7 @@ _TABLES: Mapping[str, str] = {
         group.streams.num.standby.replicas int
         group.streams.session.timeout.ms int
     """,
-    "there is no authentication and no encryption yet": """
+    "there is no authentication by SASL yet, and there are no delegation tokens": """
         authorizer.class.name string
         connection.failed.authentication.delay.ms int
         connections.max.reauth.ms long
@@ -233,29 +246,6 @@ _TABLES: Mapping[str, str] = {
         sasl.server.max.receive.size int
         security.inter.broker.protocol string = PLAINTEXT
         security.providers string
-        ssl.allow.dn.changes boolean
-        ssl.allow.san.changes boolean
-        ssl.cipher.suites list
-        ssl.client.auth string = none
-        ssl.enabled.protocols list
-        ssl.endpoint.identification.algorithm string
-        ssl.engine.factory.class class
-        ssl.key.password password
-        ssl.keymanager.algorithm string
-        ssl.keystore.certificate.chain password
-        ssl.keystore.key password
-        ssl.keystore.location string
-        ssl.keystore.password password
-        ssl.keystore.type string
-        ssl.principal.mapping.rules string
-        ssl.protocol string
-        ssl.provider string
-        ssl.secure.random.implementation string
-        ssl.trustmanager.algorithm string
-        ssl.truststore.certificates password
-        ssl.truststore.location string
-        ssl.truststore.password password
-        ssl.truststore.type string
     """,
     "there is one broker: nothing is replicated, elected or moved": """
         add.partitions.to.txn.retry.backoff.max.ms int

@@ -19,12 +19,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.broker.net.frames import SHARED_SIZE, Frames
-from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
 from holdfast.broker.net.request import Request
 from holdfast.errors import HoldfastError
+from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import decode_request_header
+from holdfast.security.principal import Session
 from holdfast.types import Buffer
 
 if TYPE_CHECKING:
@@ -52,9 +53,10 @@ class _Slot:
 class Connection(asyncio.BufferedProtocol):
     """The server's end of one connection."""
 
-    def __init__(self, server: Server, listener: OpenListener, peer: str) -> None:
+    def __init__(self, server: Server, told: Address, session: Session, peer: str) -> None:
         self._server = server
-        self._listener = listener
+        self._told = told
+        self.session = session
         self._frames = Frames(server.limits.frame_size_max, server.shared_buffer)
         self._transport: asyncio.Transport | None = None
         self._out: Outgoing | None = None
@@ -173,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self, frame: memoryview) -> None:
         header = decode_request_header(frame)
-        request = Request(header, frame, self.peer, self._listener.name, self._listener.told)
+        request = Request(header, frame, self.session, self._told)
         slot = _Slot(len(frame))
         self._slots.append(slot)
         if header.api_key == Key.PRODUCE and self._server.start_produce(

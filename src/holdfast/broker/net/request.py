@@ -9,6 +9,7 @@ from holdfast.broker.net.slices import Slices
 from holdfast.io.address import Address
 from holdfast.io.clock import SystemClock
 from holdfast.protocol.header import RequestHeader
+from holdfast.security.principal import Session
 from holdfast.types import Buffer
 
 _SHARED = Slices(SystemClock())  # A handler that goes through many items gets one of its own.
@@ -21,15 +22,18 @@ class Request(NamedTuple):
 
     header: RequestHeader
     frame: memoryview
-    client_host: str
-    listener: str  # The name of the one it came through,
-    told: Address  # and where that one's clients are told to find this broker.
+    session: Session  # Who it is from, from where, and through which listener.
+    told: Address  # Where that listener's clients are told to find this broker.
     pace: Slices = _SHARED  # How its handler goes through what it names.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
 
     @property
     def body(self) -> memoryview:
         return self.frame[self.header.body :]
+
+    @property
+    def client_host(self) -> str:
+        return self.session.host
 
     @property
     def version(self) -> int:

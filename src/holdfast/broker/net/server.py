@@ -16,6 +16,7 @@ from holdfast.broker.net.frames import SHARED_SIZE
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Done, Request
+from holdfast.broker.net.tls_link import RECEIVED_SIZE, TlsLink
 from holdfast.io.accept import REFUSALS, AcceptLimits, Acceptor, within_descriptors
 from holdfast.io.accept_rate import RateOf
 from holdfast.io.clock import Clock
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 MIB = 1 << 20
 _LOOK_S = 0.25
+_UNPROVEN_PART = 4  # Of all connections, at most one in so many may be without a session.
 _PRESSED_S = 1.0  # Without progress, when others wait.
 
 
@@ -47,6 +49,7 @@ class ConnectionLimits:
     idle_ms_max: int = 600_000
     arrive_ms_max: int = 30_000  # For a whole request to arrive; a large one has longer.
     take_ms_max: int = 30_000  # Without any progress in taking answers.
+    login_ms_max: int = 10_000  # For a handshake, from the first byte to the last.
 
 
 class Work(Protocol):
@@ -68,6 +71,8 @@ class Server:
         self.clock = clock
         self.lines = SparingLines(log, clock.monotonic)
         self.shared_buffer = memoryview(bytearray(SHARED_SIZE + 4))
+        self.received = memoryview(bytearray(RECEIVED_SIZE))  # What links with TLS receive, still encrypted.
+        self._handshakes: dict[TlsLink, float] = {}  # And since when, the oldest first.
         self.requests = Budget(limits.requests_size_max)  # Bytes that have arrived and are not answered.
         self.requests.on_room = self._read_again
         self.answers = Budget(limits.answers_size_max)  # Bytes of answers that nobody has taken.
@@ -83,7 +88,7 @@ class Server:
         self.held = held  # Who is told of steps that hold the loop; a broker that becomes whole has its own.
         self.address_rate: RateOf = lambda _: None  # New connections a second of an address: a broker knows its quotas.
         self.closed: Counter[str] = Counter(
-            late=0, unread=0
+            late=0, unread=0, tls=0
         )  # Connections that were closed for what they did, by the reason.
 
     def note_held(self, began: float) -> None:
@@ -100,10 +105,15 @@ class Server:
             address_overrides=limits.address_overrides,
             per_second=limits.connections_per_second,
         )
-        doors = {each.bound: partial(Connection, self, each) for each in listeners}
+        doors = {each.bound: partial(self._made, each) for each in listeners}
         now = self.clock.monotonic
         self._acceptor = Acceptor(doors, accept, now, lambda address: self.address_rate(address))
         self._sweep = asyncio.ensure_future(self._look_after())
+
+    def _made(self, listener: OpenListener, peer: str) -> asyncio.BaseProtocol:
+        if listener.tls is not None:
+            return TlsLink(self, listener, peer)
+        return Connection(self, listener.told, listener.session(peer), peer)
 
     async def stop(self, timeout: float) -> None:
         """Accept nothing more, let requests that were taken be answered, then close."""
@@ -116,6 +126,8 @@ class Server:
             self.clock.monotonic() < deadline
         ):
             await asyncio.sleep(0.01)
+        for link in list(self._handshakes):
+            link.abort()
         async for each in a_few_a_turn(list(self._connections)):
             each.close()
 
@@ -132,9 +144,19 @@ class Server:
         self.arriving.pop(connection, None)
         self.sending.pop(connection, None)
 
+    def add_handshake(self, link: TlsLink) -> None:
+        """A connection that may become one. Who is slow to say who they are leaves room for those who did."""
+        self._handshakes[link] = self.clock.monotonic()
+        if len(self._handshakes) > max(self.limits.connections_max // _UNPROVEN_PART, 1):
+            self._close(next(iter(self._handshakes)), "tls", "too many others wait for their handshake, too")
+
+    def end_handshake(self, link: TlsLink, *, is_lost: bool = False) -> None:
+        if self._handshakes.pop(link, None) is not None and is_lost and self._acceptor is not None:
+            self._acceptor.left(link.peer)
+
     @property
     def connection_count(self) -> int:
-        return len(self._connections)
+        return len(self._connections) + len(self._handshakes)
 
     @property
     def refused(self) -> Mapping[str, int]:
@@ -172,10 +194,11 @@ class Server:
         """From time to time close whoever takes what others need."""
         quick = min(_LOOK_S, self.limits.idle_ms_max / 1000, self.limits.arrive_ms_max / 4000)
         while True:
-            await asyncio.sleep(quick if self.arriving or self.sending else min(4 * quick, 1.0))
+            await asyncio.sleep(quick if self.arriving or self.sending or self._handshakes else min(4 * quick, 1.0))
             now = self.clock.monotonic()
             self.lines.look()
             await self._close_late(now)
+            await self._close_unproven(now)
             await self._make_room(now)
             if now - self._idle_looked_at >= self.limits.idle_ms_max / 4000:
                 self._idle_looked_at = now
@@ -189,6 +212,13 @@ class Server:
         async for each in a_few_a_turn([each for each in self.sending if each.takes_nothing(now, take_s)]):
             if each.takes_nothing(now, take_s):
                 self._close(each, "unread", f"{each.untaken} bytes of answers are not taken")
+
+    async def _close_unproven(self, now: float) -> None:
+        before = now - self.limits.login_ms_max / 1000
+        late = [each for each, began in self._handshakes.items() if began < before]
+        async for each in a_few_a_turn(late):
+            if each in self._handshakes:
+                self._close(each, "tls", f"no handshake within {self.limits.login_ms_max} ms")
 
     async def _make_room(self, now: float) -> None:
         """Nothing is left for others: who does not move, neither sends nor takes, is closed at once."""
@@ -211,7 +241,7 @@ class Server:
                 log.debug("%s: closed, idle for %d ms", each.peer, self.limits.idle_ms_max)
                 each.close()
 
-    def _close(self, connection: Connection, why: str, sentence: str) -> None:
+    def _close(self, connection: Connection | TlsLink, why: str, sentence: str) -> None:
         self.closed[why] += 1
         self.lines.warning("%s: closed, %s", connection.peer, sentence)
         connection.abort()

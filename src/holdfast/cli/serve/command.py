@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.log.logs import Logs
+    from holdfast.subscribe.settings import SubscribeSettings
 
 log = logging.getLogger("holdfast")
 
@@ -64,7 +65,12 @@ MetricsOption = Annotated[
 ]
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", envvar="HOLDFAST_CONFIG", help="Take settings from a TOML file."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        envvar="HOLDFAST_CONFIG",
+        help="Settings in TOML, or Kafka's server.properties.",
+    ),
 ]
 LevelOption = Annotated[
     str | None,
@@ -101,6 +107,7 @@ def serve(
       holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
       holdfast serve --metrics 127.0.0.1:9095
+      holdfast serve --config server.properties
       holdfast serve --config holdfast.toml --log-level debug --log-format json
     """
     from holdfast import config
@@ -155,6 +162,7 @@ async def _give_up(life: asyncio.Future[None]) -> None:
 async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings
+    from holdfast.cli.serve.certificates import followed
     from holdfast.cli.serve.garbage import freeze_survivors
     from holdfast.cli.serve.start import StartPlace, addresses, started
     from holdfast.cli.subscribe.port import subscriptions
@@ -176,6 +184,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         finish_interrupted(data)
         around = _surroundings(data, settings, metrics)
         stack.callback(around.calls.close)
+        await stack.enter_async_context(followed(listeners, around.calls))
         place = StartPlace(listeners, metrics.traffic if metrics else None)
         broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
@@ -187,7 +196,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
         asked = _wanted_listeners(settings)[0].address
         counts = metrics.subscriptions if metrics else None
-        await stack.enter_async_context(subscriptions(settings.subscribe, broker.context, around, asked, counts))
+        beside = _beside(settings.subscribe, listeners)
+        await stack.enter_async_context(subscriptions(beside, broker.context, around, asked, counts))
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
         failure = await _stopped(stop, broker.context.logs)
@@ -197,11 +207,19 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
+def _beside(wanted: SubscribeSettings, listeners: Sequence[OpenListener]) -> SubscribeSettings:
+    """The subscribers' port, which has no protection yet, is opened beside a protected one only if it is asked for."""
+    if wanted.listen != "auto" or not any(each.protocol.has_tls for each in listeners):
+        return wanted
+    log.info("no port for subscribers beside one with TLS: it would be unprotected; subscribe.listen opens it")
+    return replace(wanted, listen="none")
+
+
 def _listeners(settings: config.Settings) -> list[OpenListener]:
     from holdfast.broker.net.listener import open_listeners
 
     setting = "listeners" if settings.broker.listeners else "--listen HOST:PORT (serve.listen)"
-    return open_listeners(_wanted_listeners(settings), f"choose another with {setting}")
+    return open_listeners(_wanted_listeners(settings), settings.broker.words_of, f"choose another with {setting}")
 
 
 def _wanted_listeners(settings: config.Settings) -> Sequence[Listener]:

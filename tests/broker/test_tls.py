@@ -1,0 +1,276 @@
+"""Listeners with TLS, as real clients meet them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from confluent_kafka import Consumer, Producer
+from kafka import KafkaConsumer, KafkaProducer
+from tests.broker.conftest import FAST
+from tests.broker.wire import Closed, Wire
+from tests.support.broker_process import COMMAND, BrokerProcess
+from tests.support.certificates import Authority
+
+from holdfast.protocol.api import Key
+from holdfast.testing.ports import free_port
+
+VALUES = [b"%d" % number * 200_000 for number in range(4)]  # Each of many records of TLS.
+LARGE = ("message.max.bytes=8000000",)
+
+
+Client: TypeAlias = Callable[["Secured", str], list[bytes]]
+
+
+class Secured:
+    """A broker with a plain port, one with TLS, and one that wants certificates."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.authority = Authority(folder / "ca")
+        self.keystore = self.authority.signed("broker", "/O=Tests/CN=localhost")
+        self.client = self.authority.signed("client", "/C=DE/O=Tests/OU=Services/CN=Reader")
+        self.plain, self.tls, self.mutual = free_port(), free_port(), free_port()
+        file = folder / "server.properties"
+        file.write_text(
+            f"listeners=PLAINTEXT://127.0.0.1:{self.plain},SSL://127.0.0.1:{self.tls},MUTUAL://127.0.0.1:{self.mutual}\n"
+            "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SSL:SSL,MUTUAL:SSL\n"
+            f"ssl.keystore.location={self.keystore}\n"
+            f"listener.name.mutual.ssl.truststore.location={self.authority.certificate}\n"
+            "listener.name.mutual.ssl.client.auth=required\n"
+            "listener.name.mutual.ssl.principal.mapping.rules=RULE:^CN=(.*?),OU=Services.*$/$1/L\n"
+        )
+        options = ["--config", str(file)]
+        settings = [*FAST, *LARGE]
+        self.process = BrokerProcess(
+            folder / "data", port=self.plain, settings=settings, options=options, sets_listeners=True
+        )
+
+    def context(self, *, certificate: Path | None = None) -> ssl.SSLContext:
+        made = ssl.create_default_context(cafile=str(self.authority.certificate))
+        if certificate is not None:
+            made.load_cert_chain(certificate)
+        return made
+
+    def connect(self, port: int, context: ssl.SSLContext | None = None) -> ssl.SSLSocket:
+        link = socket.create_connection(("127.0.0.1", port), 20)
+        return (context or self.context()).wrap_socket(link, server_hostname="localhost")
+
+    def wire(self, port: int, context: ssl.SSLContext | None = None) -> Wire:
+        return Wire(port, link=self.connect(port, context))
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    made = Secured(tmp_path_factory.mktemp("tls"))
+    with made.process:
+        yield made
+
+
+def _serves(wire: Wire) -> bool:
+    return bool(wire.ask(Key.METADATA, 9, topics=[]).brokers)
+
+
+def _by_confluent(secured: Secured, topic: str) -> list[bytes]:
+    conf: dict[str, Any] = {
+        "bootstrap.servers": f"localhost:{secured.tls}",
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(secured.authority.certificate),
+    }
+    producer = Producer({**conf, "message.max.bytes": 8_000_000})
+    for value in VALUES:
+        producer.produce(topic, value)
+    assert producer.flush(60) == 0
+    consumer = Consumer({**conf, "group.id": topic, "auto.offset.reset": "earliest"})
+    consumer.subscribe([topic])
+    found: list[bytes] = []
+    until = time.monotonic() + 60
+    while len(found) < len(VALUES) and time.monotonic() < until:
+        message = consumer.poll(1)
+        if message is not None and message.error() is None:
+            found.append(message.value() or b"")
+    consumer.close()
+    return found
+
+
+def _by_kafka_python(secured: Secured, topic: str) -> list[bytes]:
+    conf: dict[str, Any] = {
+        "bootstrap_servers": f"localhost:{secured.tls}",
+        "security_protocol": "SSL",
+        "ssl_cafile": str(secured.authority.certificate),
+    }
+    producer = KafkaProducer(**conf, max_request_size=8_000_000)
+    for value in VALUES:
+        producer.send(topic, value).get(60)
+    producer.close()
+    consumer = KafkaConsumer(topic, **conf, auto_offset_reset="earliest", consumer_timeout_ms=20_000)
+    found = [message.value for message, _ in zip(consumer, VALUES, strict=False)]
+    consumer.close()
+    return found
+
+
+def _by_aiokafka(secured: Secured, topic: str) -> list[bytes]:
+    async def run() -> list[bytes]:
+        conf: dict[str, Any] = {
+            "bootstrap_servers": f"localhost:{secured.tls}",
+            "security_protocol": "SSL",
+            "ssl_context": secured.context(),
+        }
+        async with AIOKafkaProducer(**conf, max_request_size=8_000_000) as producer:
+            for value in VALUES:
+                await producer.send_and_wait(topic, value)
+        async with AIOKafkaConsumer(topic, **conf, auto_offset_reset="earliest") as consumer:
+            return [(await asyncio.wait_for(consumer.getone(), 60)).value or b"" for _ in VALUES]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("client", [_by_confluent, _by_kafka_python, _by_aiokafka], ids=lambda each: each.__name__)
+def test_clients_produce_and_consume(
+    secured: Secured, topic: str, client: Callable[[Secured, str], list[bytes]]
+) -> None:
+    """X2: small requests, and records that are many TLS records long, in both directions."""
+    assert client(secured, topic) == VALUES
+
+
+@pytest.mark.parametrize(
+    ("version", "is_taken"), [("-tls1_3", True), ("-tls1_2", True), ("-tls1_1", False), ("-tls1", False)]
+)
+def test_only_newer_versions_are_spoken(secured: Secured, version: str, is_taken: bool) -> None:
+    """X2: TLS 1.2 and 1.3, nothing older; openssl is made to try."""
+    command = ["openssl", "s_client", "-connect", f"127.0.0.1:{secured.tls}", version, "-cipher", "ALL:@SECLEVEL=0"]
+    command += ["-CAfile", str(secured.authority.certificate), "-verify_return_error"]
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=False)
+    assert (done.returncode == 0) is is_taken, done.stderr.decode()
+
+
+def test_a_client_must_show_its_certificate_where_it_is_required(secured: Secured) -> None:
+    """X2: without one, with one of another authority, or with one that no rule gives a name, it is not served."""
+    stranger = Authority(secured.folder / "other").signed("stranger", "/OU=Services/CN=Reader")
+    nobody = secured.authority.signed("nobody", "/O=Tests/CN=Reader")
+    with secured.wire(secured.mutual, secured.context(certificate=secured.client)) as wire:
+        assert _serves(wire)
+    for shown in (None, stranger, nobody):
+        with (
+            pytest.raises((Closed, ssl.SSLError)),
+            secured.wire(secured.mutual, secured.context(certificate=shown)) as wire,
+        ):
+            _serves(wire)
+
+
+def test_a_port_speaks_one_language(secured: Secured) -> None:
+    """X2: what is plain is closed where TLS is spoken, and the other way round; nobody is served by mistake."""
+    with pytest.raises(Closed), Wire(secured.tls) as wire:
+        _serves(wire)
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        secured.connect(secured.plain)
+    with secured.wire(secured.tls) as wire:
+        assert _serves(wire)
+
+
+def test_requests_come_in_pieces(secured: Secured) -> None:
+    """X2: a byte in each TLS record, and several requests in one."""
+    with secured.wire(secured.tls) as wire:
+        frame = bytes.fromhex("0000000a001200000000000100000000")[:14]
+        for number in range(len(frame)):
+            wire.send_bytes(frame[number : number + 1])
+        assert wire.receive()
+        wire.send_bytes(frame * 50)
+        assert len({wire.receive() for _ in range(50)}) == 1
+
+
+def test_certificates_are_renewed_under_open_connections(tmp_path: Path) -> None:
+    """X3: new handshakes get the new one, open connections stay; a broken file keeps the one before and says so."""
+    secured = Secured(tmp_path)
+    other = Authority(tmp_path / "new", "Another")
+    renewed = other.signed("broker", "/CN=localhost")
+    first, second = secured.context(), ssl.create_default_context(cafile=str(other.certificate))
+    with secured.process, secured.wire(secured.tls) as old:
+        assert _serves(old)
+        _replace(secured.keystore, renewed.read_bytes())
+        _until(lambda: _is_trusted(secured, second))
+        assert not _is_trusted(secured, first)
+        _replace(secured.keystore, renewed.read_bytes()[:-300])
+        _until(lambda: any("keeps its certificates" in line for line in secured.process.said))
+        assert _is_trusted(secured, second)
+        assert _serves(old)
+        _replace(secured.keystore, b"")
+        time.sleep(1.5)  # Longer than it takes to look.
+        assert _is_trusted(secured, second)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    new = path.with_suffix(".new")
+    new.write_bytes(data)
+    new.rename(path)
+
+
+def _is_trusted(secured: Secured, context: ssl.SSLContext) -> bool:
+    try:
+        with secured.wire(secured.tls, context) as wire:
+            return _serves(wire)
+    except ssl.SSLError:
+        return False
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ([], "needs a certificate and its key"),
+        (["ssl.keystore.location=/no/such/file"], "cannot be read"),
+        (["ssl.keystore.type=JKS", "ssl.keystore.location=a.jks"], "keytool -importkeystore"),
+        (["ssl.keystore.password=x"], "ssl.key.password"),
+        (["ssl.enabled.protocols=TLSv1.1"], "'TLSv1.1' is not supported"),
+        (["listener.name.other.ssl.client.auth=none"], "a listener that is not in listeners"),
+        (["listener.name.ssl.num.partitions=1"], "a listener has no num.partitions of its own"),
+        (["ssl.principal.mapping.rules=RULE:^CN=(.*)$"], "is no rule"),
+        (["inter.broker.listener.name=SSL", "process.roles=broker"], "there is one broker"),
+        (["ssl.keystore.locaton=x"], "did you mean ssl.keystore.location?"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_the_start(tmp_path: Path, settings: list[str], why: str) -> None:
+    """X2: with a sentence that says what to write instead."""
+    file = tmp_path / "server.properties"
+    file.write_text("\n".join([f"listeners=SSL://127.0.0.1:{free_port()}", *settings]))
+    command = [COMMAND, "serve", "--data", str(tmp_path / "data"), "--config", str(file)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, why in ended.stderr) == (1, True), ended.stderr
+
+
+def test_a_password_is_found_where_the_file_says(tmp_path: Path) -> None:
+    """X2, X10: an encrypted key, its password in another file; no line and no config shows it."""
+    authority, port = Authority(tmp_path / "ca"), free_port()
+    keystore = authority.signed("broker", "/CN=localhost", password="open sesame")
+    (tmp_path / "secrets.properties").write_text("key=open sesame\n")
+    file = tmp_path / "server.properties"
+    file.write_text(
+        f"listeners=SSL://127.0.0.1:{port}\nssl.keystore.location={keystore}\n"
+        f"ssl.key.password=${{file:{tmp_path}/secrets.properties:key}}\n"
+    )
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    options = ["--config", str(file), "--log-level", "debug"]
+    with BrokerProcess(tmp_path / "data", port=port, options=options, sets_listeners=True) as broker:
+        link = context.wrap_socket(socket.create_connection(("127.0.0.1", port), 20), server_hostname="localhost")
+        with Wire(port, link=link) as wire:
+            wanted = {"resource_type": 4, "resource_name": "0", "configuration_keys": None}
+            [found] = wire.ask(Key.DESCRIBE_CONFIGS, 4, resources=[wanted]).results
+        shown = {each.name: (each.value, each.is_sensitive) for each in found.configs}
+        assert shown["ssl.key.password"] == (None, True)
+        assert not any("sesame" in text for text in [*broker.said, str(found)])
+    shutil.rmtree(tmp_path / "ca")
