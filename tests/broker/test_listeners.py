@@ -150,7 +150,7 @@ def test_limits_are_of_all_listeners_together(tmp_path: Path) -> None:
 
 
 def test_listeners_are_shown_as_configs(ports: tuple[int, int]) -> None:
-    """X1, K4: as they were set."""
+    """X1: as they were set."""
     inside, outside = ports
     with Wire(inside) as wire:
         wanted = {"resource_type": 4, "resource_name": "0", "configuration_keys": ["listeners", "advertised.listeners"]}

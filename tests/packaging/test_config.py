@@ -9,6 +9,7 @@ import pytest
 
 from holdfast import config
 from holdfast.errors import Rejected
+from holdfast.security.secret import Secret
 from holdfast.wal.settings import WalSettings
 
 
@@ -95,7 +96,7 @@ def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
 def test_every_setting_has_its_own_variable_and_a_readable_type() -> None:
     known = config.known()
     assert len({config.variable_of(name) for name in known}) == len(known) > 0
-    assert {place.type for place in known.values()} <= {str, int, float, bool}
+    assert {place.type for place in known.values()} <= {str, int, float, bool, Secret}
 
 
 def test_settings_are_frozen() -> None:

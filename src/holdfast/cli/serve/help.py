@@ -16,10 +16,15 @@ class ServeCommand(TyperCommand):
         from rich.table import Table
 
         from holdfast import config
+        from holdfast.security.secret import HIDDEN
 
-        shown = Table("setting", "default", "variable", title="Settings", title_justify="left", box=None)
+        shown = Table(title="Settings", title_justify="left", box=None)
+        shown.add_column("setting", no_wrap=True)
+        shown.add_column("default", overflow="fold")
+        shown.add_column("variable", no_wrap=True)
         defaults = config.Settings()
         for name, place in config.known().items():
             value = getattr(getattr(defaults, place.section), place.field)
-            shown.add_row(name, str(value).lower() if isinstance(value, bool) else str(value), config.variable_of(name))
-        Console(width=120).print(shown)
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            shown.add_row(name, text if value or text != HIDDEN else "", config.variable_of(name))
+        Console(width=140).print(shown)
