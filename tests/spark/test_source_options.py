@@ -11,7 +11,7 @@ from tests.support.spark_store import T0, StoredCluster
 from holdfast.catalog.errors import DataLost, NotMadeYet, OutOfRange
 from holdfast.errors import Rejected
 from holdfast.io.objects.local.objects import LocalObjects
-from holdfast.spark.source.bounds import Ago, Earliest, Last, Latest, Since
+from holdfast.spark.source.bounds import Ago, BadSourceOption, Earliest, Last, Latest, Since
 from holdfast.spark.source.options import parse
 from holdfast.spark.source.schema import full_schema
 from holdfast.spark.source.source import BatchReader
@@ -70,6 +70,14 @@ def test_wrong_options_are_told(cluster: StoredCluster, tmp_path: Path, said: st
     with pytest.raises(Rejected) as caught:
         read(tmp_path, **options)
     assert said in str(caught.value)
+
+
+def test_a_wrong_value_is_told_with_its_option() -> None:
+    """P1: the error's fields are the option, its value, and what it must be."""
+    with pytest.raises(BadSourceOption) as caught:
+        parse({"path": "x", "subscribe": "t", "minPartitions": "0"}, stream=False)
+    assert (caught.value.name, caught.value.value) == ("minPartitions", "0")
+    assert caught.value.expected == "a whole number above 0"
 
 
 def test_a_path_that_is_no_cluster(tmp_path: Path) -> None:

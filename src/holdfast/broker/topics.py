@@ -31,7 +31,7 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
-from holdfast.log.errors import Quarantined, TopicsMissing
+from holdfast.log.errors import Quarantined
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.settings import PartitionSettings
@@ -154,7 +154,11 @@ class Topics:
             await self._logs.delete_topic(topic_id)
             missing.discard(topic_id)
         if missing:
-            raise TopicsMissing(self._metadata.url, sorted(map(str, missing)))
+            raise Corrupt(
+                f"the write-ahead log has records of topics that the store {self._metadata.url} knows nothing of "
+                f"({', '.join(sorted(map(str, missing)))}): it is older than the log; start with the store that "
+                "belongs to it, or let `holdfast repair` accept the loss"
+            )
         opening = [topic for topic in known if topic.topic_id not in self._logs.deleted]
         for opened in await asyncio.gather(*map(self._open_topic, opening)):
             self._add(opened)

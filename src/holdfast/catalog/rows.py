@@ -30,19 +30,11 @@ _DECODED: Final = {"key": Column.KEY, "value": Column.VALUE, "headers": Column.H
 _NAMES: Final = {"timestampType": "timestamp_type"}  # What differs in `record.columnar.arrow`.
 
 
-class UnknownColumn(Rejected):
-    """A schema asks for a column that records do not have."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is no column {name}{nearest(name, TYPES)}; there are {', '.join(TYPES)}")
-        self.name = name
-
-
 def check_columns(names: Sequence[str]) -> None:
     """Raise unless records have all these columns."""
     for name in names:
         if name not in TYPES:
-            raise UnknownColumn(name)
+            raise Rejected(f"there is no column {name}{nearest(name, TYPES)}; there are {', '.join(TYPES)}")
 
 
 def needed(names: Sequence[str]) -> Column:

@@ -16,16 +16,6 @@ from holdfast.errors import Unavailable
 _SAID_MAX = 500
 
 
-class CommandFailed(Unavailable):
-    """A command ended otherwise than well, or said nothing. Its last words are in the message."""
-
-    def __init__(self, command: str, code: int, said: str) -> None:
-        super().__init__(f"`{command}` ended with {code}: {said[-_SAID_MAX:].strip() or 'it does not say why'}")
-        self.command = command
-        self.code = code
-        self.said = said
-
-
 def run_command(
     *words: str, may_fail: bool = False, on_facts: Callable[[Mapping[str, Any]], None] | None = None
 ) -> Mapping[str, Any]:
@@ -48,7 +38,8 @@ def run_command(
                 raise
         talk.seek(0)
         if (code and not may_fail) or facts is None:
-            raise CommandFailed(shown, code, talk.read())
+            said = talk.read()[-_SAID_MAX:].strip() or "it does not say why"
+            raise Unavailable(f"`{shown}` ended with {code}: {said}")
     return facts
 
 

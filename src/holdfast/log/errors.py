@@ -26,7 +26,6 @@ Corrupt
 ├── StoreBehind            the store lacks records that it once had: it is older than the write-ahead log
 ├── SetBack                the write-ahead log is older than the store: told, not raised
 ├── TookOver               the store is taken over from a log that is not here: told, not raised
-├── TopicsMissing          the store knows nothing of topics that the write-ahead log has records of
 ├── WrongEverywhere        a batch has changed since it was acknowledged, in memory and in the write-ahead log
 └── Quarantined            the partition's records are in quarantine until somebody repairs it
 """
@@ -286,19 +285,6 @@ class SetBack(Corrupt):
         self.path = path
         self.known = known
         self.flushed = flushed
-
-
-class TopicsMissing(Corrupt):
-    """The whole store was set back to a day before these topics were made, or its metadata is lost."""
-
-    def __init__(self, store: str, topic_ids: list[str]) -> None:
-        super().__init__(
-            f"the write-ahead log has records of topics that the store {store} knows nothing of "
-            f"({', '.join(topic_ids)}): it is older than the log; start with the store that belongs to it, or let "
-            "`holdfast repair` accept the loss"
-        )
-        self.store = store
-        self.topic_ids = topic_ids
 
 
 class WrongEverywhere(Corrupt):

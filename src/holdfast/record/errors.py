@@ -14,7 +14,6 @@ Rejected
     ├── Undecodable           the compressed records do not decompress
     ├── ExpandsTooFar         the compressed records expand past the limit
     ├── InvalidRecord         a record inside breaks a rule
-    ├── KeyMissing            a record without a key where only the last one of each key is kept
     └── TimestampOutOfRange   a record is too far ahead of the broker's time, or behind it
 Corrupt
 └── CorruptBatch              the same, but found in what was stored: see `stored`
@@ -140,14 +139,6 @@ class InvalidRecord(InvalidBatch):
         self.index = index  # Of the record in its batch.
         self.position = position  # In the batch's records, after decompression.
         self.reason = reason
-
-
-class KeyMissing(InvalidBatch):
-    """A record has no key, and its topic keeps the last record of each key."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__(f"record {index} of the batch has no key, and the topic is compacted by keys")
-        self.index = index
 
 
 class TimestampOutOfRange(InvalidBatch):

@@ -2,9 +2,7 @@
 
 Rejected
 ├── SameCluster         both addresses lead to one cluster
-├── NoClusterId         a cluster does not say who it is
 ├── NothingMatches      the pattern names no topic
-├── BadPattern          the text is no pattern
 ├── TimesNotKept        the target would put its own time on every record
 ├── NeedsChoice         both ways on a compacted topic, and nobody has said who wins
 ├── SourceWentBack      the source ends before what was copied from it
@@ -14,14 +12,11 @@ Rejected
 └── RecordTooLarge      a record does not fit into the target's batches
 Fenced
 └── TakenOver           another sync of the same direction has begun
-Unavailable
-├── TopicReplaced       a topic was deleted and made again: the direction begins anew
-└── EndWentBack         a partition ends earlier than it did a moment ago
 """
 
 from __future__ import annotations
 
-from holdfast.errors import Fenced, Rejected, Unavailable
+from holdfast.errors import Fenced, Rejected
 from holdfast.types import TopicPartition
 
 
@@ -33,14 +28,6 @@ class SameCluster(Rejected):
         self.cluster_id = cluster_id
 
 
-class NoClusterId(Rejected):
-    """A cluster does not say who it is, so its records could not be told from others."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__(f"the cluster at {address} has no id, or one of more than 255 bytes: it cannot be synced")
-        self.address = address
-
-
 class NothingMatches(Rejected):
     """The pattern names no topic of the source."""
 
@@ -49,15 +36,6 @@ class NothingMatches(Rejected):
         super().__init__(f"no topic at {address} matches {pattern!r}: check --topics; there is {some}")
         self.pattern = pattern
         self.address = address
-
-
-class BadPattern(Rejected):
-    """The text is no pattern."""
-
-    def __init__(self, pattern: str, reason: str) -> None:
-        super().__init__(f"--topics {pattern!r} is no pattern: {reason}")
-        self.pattern = pattern
-        self.reason = reason
 
 
 class TimesNotKept(Rejected):
@@ -132,25 +110,6 @@ class NotFenced(Rejected):
         )
         self.writer = writer
         self.where = where
-
-
-class TopicReplaced(Unavailable):
-    """A topic was deleted and made again while it was read."""
-
-    def __init__(self, topic: str, address: str) -> None:
-        super().__init__(f"topic {topic} at {address} was deleted, or made again: the copy begins anew")
-        self.topic = topic
-        self.address = address
-
-
-class EndWentBack(Unavailable):
-    """A partition ends earlier than it did a moment ago, as when another broker has begun to lead it."""
-
-    def __init__(self, partition: str, before: int, now: int) -> None:
-        super().__init__(f"{partition} ended at offset {before}, and ends at {now} now: it is looked at again")
-        self.partition = partition
-        self.before = before
-        self.now = now
 
 
 class RecordTooLarge(Rejected):

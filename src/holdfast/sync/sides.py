@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.client import Client, ClientSettings
+from holdfast.errors import Rejected
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.sync.errors import ClusterReplaced, NoClusterId, SameCluster
+from holdfast.sync.errors import ClusterReplaced, SameCluster
 from holdfast.sync.origin.mark import CLUSTER_SIZE_MAX
 
 CLIENT_ID = "holdfast-sync"
@@ -46,7 +47,7 @@ def meet(where: ClientSettings, clock: Clock, chance: Chance, patience_s: float 
     with client:
         cluster_id = client.metadata([]).cluster_id
     if not cluster_id or len(cluster_id.encode()) > CLUSTER_SIZE_MAX:
-        raise NoClusterId(str(where))
+        raise Rejected(f"the cluster at {where} has no id, or one of more than 255 bytes: it cannot be synced")
     return Side(where, cluster_id, clock, chance)
 
 

@@ -10,8 +10,9 @@ from uuid import UUID
 
 from holdfast.client import Client, TopicInfo
 from holdfast.client.errors import Refused
+from holdfast.errors import Rejected
 from holdfast.protocol.codes import Code
-from holdfast.sync.errors import BadPattern, NeedsChoice, NothingMatches, TimesNotKept
+from holdfast.sync.errors import NeedsChoice, NothingMatches, TimesNotKept
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ def check_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
     """Patterns with * and ?, as they were given."""
     for each in patterns:
         if not each or any(letter.isspace() for letter in each):
-            raise BadPattern(each, "write topic names, with * and ? for what may vary")
+            raise Rejected(f"--topics {each!r} is no pattern: write topic names, with * and ? for what may vary")
     return tuple(patterns) or EVERYTHING
 
 

@@ -17,15 +17,6 @@ SHARED_SIZE = 64 << 10
 _OWN_SIZE = 2 << 20  # Frames up to this size are never copied again.
 
 
-class BadFrame(Rejected):
-    """What arrives is not the Kafka protocol."""
-
-    def __init__(self, size: int, size_max: int) -> None:
-        super().__init__(f"a frame says it has {size} bytes, 1 to {size_max} are allowed")
-        self.size = size
-        self.size_max = size_max
-
-
 class Frames:
     """The frames of one connection."""
 
@@ -81,7 +72,7 @@ class Frames:
         while end - start >= 4:
             size = int.from_bytes(shared[start : start + 4], "big", signed=True)
             if not 0 < size <= self._size_max:
-                raise BadFrame(size, self._size_max)
+                raise Rejected(f"a frame says it has {size} bytes, 1 to {self._size_max} are allowed")
             start += 4
             if start + size > end:
                 self._begin_own(size, shared[start:end])

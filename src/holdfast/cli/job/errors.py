@@ -8,17 +8,6 @@ from contextlib import contextmanager
 from holdfast.errors import HoldfastError, Unavailable
 
 
-class LibraryFailed(Unavailable):
-    """Spark, Delta, Iceberg or Arrow could not do what was asked of it."""
-
-    def __init__(self, cause: Exception) -> None:
-        said = next((line.strip() for line in str(cause).splitlines() if line.strip()), "it does not say why")
-        super().__init__(
-            f"{type(cause).__module__.partition('.')[0].strip('_')} failed: {type(cause).__name__}: {said}"
-        )
-        self.cause = cause
-
-
 @contextmanager
 def in_one_sentence() -> Iterator[None]:
     """Turn what a library raises into a failure that is told in one sentence."""
@@ -27,4 +16,6 @@ def in_one_sentence() -> Iterator[None]:
     except (HoldfastError, OSError):
         raise
     except Exception as failure:
-        raise LibraryFailed(failure) from failure
+        library = type(failure).__module__.partition(".")[0].strip("_")
+        said = next((line.strip() for line in str(failure).splitlines() if line.strip()), "it does not say why")
+        raise Unavailable(f"{library} failed: {type(failure).__name__}: {said}") from failure

@@ -27,7 +27,6 @@ from holdfast.coordinator.transaction.durable_transaction import DurableTransact
 from holdfast.coordinator.transaction.errors import (
     ProducerIdMismatch,
     TooManyTransactionalIds,
-    TransactionalIdInvalid,
     TransactionalIdUnknown,
     TransactionTimeoutInvalid,
 )
@@ -35,7 +34,7 @@ from holdfast.coordinator.transaction.loader import load
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.settings import TransactionSettings
 from holdfast.coordinator.transaction.transaction import NO_ID, Producer, Transaction, TransactionState
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.errors import Corrupt, HoldfastError, Rejected
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.types import TopicPartition
@@ -204,7 +203,7 @@ class TransactionCoordinator:
         this returns, and whatever the caller appends next is behind it. Unless `implicit`, it must be part already.
         """
         if transactional_id is None:
-            raise TransactionalIdInvalid(transactional_id)
+            raise Rejected(f"{transactional_id!r} is no transactional id")
         hosted = self._find(transactional_id, producer)
         if implicit:
             hosted.move(rules.add(hosted.value, producer, (partition,), IMPLICIT, self._clock.now_ms()))
@@ -271,7 +270,7 @@ class TransactionCoordinator:
     def _check(self, transactional_id: str) -> None:
         self._check_running()
         if not transactional_id:
-            raise TransactionalIdInvalid(transactional_id)
+            raise Rejected(f"{transactional_id!r} is no transactional id")
         check_text("transactional id", transactional_id)
         self._topic.check(transactional_id)
 

@@ -1,7 +1,6 @@
 """What can be wrong with a request about a transaction.
 
 Rejected
-├── TransactionalIdInvalid      a transactional id is needed here
 ├── TransactionalIdUnknown      there is no such transactional id
 ├── TransactionTimeoutInvalid   the timeout is not between 1 ms and the limit
 ├── ProducerIdMismatch          the transactional id has another producer id
@@ -18,14 +17,6 @@ from __future__ import annotations
 from holdfast.coordinator.transaction.transaction import Producer, TransactionState
 from holdfast.errors import Rejected, Unavailable
 from holdfast.types import TopicPartition
-
-
-class TransactionalIdInvalid(Rejected):
-    """A transactional id is needed here."""
-
-    def __init__(self, transactional_id: str | None) -> None:
-        super().__init__(f"{transactional_id!r} is no transactional id")
-        self.transactional_id = transactional_id
 
 
 class TransactionalIdUnknown(Rejected):

@@ -58,15 +58,6 @@ class Overtaken(Rejected):
         self.version = version
 
 
-class FileLost(Corrupt):
-    """A file of a commit is neither in staging nor in its place."""
-
-    def __init__(self, url: str, name: str) -> None:
-        super().__init__(f"{url}: {name} was committed, but is nowhere: it was deleted, or its staging was")
-        self.url = url
-        self.name = name
-
-
 @dataclass(frozen=True)
 class LoggedCommit:
     """One version."""
@@ -127,7 +118,8 @@ def publish(store: Store, move: Move) -> None:
             _link(folder, move)
     except (NotFound, FileNotFoundError):
         if not _is_there(objects, move.target):
-            raise FileLost(store.url, move.target) from None
+            where = f"{store.url}: {move.target}"
+            raise Corrupt(f"{where} was committed, but is nowhere: it was deleted, or its staging was") from None
     objects.delete(move.source)
 
 

@@ -48,14 +48,6 @@ KNOWN = (
 _ENDINGS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
 
-class UnknownOption(Rejected):
-    """An option that the source does not have."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"there is no option {name}{nearest(name, KNOWN)}")
-        self.name = name
-
-
 @dataclass(frozen=True)
 class ReadOptions:
     """What is to be read, and how."""
@@ -81,7 +73,7 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
     known = {name.lower(): name for name in KNOWN}
     for name in options:
         if name not in known and not name.startswith(STORE_PREFIX):
-            raise UnknownOption(name)
+            raise Rejected(f"there is no option {name}{nearest(name, KNOWN)}")
     named = {known[name]: text for name, text in options.items() if name in known}
     if "path" not in named:
         raise Rejected("the option path is missing: name a broker's data directory or its store, as in .load(path)")

@@ -32,16 +32,6 @@ _TYPES: Final[dict[str, DataType]] = {
 }
 
 
-class WrongType(Rejected):
-    """A schema gives a column another type than it has."""
-
-    def __init__(self, name: str, given: DataType, has: DataType) -> None:
-        super().__init__(
-            f"column {name} is {has.simpleString()}, not {given.simpleString()}: read it as it is, then cast it"
-        )
-        self.name = name
-
-
 def full_schema(*, include_headers: bool) -> StructType:
     """All columns."""
     names = [name for name in _TYPES if include_headers or name != "headers"]
@@ -53,4 +43,5 @@ def check_schema(schema: StructType) -> None:
     check_columns(schema.fieldNames())
     for each in schema.fields:
         if each.dataType != _TYPES[each.name]:
-            raise WrongType(each.name, each.dataType, _TYPES[each.name])
+            has, given = _TYPES[each.name].simpleString(), each.dataType.simpleString()
+            raise Rejected(f"column {each.name} is {has}, not {given}: read it as it is, then cast it")

@@ -33,14 +33,6 @@ _KEYS_MAX = 1 << 24  # Keys of one partition: 800 MiB of table.
 _EVERYTHING = Column.KEY | Column.VALUE | Column.HEADERS
 
 
-class TooManyKeys(Rejected):
-    """A partition has more keys than are kept in memory."""
-
-    def __init__(self, where: TopicPartition) -> None:
-        super().__init__(f"{where} has more than {_KEYS_MAX} keys: sync it one way, or give the topic more partitions")
-        self.where = where
-
-
 class Again(NamedTuple):
     """A record of the target to be written once more, with the mark that tells where it was produced."""
 
@@ -124,7 +116,8 @@ class Winners:
         while (self._count + more) * 4 > slots * 3:
             slots *= 2
         if slots > 2 * _KEYS_MAX:
-            raise TooManyKeys(self._where)
+            many = f"{self._where} has more than {_KEYS_MAX} keys"
+            raise Rejected(f"{many}: sync it one way, or give the topic more partitions")
         if slots > len(self._table):
             larger = self._empty(slots)
             loops.move(self._table, larger)

@@ -12,10 +12,10 @@ from collections.abc import Generator, Sequence
 from holdfast.client import Client
 from holdfast.client.errors import ProducerFenced
 from holdfast.client.partition import Pair
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.piece import SyncPiece
-from holdfast.sync.errors import TakenOver, TopicReplaced
+from holdfast.sync.errors import TakenOver
 from holdfast.sync.sides import Side
 from holdfast.sync.topics import NO_ID
 from holdfast.types import TopicPartition
@@ -79,7 +79,8 @@ class Worker(threading.Thread):
         found = source.metadata(topics).topics
         for name, id_ in topics.items():
             if (found[name].id or NO_ID) != id_:
-                raise TopicReplaced(name, self._sides[0].address)
+                where = f"topic {name} at {self._sides[0].address}"
+                raise Unavailable(f"{where} was deleted, or made again: the copy begins anew")
 
     def _settle(self, target: Client) -> None:
         """Where the last writer wins, see to it that it does."""

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from holdfast.client import EARLIEST, LATEST, Client
+from holdfast.errors import Unavailable
 from holdfast.record.columnar.columns import Column, Columns
 from holdfast.record.columnar.decode import Decoder
 from holdfast.record.unreadable import telling
 from holdfast.sync.carry.committed import end_of
-from holdfast.sync.errors import EndWentBack
 from holdfast.sync.origin.marking import NONE, OriginMarks
 from holdfast.sync.origin.proof import NO_COPY, Copy
 from holdfast.types import ClusterPartition, TopicPartition
@@ -56,7 +56,9 @@ def read_range(
         after = end_of(fetched, at)
         if after == at:
             if fetched.high_watermark < end:
-                raise EndWentBack(str(where), end, fetched.high_watermark)
+                raise Unavailable(
+                    f"{where} ended at offset {end}, and ends at {fetched.high_watermark} now: it is looked at again"
+                )
             return  # Holes up to the end.
         yield after, decoder.decode([fetched.records])
         at = after

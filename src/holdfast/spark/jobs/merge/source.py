@@ -22,20 +22,10 @@ from holdfast.types import TopicPartition
 _SOURCE = re.compile(r"(?:(?P<path>.+)::)?(?P<topic>[A-Za-z0-9._-]+)(?::(?P<partition>\d+))?")
 
 
-class SourceMoved(Rejected):
-    """A source has changed under a merge."""
-
-    def __init__(self, where: str, start: int, end: int, reason: str) -> None:
-        super().__init__(f"{where}: offsets [{start}, {end}) went while they were merged: {reason}. Run it again")
-        self.where = where
-        self.start = start
-        self.end = end
-        self.reason = reason
-
-
 def moved(lost: DataLost) -> None:
     """A merge holds everything that was there when it began, or nothing."""
-    raise SourceMoved(lost.where, lost.start, lost.end, lost.reason)
+    gone = f"{lost.where}: offsets [{lost.start}, {lost.end})"
+    raise Rejected(f"{gone} went while they were merged: {lost.reason}. Run it again")
 
 
 @dataclass(frozen=True)

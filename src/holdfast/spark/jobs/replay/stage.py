@@ -30,17 +30,6 @@ class ReplayTask:
     prefix: str
 
 
-class OffsetTwice(Corrupt):
-    """An archive that holds a record twice."""
-
-    def __init__(self, partition: int, offset: int) -> None:
-        super().__init__(
-            f"the archive holds offset {offset} of partition {partition} twice: it was changed by somebody else"
-        )
-        self.partition = partition
-        self.offset = offset
-
-
 def stage_range(task: ReplayTask) -> list[StagedObject]:
     """Read and stage; nobody sees it before the commit."""
     rows = read_range(task.archive, task.range)
@@ -64,7 +53,8 @@ def read_range(archive: Store, wanted: ReplayRange) -> list[pa.RecordBatch]:
     order = np.argsort(offsets, kind="stable")
     twice = np.flatnonzero(np.diff(offsets[order]) == 0)
     if len(twice):
-        raise OffsetTwice(wanted.partition, int(offsets[order][twice[0]]))
+        where = f"offset {int(offsets[order][twice[0]])} of partition {wanted.partition}"
+        raise Corrupt(f"the archive holds {where} twice: it was changed by somebody else")
     return list(rows.take(pa.array(order)).to_batches())
 
 
