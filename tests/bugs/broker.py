@@ -56,7 +56,7 @@ BUGS = [
     ),
     Bug(
         "the write-ahead log lets go of what is not in a segment yet",
-        (Edit("log/logs.py", "None else tail.first.index\n", "None else tail.first.index + 1\n"),),
+        (Edit("log/pressure/purge.py", "None else tail.first.index\n", "None else tail.first.index + 1\n"),),
         SEARCH,
     ),
     Bug(

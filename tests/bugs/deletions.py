@@ -18,14 +18,14 @@ BUGS = (
     ),
     Bug(
         "a deletion that is not done is forgotten with its entry",
-        (Edit("log/logs.py", "deleted=deleted.under_way", "deleted=frozenset()"),),
+        (Edit("log/pressure/purge.py", "deleted=deleted.under_way", "deleted=frozenset()"),),
         (f"{KEPT}::test_a_log_with_20_000_partitions_and_10_000_deletions_is_purged",),
     ),
     Bug(
         "a deletion that is not done pins its entry",
         (
             Edit(
-                "log/logs.py",
+                "log/pressure/purge.py",
                 "        if needed <= self._purged_below:\n",
                 "        if needed <= self._purged_below or self._deletions.under_way:\n",
             ),

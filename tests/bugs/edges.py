@@ -80,7 +80,7 @@ BUGS = [
     ),
     Bug(
         "a log that was set back does not remember that it was said",
-        (Edit("log/logs.py", "        self._keep_due = True  #", "        self._keep_due = False  #"),),
+        (Edit("log/pressure/purge.py", "        self._keep_due = True  #", "        self._keep_due = False  #"),),
         ("tests/log/test_set_back.py::test_a_log_that_was_set_back_is_said_to_be_once",),
     ),
     Bug(

@@ -86,7 +86,7 @@ BUGS = [
         "purged one entry too far",
         (
             Edit(
-                "log/logs.py",
+                "log/pressure/purge.py",
                 "journal.purge_below(needed, ",
                 "journal.purge_below(min(needed + 1, journal.next_index), ",
             ),

@@ -12,8 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Self
 from uuid import UUID
 
@@ -24,18 +23,17 @@ from holdfast.io.clock import Clock, SystemClock
 from holdfast.io.disk import Directory
 from holdfast.io.objects import Objects
 from holdfast.io.objects.off_loop import OffLoopObjects
-from holdfast.log.background.backlog import Oldest
 from holdfast.log.background.deletions import Deletions, Strike, no_list
 from holdfast.log.background.flusher import Flusher
 from holdfast.log.background.maintenance import Maintenance
 from holdfast.log.context import Environment, LogContext, ProducerIdsGiven
 from holdfast.log.errors import LogsStopped, PartitionDeleted
-from holdfast.log.metadata import MARKS_MAX, UNDECIDED_MAX, Identity, LogMetadata, at_most, check_marks
+from holdfast.log.metadata import Identity, check_marks
 from holdfast.log.ownership.owner import Here
 from holdfast.log.ownership.owner_watch import OwnerWatch
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.log.partition.tail import Tail
 from holdfast.log.pressure.backpressure import Backpressure
+from holdfast.log.pressure.purge import LogPurge
 from holdfast.log.recovery.begin import LocalLog, OpenedLogs, begin, open_local, tell_recovered
 from holdfast.log.recovery.opening import Openings
 from holdfast.log.recovery.quarantine import Quarantine
@@ -64,25 +62,20 @@ class Logs:
         self._partitions: dict[PartitionId, PartitionLog] = {}
         self._openings = Openings(self._ground, replayed, quarantine, self._welcome, self._note_set_back)
         self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
-        self._pins = Oldest(_first_index)  # All tails, also of partitions nobody has opened.
-        for tail in self._openings.tails:
-            self._pins.add(tail)
+        self._purge = LogPurge(self._ground, self._partitions, self._openings, self._deletions)
         self._room = Backpressure(self, self._ground, self._use)
         self._flusher = Flusher(self, self._ground, self._use)
         self._upkeep = Maintenance(self, self._ground)
-        self._purged_below = 0
-        self._keep_due = journal.kept.unclean  # What the log keeps is to be saved, purge or not.
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
         journal.on_durable = self._became_durable
         journal.on_failure = self._fail
         self._look_calls = look_calls
-        interval_s = settings.owner_check_ms / 1000
         self.owner = OwnerWatch(
             begun.owner,
             look_calls or begun.environment.calls,
             begun.environment.clock,
-            interval_s,
+            settings.owner_check_ms / 1000,
             self._stop_fenced,
             lambda: self.is_disk_low,
         )
@@ -168,7 +161,7 @@ class Logs:
         self._changed(partition)
 
     def _note_set_back(self) -> None:
-        self._keep_due = True  # How far the store has come: or the next start would take it for another time.
+        self._purge.note_set_back()
         self._openings.note_set_back(self._partitions.values())
 
     async def save_fenced(self, partition: PartitionLog) -> None:
@@ -259,7 +252,7 @@ class Logs:
         if partition is None:
             self._flusher.wake()
         else:
-            self._pins.add(partition.tail)
+            self._purge.note(partition.tail)
             self._room.note(partition)
             self._flusher.note(partition)
         self._room.update()
@@ -271,8 +264,7 @@ class Logs:
 
     def needed(self) -> int:
         """The oldest entry of the write-ahead log that anything still needs."""
-        lowest = self._pins.lowest()
-        return self._ground.journal.next_index if lowest is None else lowest
+        return self._purge.needed()
 
     @property
     def is_told(self) -> bool:
@@ -285,66 +277,17 @@ class Logs:
 
     def who_needs_most(self) -> str:
         """What keeps the oldest entry of the write-ahead log, in words."""
-        tail, needed = self._pins.first(), self.needed()
-        size = self._ground.journal.size_from(needed)
-        if tail is None or _first_index(tail) != needed:
-            return f"{size} bytes of it are kept for topics that are being deleted, or for nobody any more"
-        owner = next((each for each in self._partitions.values() if each.tail is tail), None)
-        if owner is None:
-            home = next((home for home in self._openings.homes if self._openings.tail(home) is tail), None)
-            return (
-                f"{size} bytes of it from the oldest entry of {home.path if home else 'a partition'}, not open yet, on"
-            )
-        return f"{size} bytes of it from the oldest entry of {owner.home.path} on, {self._flusher.state_of(owner)}"
+        what, owner = self._purge.who_needs_most()
+        return what if owner is None else f"{what}, {self._flusher.state_of(owner)}"
 
     def compact_soon(self, partition: PartitionLog) -> None:
         """It has new segments: if its topic promises to be compacted before the next round, it is looked at now."""
         self._upkeep.compact_soon(partition)
 
     def purge(self, *, chunks_only: bool = False) -> None:
-        """Let the write-ahead log go below the oldest entry that anything still needs.
-
-        With `chunks_only` only if that frees a chunk: each purge saves the marks of all partitions.
-        """
-        journal = self._ground.journal
-        needed = self.needed()
-        if self._failure is not None:
-            return
-        if self._keep_due and journal.keep(self._to_keep):
-            self._keep_due = False
-        if needed <= self._purged_below:
-            return
-        if chunks_only and not journal.frees_a_chunk(needed):
-            return
-        if journal.purge_below(needed, self._to_keep):
-            self._purged_below = needed
-            self._deletions.forget_gone()
-
-    def _to_keep(self, before: LogMetadata) -> LogMetadata:
-        """What the write-ahead log has to remember when entries go. Of deleted topics only that they are."""
-        deleted = self._deletions
-        flushed = {home: mark for home, mark in before.flushed.items() if home.topic_id not in deleted}
-        for home, partition in self._partitions.items():
-            if partition.marks.flushed:
-                flushed[home] = partition.marks.flushed
-        quarantined = {home: each for home, each in before.quarantined.items() if home.topic_id not in deleted}
-        marks = at_most(flushed, MARKS_MAX)
-        undecided = self._undecided(before, marks)
-        return replace(
-            before,
-            flushed=marks,
-            quarantined=quarantined,
-            deleted=deleted.under_way,
-            undecided=undecided,
-            unclean=False,
-        )
-
-    def _undecided(self, before: LogMetadata, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:
-        """Where a transaction is open, or may be: nobody has looked. None if these are too many to be kept."""
-        known, partitions = before.undecided, self._partitions
-        unopened = [home for home in marks if home not in partitions and (known is None or home in known)]
-        found = [home for home, each in partitions.items() if each.transactions.open_count]
-        return frozenset(unopened + found) if len(unopened) + len(found) <= UNDECIDED_MAX else None
+        """Let the log go below the oldest entry that anything still needs; or only if that frees a chunk."""
+        if self._failure is None:
+            self._purge.purge(chunks_only=chunks_only)
 
     # The end
 
@@ -428,12 +371,10 @@ class Logs:
 
     def stat(self) -> LogsStat:
         """Figures about the write-ahead log, the cache, reads and memory."""
-        ground = self._ground
-        cache = ground.reader.blocks.counters()
-        held = self._room.held_back
+        ground, held = self._ground, self._room.held_back
         return LogsStat(
             ground.journal.stat(),
-            cache,
+            ground.reader.blocks.counters(),
             ground.read_times,
             self._use.size,
             self.has_room,
@@ -456,7 +397,3 @@ class Logs:
     def failure(self) -> Exception | None:
         """What stopped the logs, if anything did."""
         return self._failure
-
-
-def _first_index(tail: Tail) -> int | None:
-    return None if tail.first is None else tail.first.index

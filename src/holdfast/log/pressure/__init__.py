@@ -1,1 +1,1 @@
-"""Back-pressure: memory, the write-ahead log's size and the disk's space are bounded by holding producers back."""
+"""Back-pressure: memory, the log's size and the disk's space are bounded, by purges and by holding producers back."""
