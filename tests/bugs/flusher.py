@@ -106,4 +106,13 @@ BUGS = [
         ),
         (f"{CLOCKS}::test_records_of_the_future_do_not_stay_for_ever",),
     ),
+    Bug(
+        "a purge that meets a stopped log fails by itself",
+        (
+            Edit(
+                "log/journal.py", "        except WalFailed as failure:", "        except ZeroDivisionError as failure:"
+            ),
+        ),
+        ("tests/log/test_append.py",),
+    ),
 ]

@@ -89,6 +89,26 @@ async def test_a_failed_fsync_acknowledges_nobody_and_stops_everything() -> None
     assert found[3:] in ([], [(3, b"lost?")])
 
 
+@pytest.mark.parametrize("turn", range(1, 7))
+@in_loop
+async def test_a_purge_that_meets_a_failed_fsync_first_tells_everybody(turn: int) -> None:
+    """A2, A3: background work may find the log stopped before the loop has heard of it: one failure, told once."""
+    world = LogWorld()
+    logs = await world.open()
+    partition = await logs.partition(HOME)
+    await fill(partition, 3)
+    await partition.flush()
+    world.disk.fail_next("sync", error=errno.EIO)
+    waiting = asyncio.ensure_future(partition.append(batch(b"lost?")))
+    for _ in range(turn):
+        await asyncio.sleep(0)
+    logs.purge()
+    with pytest.raises(LogsStopped):
+        await waiting
+    assert logs.failure is not None
+    await logs.close()
+
+
 @in_loop
 async def test_a_repeat_waits_for_the_fsync_of_its_original() -> None:
     """A2: a repeated batch is answered with its first place, and no earlier than the first one may be."""

@@ -16,7 +16,7 @@ from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
 from holdfast.log.metadata import Identity, LogMetadata, QuarantinedTail, check_quarantined, read_kept, save_kept
 from holdfast.types import Buffer, PartitionId
-from holdfast.wal import Entry, LogId, Stat, Wal
+from holdfast.wal import Entry, LogId, Stat, Wal, WalFailed
 from holdfast.wal.read import RawFrame
 
 _STEP_MAX = 4  # Entries this near to each other are read in one go, with those of other partitions in between.
@@ -169,7 +169,8 @@ class Journal:
     def purge_below(self, index: int, change: Callable[[LogMetadata], LogMetadata]) -> bool:
         """Nothing below this entry is needed any more; what `change` makes of what is kept is saved first.
 
-        False: not now, another thread is saving something, and the loop never waits for a disk.
+        False: not now, another thread is saving something, and the loop never waits for a disk. Or never more: the log
+        has stopped, and everybody is told.
         """
         log_id = self._wal.log_id(index - 1)
         return log_id is None or self._keep(change, lambda: self._wal.purge(log_id))
@@ -187,6 +188,9 @@ class Journal:
                 self._wal.save_user_data(kept.encode())
                 self.kept = kept  # Only now: what is not saved must be saved by the next purge.
             then()
+        except WalFailed as failure:  # The writer has stopped, and the loop may not have heard of it yet.
+            self._done(self._next_index, failure)
+            return False
         finally:
             self._saving.release()
         if not self._flush_due:
