@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +88,14 @@ monkeypatch.setattr(files.ctypes, "CDLL", None)
         "holdfast.spark.jobs.run.run_units",
     ]
     assert list(own_patches(passed)) == []
+
+
+def test_the_version_is_that_of_the_changelog() -> None:
+    """The newest heading says which release this is, and whether it is out: until then it is a dev version of it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    heading = re.search(r"^## (\S+)( \(unreleased\))?", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert heading is not None
+    release, unreleased = heading.groups()
+    assert project == (f"{release}.dev0" if unreleased else release)
+    if unreleased:
+        assert f"On the way to release {release}," in (ROOT / "README.md").read_text()
