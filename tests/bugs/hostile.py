@@ -93,7 +93,7 @@ BUGS = [
         (
             Edit(
                 "io/accept.py",
-                "            self._bound.accept()[0].close()\n        except OSError:",
+                "            bound.accept()[0].close()\n        except OSError:",
                 "            pass\n        except OSError:",
             ),
         ),
