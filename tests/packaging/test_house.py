@@ -99,3 +99,15 @@ def test_the_version_is_that_of_the_changelog() -> None:
     assert project == (f"{release}.dev0" if unreleased else release)
     if unreleased:
         assert f"On the way to release {release}," in (ROOT / "README.md").read_text()
+
+
+def test_a_class_says_of_what_it_is() -> None:
+    """CONTRIBUTING: one word, one thing. A few names are the field's on both sides of the wire, or of a wall."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "src" / "holdfast").rglob("*.py")):
+        if "generated" not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ClassDef):
+                    homes.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    twice = {name: places for name, places in homes.items() if len(places) > 1}
+    assert len(twice) < 15, twice

@@ -43,7 +43,7 @@ class SegmentVerdict(StrEnum):
     NEWER = "newer"
 
 
-class Rule(StrEnum):
+class SegmentRule(StrEnum):
     """Which rule is broken."""
 
     SEGMENT = "segment"
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
     what: str
     position: int | None = None  # Of a byte.
     verdict: SegmentVerdict = SegmentVerdict.DAMAGED
-    rule: Rule | None = None  # None: it is about no segment's bytes.
+    rule: SegmentRule | None = None  # None: it is about no segment's bytes.
     start: int | None = None  # The offsets `[start, end)` cannot be read because of it.
     end: int | None = None
 
@@ -104,7 +104,7 @@ def inspect(
         segment = open_segment(objects, info)
     except (Corrupt, NewerFormat) as damage:
         found = Finding.of(info.name, damage, info.size - info.tail_size)
-        yield found._replace(rule=Rule.SEGMENT, start=info.base, end=info.end)
+        yield found._replace(rule=SegmentRule.SEGMENT, start=info.base, end=info.end)
         return
     read: Read = lambda start, end: read_whole(objects, info.name, start, end)  # noqa: E731
     yield from _Inspection(segment, home, read, part).run()
@@ -149,7 +149,7 @@ class _Inspection:
         try:
             check_header(self._info.name, self._read(0, HEADER_SIZE), self._home, self._info.base)
         except (Corrupt, NewerFormat) as damage:
-            yield Finding.of(self._info.name, damage, 0)._replace(rule=Rule.HEADER)
+            yield Finding.of(self._info.name, damage, 0)._replace(rule=SegmentRule.HEADER)
         for run in runs(self._segment, first=self._first, stop=self._stop):
             start, end = run.bytes_in(self._segment)
             try:
@@ -167,12 +167,12 @@ class _Inspection:
         self._whole = False
         start, self._offset = max(self._offset, self._bases[first]), self._bases[stop]
         self._position = self._segment.interval(stop - 1).end
-        return self._finding(Rule.INTERVAL, position, what, start, self._offset)
+        return self._finding(SegmentRule.INTERVAL, position, what, start, self._offset)
 
     def _interval(self, number: int, interval: Interval, data: memoryview) -> Iterator[Found]:
         if interval.start != self._position:
             what = f"the index goes on here, the batches before end at {self._position}"
-            yield self._finding(Rule.SUMS, interval.start, what)
+            yield self._finding(SegmentRule.SUMS, interval.start, what)
         damage = interval_damage(self._info.name, interval, [data])
         if damage is not None:
             data = memoryview(self._read(interval.start, interval.end))  # It may have been misread.
@@ -225,14 +225,14 @@ class _Inspection:
         what = f"from here to byte {interval.end} no batch can be read: {cut_off}"
         self._whole = False
         start, self._offset = self._offset, self._bases[number + 1]
-        yield self._finding(Rule.INTERVAL, position, what, start, self._offset)
+        yield self._finding(SegmentRule.INTERVAL, position, what, start, self._offset)
 
     def _wrong(self, header: BatchHeader, position: int, broken: str | None, base: int | None) -> Iterator[Finding]:
         """All that is wrong with a batch whose interval is right; `base` is where the index says that the first is."""
         if base is not None and header.base_offset != base:
-            yield self._finding(Rule.SUMS, position, f"the index says that offset {base} is here")
+            yield self._finding(SegmentRule.SUMS, position, f"the index says that offset {base} is here")
         if broken:
-            yield self._finding(Rule.BATCH, position, broken, header.base_offset, header.end_offset)
+            yield self._finding(SegmentRule.BATCH, position, broken, header.base_offset, header.end_offset)
         if header.base_offset < self._offset or (header.base_offset > self._offset and not self._info.compacted):
             yield self._out_of_order(header, position)
 
@@ -242,10 +242,10 @@ class _Inspection:
         self._max_timestamp = max([self._max_timestamp, *[header.max_timestamp for header in headers]])
         self._min_timestamp = min([self._min_timestamp, *[header.base_timestamp for header in headers]])
         if len(headers) != self._counts[number]:
-            yield self._finding(Rule.SUMS, interval.start, f"{len(headers)} batches, the index says otherwise")
+            yield self._finding(SegmentRule.SUMS, interval.start, f"{len(headers)} batches, the index says otherwise")
         if self._whole and self._latest[number] != self._max_timestamp:
             what = f"the latest time is {self._max_timestamp}, the index says otherwise"
-            yield self._finding(Rule.SUMS, interval.start, what)
+            yield self._finding(SegmentRule.SUMS, interval.start, what)
 
     def _out_of_place(self, position: int, data: memoryview) -> Iterator[Found]:
         """What can still be told of the batches of an interval that is wrong, as far as their lengths lead."""
@@ -253,29 +253,29 @@ class _Inspection:
             for header, batch in split(data):
                 if not is_crc_right(header, batch):
                     what = f"the crc of the batch at offset {header.base_offset} is wrong"
-                    yield self._finding(Rule.BATCH, position, what)  # Its offsets are lost with the interval's.
+                    yield self._finding(SegmentRule.BATCH, position, what)  # Its offsets are lost with the interval's.
                 yield FoundBatches(((header, batch),), position)
                 position += header.size
         except InvalidBatch as violation:
-            yield self._finding(Rule.BATCH, position, f"from here on no batch can be read: {violation}")
+            yield self._finding(SegmentRule.BATCH, position, f"from here on no batch can be read: {violation}")
 
     def _out_of_order(self, header: BatchHeader, position: int) -> Finding:
         base, expected = header.base_offset, self._offset
         if base < expected:
-            return self._finding(Rule.ORDER, position, f"offset {base} comes again where {expected} is expected")
+            return self._finding(SegmentRule.ORDER, position, f"offset {base} comes again where {expected} is expected")
         what = f"offsets [{expected}, {base}) are missing: offset {base} stands where {expected} is expected"
-        return self._finding(Rule.ORDER, position, what, expected, base)
+        return self._finding(SegmentRule.ORDER, position, what, expected, base)
 
     def _ending(self) -> Iterator[Finding]:
         footer = self._segment.footer
         if self._position != footer.index_position:
             what = f"the batches end here, the index starts at {footer.index_position}"
-            yield self._finding(Rule.SUMS, self._position, what)
+            yield self._finding(SegmentRule.SUMS, self._position, what)
         if not self._whole:
             return
         if self._offset > footer.end or (self._offset < footer.end and not self._info.compacted):
             what = f"its batches end at offset {self._offset}, its range at {footer.end}"
-            yield self._finding(Rule.ORDER, self._position, what, min(self._offset, footer.end), footer.end)
+            yield self._finding(SegmentRule.ORDER, self._position, what, min(self._offset, footer.end), footer.end)
         least = self._min_timestamp if self._batches else NO_TIMESTAMP
         seen = (self._records, self._batches, least, self._max_timestamp)
         said = (footer.record_count, footer.batch_count, footer.min_timestamp, footer.max_timestamp)
@@ -284,10 +284,10 @@ class _Inspection:
                 f"{seen[0]} records in {seen[1]} batches from {seen[2]} to {seen[3]}; its footer says {said[0]} in "
                 f"{said[1]} from {said[2]} to {said[3]}"
             )
-            yield self._finding(Rule.SUMS, footer.index_position, what)
+            yield self._finding(SegmentRule.SUMS, footer.index_position, what)
 
     def _finding(
-        self, rule: Rule, position: int, what: str, start: int | None = None, end: int | None = None
+        self, rule: SegmentRule, position: int, what: str, start: int | None = None, end: int | None = None
     ) -> Finding:
         return Finding(self._info.name, what, position, SegmentVerdict.DAMAGED, rule, start, end)
 

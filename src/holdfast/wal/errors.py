@@ -17,7 +17,7 @@ from __future__ import annotations
 from holdfast.errors import Corrupt, Rejected, Stopped, Unavailable
 
 
-class _Rule(Rejected):
+class _LogRule(Rejected):
     """A rule of the log was violated."""
 
     sentence = ""
@@ -28,61 +28,61 @@ class _Rule(Rejected):
         self.attempted = attempted
 
 
-class NotConsecutive(_Rule):
+class NotConsecutive(_LogRule):
     """An appended index must follow the last one."""
 
     sentence = "append at index {attempted}: the next index is {current}"
 
 
-class LogIdBackwards(_Rule):
+class LogIdBackwards(_LogRule):
     """A log id must not be lower than the last one."""
 
     sentence = "log id {attempted} is lower than the last log id {current}"
 
 
-class LogIdUnknown(_Rule):
+class LogIdUnknown(_LogRule):
     """A log id names an entry of another epoch than the one in the log."""
 
     sentence = "log id {attempted} is not in the log: the entry at that index is {current}"
 
 
-class TruncateBelowPurged(_Rule):
+class TruncateBelowPurged(_LogRule):
     """Purged entries cannot be cut."""
 
     sentence = "truncate at index {attempted}: everything up to {current} is purged"
 
 
-class TruncateAboveLast(_Rule):
+class TruncateAboveLast(_LogRule):
     """There is nothing to cut above the end."""
 
     sentence = "truncate at index {attempted}: the last log id is {current}"
 
 
-class CommitBackwards(_Rule):
+class CommitBackwards(_LogRule):
     """What is committed stays committed."""
 
     sentence = "commit {attempted}: {current} is committed already"
 
 
-class CommitAboveLast(_Rule):
+class CommitAboveLast(_LogRule):
     """Only entries in the log can be committed."""
 
     sentence = "commit {attempted}: the last log id is {current}"
 
 
-class VoteBackwards(_Rule):
+class VoteBackwards(_LogRule):
     """A vote must not be lower than the one before."""
 
     sentence = "vote {attempted} is lower than the vote {current}"
 
 
-class ReadBelowPurged(_Rule):
+class ReadBelowPurged(_LogRule):
     """Purged entries cannot be read."""
 
     sentence = "read from index {attempted}: everything up to {current} is purged"
 
 
-class EntryTooLarge(_Rule):
+class EntryTooLarge(_LogRule):
     """An entry, or the user data, is larger than a frame may be."""
 
     sentence = "{attempted} bytes are too many for one record: the limit is {current}"

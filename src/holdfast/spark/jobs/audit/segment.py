@@ -18,7 +18,7 @@ from holdfast.segment.manifest.info import Aborted, SegmentInfo
 from holdfast.segment.manifest.manifest import Manifest, OpenTransaction
 from holdfast.segment.missing import follow
 from holdfast.segment.scan import PIECE_SIZE
-from holdfast.segment.verify import Finding, FoundBatches, Rule, inspect
+from holdfast.segment.verify import Finding, FoundBatches, SegmentRule, inspect
 from holdfast.spark.jobs.audit.report import SegmentReport
 from holdfast.spark.jobs.audit.walk import Walk
 from holdfast.types import OffsetRange, PartitionId
@@ -126,7 +126,7 @@ class _Check:
 
     def _note(self, finding: Finding) -> None:
         self._report.problem(finding.what)
-        if finding.rule in (Rule.SEGMENT, Rule.INTERVAL):
+        if finding.rule in (SegmentRule.SEGMENT, SegmentRule.INTERVAL):
             assert finding.end is not None
             self._walk.skip(finding.end)
 
