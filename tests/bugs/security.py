@@ -8,6 +8,7 @@ SECRET = "tests/security/test_secret.py"
 PROPERTIES = "tests/security/test_properties.py"
 TLS = "tests/security/test_tls.py"
 RULES = "tests/security/test_rules.py"
+AUTH = "tests/cluster/test_auth.py"
 SCRAM = "tests/security/test_scram.py"
 PLAIN = "tests/security/test_plain.py"
 
@@ -131,5 +132,26 @@ BUGS = [
         "security: a client takes any server for the one that knows its password",
         (Edit("security/scram.py", "if not hmac.compare_digest(expected, server_final):", "if False:"),),
         (f"{SCRAM}::test_a_server_that_does_not_know_the_password_is_found_out",),
+    ),
+    Bug(
+        "security: a change is judged by an old version",
+        (Edit("cluster/version_log.py", "if self.value.version == known:", "if self.value.version >= known:"),),
+        (f"{AUTH}::test_a_change_is_judged_by_the_newest_version",),
+    ),
+    Bug(
+        "security: each broker draws a secret of its own",
+        (
+            Edit(
+                "cluster/auth.py",
+                "self.secret = self.secret or bytes.fromhex(text)",
+                "self.secret = bytes.fromhex(text)",
+            ),
+        ),
+        (f"{AUTH}::test_the_clusters_secret_is_drawn_once_and_stays",),
+    ),
+    Bug(
+        "security: a backup leaves users and rules behind",
+        (Edit("operate/backup/store.py", "VERSIONS = (METADATA, AUTH)", "VERSIONS = (METADATA,)"),),
+        ("tests/operate/test_repair.py::test_users_and_rules_are_copied_checked_and_repaired",),
     ),
 ]

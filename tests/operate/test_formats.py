@@ -73,7 +73,7 @@ def test_segments(killed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "kind"), [("manifests/*/*/0*.json", manifest_json.KIND), ("meta/0*.json", metadata_log.KIND)]
+    ("pattern", "kind"), [("manifests/*/*/0*.json", manifest_json.KIND), ("meta/0*.json", metadata_log.METADATA.kind)]
 )
 def test_a_broker_refuses_newer_versions_in_its_store(data: Path, pattern: str, kind: str) -> None:
     """O5: manifests and metadata: one sentence, and nothing is changed."""

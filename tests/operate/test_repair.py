@@ -29,9 +29,17 @@ from tests.operate.directory import (
 )
 
 from holdfast.broker.running import Opened
+from holdfast.cluster.auth import set_user
+from holdfast.cluster.auth_log import AuthLog
+from holdfast.cluster.identity import read_cluster
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import SystemClock
 from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.io.versions import VersionRetries
 from holdfast.operate.place import topic_names
 from holdfast.protocol.api import Key
+from holdfast.security.scram import make_verifier
+from holdfast.security.secret import Secret
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.types import PartitionId
 
@@ -358,3 +366,32 @@ def test_all_metadata_is_damaged(data: Path) -> None:
 
     assert [expected(number, 0, end, SIZE) for number, end in ENDS.items()] in in_broker(data, read)
     assert repair(data)[0] == 0
+
+
+def _users(data: Path) -> AuthLog:
+    objects = LocalObjects(data / "objects")
+    patience = VersionRetries(SystemClock(), SeededChance(7), lambda _: None)
+    return AuthLog(objects, read_cluster(objects), "w", patience)
+
+
+def test_users_and_rules_are_copied_checked_and_repaired(data: Path, tmp_path: Path) -> None:
+    """X6, X7: a damaged version is told by verify, and repair goes back to the one before it and says so."""
+    mechanism = "SCRAM-SHA-256"
+    log = _users(data)
+    for name in ("alice", "bob"):
+        log.commit(set_user(name, make_verifier(mechanism, Secret("pw"), b"salt")))
+    assert run("log", "verify", data)[0] == 0
+    assert run("backup", data, tmp_path / "copy")[0] == 0
+    assert run("restore", tmp_path / "copy", tmp_path / "again")[0] == 0
+    assert _users(tmp_path / "again").value.users.keys() == {"alice", "bob"}
+    newest = data / "objects" / "auth" / f"{1:020}.json"
+    flip(newest, 200)
+    code, output = run("log", "verify", data)
+    assert (code, "auth/" in output) == (1, True), output
+    code, items, summary = repair(data)
+    assert code == 1
+    [item] = [each for each in items if each["kind"] == "auth"]
+    assert "look at them" in item["what"]
+    assert repair(data, "--accept-loss", summary["token"])[0] == 0
+    assert _users(data).value.users.keys() == {"alice"}
+    assert run("log", "verify", data)[0] == 0

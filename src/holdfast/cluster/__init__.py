@@ -1,1 +1,1 @@
-"""The metadata log on the object store: which topics there are, their configs, and whatever a cluster shares."""
+"""What a cluster shares, on the object store: topics, configs and whatever else; users and rules apart from them."""

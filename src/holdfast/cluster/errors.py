@@ -1,9 +1,13 @@
-"""What can be wrong with a change to the cluster's metadata.
+"""What can be wrong with a change to the cluster's metadata, to its users and rules.
 
 Rejected
 ├── TopicUnknown
 ├── TopicExists
-└── ProducerIdsTaken      by another process: take those behind them
+├── ProducerIdsTaken      by another process: take those behind them
+├── UserUnknown
+├── BadUser               a name, a salt or keys that cannot be kept
+├── TooManyUsers
+└── TooManyRules          one with a prefix can stand for many
 """
 
 from __future__ import annotations
@@ -34,3 +38,36 @@ class ProducerIdsTaken(Rejected):
         super().__init__(f"producer ids from {start} on cannot be taken: those below {end} are taken")
         self.start = start
         self.end = end
+
+
+class UserUnknown(Rejected):
+    """There is no such user, or none for this mechanism."""
+
+    def __init__(self, user: str, mechanism: str) -> None:
+        super().__init__(f"there is no user {user} for {mechanism}")
+        self.user = user
+        self.mechanism = mechanism
+
+
+class BadUser(Rejected):
+    """What cannot be kept of a user."""
+
+    def __init__(self, user: str, why: str) -> None:
+        super().__init__(f"user {user}: {why}")
+        self.user = user
+
+
+class TooManyUsers(Rejected):
+    """The list is full."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"there are {limit} users already: remove some, or let them log in with OAUTHBEARER")
+        self.limit = limit
+
+
+class TooManyRules(Rejected):
+    """The list is full."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"there are {limit} rules already: one with a prefix can stand for many")
+        self.limit = limit

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from holdfast.cluster.auth_log import AUTH
 from holdfast.cluster.identity import read_cluster
-from holdfast.errors import Corrupt
+from holdfast.cluster.version_log import SharedKind, V, load_version
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.objects import NotFound, Objects
+from holdfast.io.versions import Versions
 from holdfast.log.partition.epochs import Epochs
 from holdfast.operate.findings import WAL
 from holdfast.operate.wal_tails import TailRows, WalTails
@@ -61,6 +64,7 @@ class Checker:
         if self._tails is not None:
             problems += self._tails.problems
             problems += self._wal_problems(self._tails, homes)
+        problems += self._shared(AUTH)
         for home in homes:
             problems += self._partition(home)
         return self.totals
@@ -74,6 +78,19 @@ class Checker:
                 yield Finding(
                     WAL, f"it has batches of partition {home.path.rstrip('/')}, which has no manifest in the store"
                 )
+
+    def _shared(self, kind: SharedKind[V]) -> Iterator[Finding]:
+        """The newest version must be there, whole; before the first there is nothing to be wrong."""
+        versions = Versions(self._objects, kind.prefix)
+        newest = versions.newest()
+        if newest is None:
+            return
+        try:
+            load_version(kind, versions, newest, self._cluster)
+        except Unavailable:
+            raise
+        except (HoldfastError, LookupError, TypeError, ValueError) as failure:
+            yield Finding(versions.name(newest), getattr(failure, "what", None) or str(failure))
 
     def _is_missing(self, home: PartitionId) -> bool:
         """Whether there is no manifest; the partitions asked for need not be all."""

@@ -17,7 +17,9 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from holdfast.cluster.auth_log import PREFIX as AUTH
 from holdfast.cluster.identity import CLUSTER, read_cluster
+from holdfast.cluster.metadata_log import PREFIX as METADATA
 from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.believed_time import KNOWN
 from holdfast.io.objects import NotFound, Objects
@@ -31,7 +33,7 @@ from holdfast.segment.missing import follow
 from holdfast.segment.verify import verify
 from holdfast.types import MANIFESTS, SEGMENTS, PartitionId
 
-METADATA = "meta/"
+VERSIONS = (METADATA, AUTH)  # Small, and each a row of its own.
 _AT_A_TIME = 8
 _ROUNDS = 5
 
@@ -57,8 +59,8 @@ class StoreCopy:
     def run(self) -> None:
         """Everything; what the target has already is not copied twice, what the source has no more goes."""
         for _ in range(_ROUNDS):
-            self._copy_versions(METADATA)
-            self._copy_versions(MANIFESTS)
+            for prefix in (*VERSIONS, MANIFESTS):
+                self._copy_versions(prefix)
             self._copy_all(self._missing_segments(), self._sound)
             if not self._broken():
                 break
@@ -172,7 +174,7 @@ class StoreCopy:
 
     def _prune(self) -> None:
         """What is gone from the source for good goes here, too: otherwise a backup would grow for ever."""
-        for prefix in (MANIFESTS, SEGMENTS, METADATA):
+        for prefix in (MANIFESTS, SEGMENTS, *VERSIONS):
             there = {each.name for each in self._source.list(prefix)}
             needed = there if prefix != SEGMENTS else there | self._listed()
             there = {each.name for each in self._target.list(prefix)}
@@ -212,7 +214,7 @@ def check_free(objects: Objects, source: Objects) -> None:
         pass
     else:
         raise Rejected(f"{objects.url} holds a cluster already: {told}")
-    known = {each.name for prefix in (MANIFESTS, SEGMENTS, METADATA, KNOWN) for each in source.list(prefix)}
+    known = {each.name for prefix in (MANIFESTS, SEGMENTS, *VERSIONS, KNOWN) for each in source.list(prefix)}
     strange = next((each.name for each in objects.list("") if each.name not in known), None)
     if strange is not None:
         raise Rejected(f"{objects.url} is not empty ({strange} is in it): {told}")

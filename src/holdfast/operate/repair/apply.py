@@ -10,14 +10,16 @@ import os
 import shutil
 from pathlib import Path
 
+from holdfast.cluster.auth_log import AUTH
+from holdfast.cluster.metadata_log import METADATA
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.disk import RealDirectory
 from holdfast.log import entry
 from holdfast.log.metadata import Identity, LogMetadata, save_kept
 from holdfast.log.ownership.owner import lives_of_owner
 from holdfast.operate.repair.finish import BUILT
-from holdfast.operate.repair.metadata import write_metadata
 from holdfast.operate.repair.plan import Plan
+from holdfast.operate.repair.shared import write_shared
 from holdfast.operate.repair.write import Repairer
 from holdfast.types import PartitionId
 from holdfast.wal import LogId, Wal
@@ -35,7 +37,10 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
     repairer = Repairer(plan.objects, identity, chance)
     flushed = dict(plan.salvaged.kept.flushed) if plan.salvaged.kept else {}
     if plan.metadata is not None and plan.metadata.items:
-        write_metadata(plan.objects, plan.metadata, identity.broker, chance)
+        found = plan.metadata
+        write_shared(METADATA, plan.objects, found.value, found.newest, identity.broker, chance)
+    if plan.auth is not None and plan.auth.items:
+        write_shared(AUTH, plan.objects, plan.auth.value, plan.auth.newest, identity.broker, chance)
     for each in plan.partitions:
         flushed[each.home] = repairer.write(each).flushed
     flushed = {home: mark for home, mark in flushed.items() if not _is_gone(plan, home)}
@@ -47,7 +52,8 @@ def apply(plan: Plan, chance: Chance | None = None) -> Path:
 
 def _keep_originals(plan: Plan, place: Path) -> None:
     names = {name for each in plan.partitions for name in each.originals}
-    names |= set(plan.metadata.originals) if plan.metadata is not None else set()
+    for found in (plan.metadata, plan.auth):
+        names |= set(found.originals) if found is not None else set()
     for name in names:
         target = place / "objects" / name
         RealDirectory(target.parent)

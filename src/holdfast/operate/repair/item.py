@@ -12,8 +12,8 @@ class Item(NamedTuple):
     """What is damaged, missing or lost. A range is one of bytes, entries or offsets, as the kind says.
 
     Kinds: `bytes` and `chunk` (of the write-ahead log), `entries`, `user data`, `manifest`, `segment`, `metadata`,
-    `offsets` (records that are lost), `diverged` (records that another leader's have replaced), `restored` (records
-    that come back from quarantine), `topic`.
+    `auth` (users and rules), `offsets` (records that are lost), `diverged` (records that another leader's have
+    replaced), `restored` (records that come back from quarantine), `topic`.
     """
 
     kind: str
@@ -25,7 +25,7 @@ class Item(NamedTuple):
     @property
     def is_loss(self) -> bool:
         """Whether records are lost by this itself; damage is only the cause of it."""
-        return self.kind in ("offsets", "diverged", "entries", "topic", "metadata")
+        return self.kind in ("offsets", "diverged", "entries", "topic", "metadata", "auth")
 
     def __str__(self) -> str:
         span = "" if self.start is None else f" [{self.start}, {self.end})"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+from holdfast.cluster.auth import Auth
+from holdfast.cluster.auth_log import AUTH
 from holdfast.cluster.identity import read_cluster
 from holdfast.errors import Corrupt, Rejected
 from holdfast.io.disk import Directory, RealDirectory
@@ -19,6 +21,7 @@ from holdfast.operate.repair.finish import finish_interrupted
 from holdfast.operate.repair.item import Item, token_of
 from holdfast.operate.repair.metadata import FoundMetadata, find_metadata
 from holdfast.operate.repair.partition import Batch, PartitionPlan, survey
+from holdfast.operate.repair.shared import FoundShared, find_shared
 from holdfast.operate.repair.wal import Salvaged, read_entries, salvage
 from holdfast.record.batch import split
 from holdfast.record.errors import InvalidBatch
@@ -40,6 +43,7 @@ class Plan:
     partitions: list[PartitionPlan] = field(default_factory=list)  # Those that are not sound.
     dropped: set[PartitionId] = field(default_factory=set)  # Those that the store knows nothing of.
     metadata: FoundMetadata | None = None
+    auth: FoundShared[Auth] | None = None
 
     @property
     def token(self) -> str:
@@ -72,7 +76,9 @@ def look(data: Path, objects: Objects, wal: Directory) -> Plan:
     in_log = {*plan.payloads, *marks, *quarantined}
     plan.metadata = find_metadata(objects, plan.cluster, plan.deleted, in_log)
     plan.items += plan.metadata.items
-    metadata = plan.metadata.metadata
+    plan.auth = find_shared(AUTH, objects, plan.cluster, "users and rules are as they were before it: look at them")
+    plan.items += plan.auth.items
+    metadata = plan.metadata.value
     names = {each.topic_id: each.name for each in metadata.topics.values()}
     known = {PartitionId(each.topic_id, n) for each in metadata.topics.values() for n in range(each.partitions)}
     for home in sorted(known | in_log):

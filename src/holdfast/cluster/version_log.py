@@ -1,0 +1,204 @@
+"""What a cluster shares as one frozen value, in numbered versions in the store: open the newest, commit the next.
+
+    <prefix><version:020>.json      every 64th carries everything, all others every step since such a one
+
+The metadata is one such value (`meta/`), users and rules are another (`auth/`). The rule of put-if-absent is that of
+manifests, in one function: `io.versions.take`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from holdfast.errors import HoldfastError, Rejected, Unavailable
+from holdfast.io.envelope import seal, unseal
+from holdfast.io.objects import Objects
+from holdfast.io.store_errors import Damaged, Stale
+from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, take
+
+Step = list[Any]
+
+_CONFLICTS_MAX = 16
+
+
+class Shared(Protocol):
+    """A value that a cluster shares; frozen, a dataclass."""
+
+    @property
+    def cluster_id(self) -> str: ...
+
+    @property
+    def version(self) -> int:
+        """-1: nothing was written yet."""
+
+    def to_body(self) -> dict[str, Any]: ...
+
+
+V = TypeVar("V", bound=Shared)
+
+
+@dataclass(frozen=True)
+class SharedKind(Generic[V]):
+    """How a value is named, made and changed."""
+
+    prefix: str
+    kind: str  # In the envelope.
+    format: int
+    empty: Callable[[str], V]  # Of a cluster's id.
+    from_body: Callable[[str, int, dict[str, Any]], V]
+    apply: Callable[[V, Sequence[Step]], V]  # Raises when a step does not fit.
+
+    def encode(self, value: V, steps: Sequence[Step], stamp: Stamp) -> bytes:
+        body: dict[str, Any] = {
+            "version": value.version,
+            "cluster": value.cluster_id,
+            "epoch": stamp.epoch,
+            "writer": stamp.writer,
+            "nonce": stamp.nonce,
+            "incarnation": stamp.incarnation,
+        }
+        if full_before(value.version) == value.version:
+            body["full"] = value.to_body()
+        else:
+            body["steps"] = steps
+        return seal(self.kind, self.format, body)
+
+    def decode(self, name: str, cluster_id: str, data: bytes) -> dict[str, Any]:
+        body = unseal(name, self.kind, self.format, data)
+        if body["cluster"] != cluster_id:
+            raise Rejected(f"{name} belongs to cluster {body['cluster']}, not to {cluster_id}")
+        return body
+
+    def stamp_of(self, name: str, data: bytes) -> Stamp:
+        body = unseal(name, self.kind, self.format, data)
+        return Stamp(body["epoch"], body["writer"], body["nonce"], body.get("incarnation", ""))
+
+    def numbered(self, value: V, version: int) -> V:
+        numbered: V = replace(value, version=version)  # type: ignore[type-var]  # It is a dataclass.
+        return numbered
+
+
+class VersionLog(Generic[V]):
+    """One process's view of a shared value. Calls block; any thread may make them; commits go one by one."""
+
+    def __init__(
+        self,
+        kind: SharedKind[V],
+        objects: Objects,
+        cluster_id: str,
+        writer: str,
+        patience: VersionRetries,
+        incarnation: str = "",
+    ) -> None:
+        self._kind = kind
+        self._versions = Versions(objects, kind.prefix)
+        self.url = objects.url
+        self._writer = writer
+        self._incarnation = incarnation
+        self._nonce = ""  # Of the newest version that we know.
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._fresh_until = 0.0
+        self._full = kind.empty(cluster_id)
+        self._steps: list[Step] = []
+        self.value = kind.empty(cluster_id)
+        with self._lock:
+            self._reload()
+
+    def refresh(self) -> V:
+        """Look for a newer version."""
+        with self._lock:
+            self._reload()
+            return self.value
+
+    def commit(self, *steps: Step) -> V:
+        """Apply the steps and store the result as the next version. All of them, or none.
+
+        Raises what a step that does not fit raises, or Unavailable: then it may or may not have been stored.
+        """
+        with self._lock:
+            for _ in range(_CONFLICTS_MAX):
+                if self._patience.clock.boottime() > self._fresh_until:
+                    self._reload()
+                known = self.value.version
+                try:
+                    if self._take_next(steps):
+                        return self.value
+                    self._reload()
+                except Rejected:  # By what we know; somebody may have made it fit meanwhile.
+                    self._reload()
+                    if self.value.version == known:
+                        raise
+        raise Unavailable(f"other writers took {_CONFLICTS_MAX} versions of the {self._kind.kind} in a row")
+
+    def _take_next(self, steps: tuple[Step, ...]) -> bool:
+        made = self._kind.apply(self.value, steps)
+        made = self._kind.numbered(made, made.version + 1)
+        all_steps = [*self._steps, *steps]
+        stamp = Stamp(0, self._writer, f"{self._patience.chance.bits(128):032x}", self._incarnation)
+        started = self._patience.clock.boottime()
+        name = self._versions.name(made.version)
+        data = [self._kind.encode(made, all_steps, stamp)]
+        below: Below | First = First(self._versions, 0)
+        if made.version:
+            below = Below(self._versions.name(made.version - 1), self._nonce)
+        objects, stamp_of = self._versions.objects, self._kind.stamp_of
+        try:
+            if take(objects, name, data, stamp, stamp_of, self._patience, self._fresh_until, below) is not None:
+                return False
+        except Stale:
+            return False
+        self.value, self._nonce = made, stamp.nonce
+        self._fresh_until = started + GRACE_S / 2
+        if full_before(made.version) == made.version:
+            self._full, self._steps = made, []
+            self._versions.leave_hint(made.version)
+        else:
+            self._steps = all_steps
+        return True
+
+    def _reload(self) -> None:
+        started = self._patience.clock.boottime()
+        known = self.value.version
+        newest = self._versions.newest(known if known >= 0 else None)
+        if newest is not None and newest > known:
+            self._load(newest)
+        self._fresh_until = started + GRACE_S / 2
+
+    def _load(self, number: int) -> None:
+        full_number = full_before(number)
+        if full_number != self._full.version:
+            body = self._get(full_number)
+            self._full = self._kind.from_body(self.value.cluster_id, full_number, body["full"])
+        newest = self._get(number)
+        steps: list[Step] = [] if number == full_number else newest["steps"]
+        nonce: str = newest["nonce"]
+        try:
+            made = self._kind.apply(self._full, steps)
+        except (HoldfastError, KeyError, TypeError, ValueError) as failure:
+            raise Damaged(self._versions.name(number), f"its steps do not fit: {failure!r}") from failure
+        self.value, self._steps, self._nonce = self._kind.numbered(made, number), steps, nonce
+
+    def _get(self, number: int) -> dict[str, Any]:
+        name, cluster = self._versions.name(number), self.value.cluster_id
+        try:
+            return self._kind.decode(name, cluster, self._versions.objects.get(name))
+        except Damaged:  # What was misread once is no damage.
+            return self._kind.decode(name, cluster, self._versions.objects.get(name))
+
+
+def load_version(kind: SharedKind[V], versions: Versions, number: int, cluster_id: str) -> V:
+    """One version, as it stands: for those who look after a cluster. Raises NotFound, Corrupt, LookupError, …"""
+    full_number = full_before(number)
+    bodies = {each: _decoded(kind, versions, each, cluster_id) for each in {full_number, number}}
+    value = kind.from_body(cluster_id, full_number, bodies[full_number]["full"])
+    steps = [] if number == full_number else bodies[number]["steps"]
+    return kind.numbered(kind.apply(value, steps), number)
+
+
+def _decoded(kind: SharedKind[V], versions: Versions, number: int, cluster_id: str) -> dict[str, Any]:
+    name = versions.name(number)
+    return kind.decode(name, cluster_id, versions.objects.get(name))
