@@ -9,6 +9,8 @@ PROPERTIES = "tests/security/test_properties.py"
 TLS = "tests/security/test_tls.py"
 RULES = "tests/security/test_rules.py"
 AUTH = "tests/cluster/test_auth.py"
+JWT = "tests/security/test_jwt.py"
+MAPPING = "tests/security/test_mapping.py"
 SCRAM = "tests/security/test_scram.py"
 PLAIN = "tests/security/test_plain.py"
 
@@ -153,5 +155,35 @@ BUGS = [
         "security: a backup leaves users and rules behind",
         (Edit("operate/backup/store.py", "VERSIONS = (METADATA, AUTH)", "VERSIONS = (METADATA,)"),),
         ("tests/operate/test_repair.py::test_users_and_rules_are_copied_checked_and_repaired",),
+    ),
+    Bug(
+        "security: a token says which algorithm it is checked by",
+        (
+            Edit(
+                "security/jwt.py",
+                "algorithms=list(key.algorithms), options=_UNCHECKED)",
+                'algorithms=[header["alg"]], options={**_UNCHECKED, "verify_signature": header["alg"] != "none"})',
+            ),
+        ),
+        (f"{JWT}::test_a_token_nobody_signed_fails",),
+    ),
+    Bug(
+        "security: a token's audience is not checked",
+        (
+            Edit(
+                "security/jwt.py", "if settings.audience and not named", "if named and settings.audience and not named"
+            ),
+        ),
+        (f"{JWT}::test_what_a_token_must_say",),
+    ),
+    Bug(
+        "security: every unknown key fetches the set",
+        (Edit("security/jwt.py", "kid not in self._keys) and may_try:", "kid not in self._keys):"),),
+        (f"{JWT}::test_unknown_keys_are_fetched_but_not_too_often",),
+    ),
+    Bug(
+        "security: a part of a certificate's name is taken for all of it",
+        (Edit("security/mapping.py", "self.pattern.fullmatch(name)", "self.pattern.search(name)"),),
+        (f"{MAPPING}::test_a_name_that_no_rule_takes_is_nobody",),
     ),
 ]
