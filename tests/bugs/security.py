@@ -11,6 +11,7 @@ RULES = "tests/security/test_rules.py"
 AUTH = "tests/cluster/test_auth.py"
 JWT = "tests/security/test_jwt.py"
 MAPPING = "tests/security/test_mapping.py"
+LOGIN = "tests/security/test_login.py::test_every_sequence_does_what_the_model_says"
 SCRAM = "tests/security/test_scram.py"
 PLAIN = "tests/security/test_plain.py"
 
@@ -185,5 +186,37 @@ BUGS = [
         "security: a part of a certificate's name is taken for all of it",
         (Edit("security/mapping.py", "self.pattern.fullmatch(name)", "self.pattern.search(name)"),),
         (f"{MAPPING}::test_a_name_that_no_rule_takes_is_nobody",),
+    ),
+    Bug(
+        "security: a request behind a failed token is served",
+        (
+            Edit(
+                "security/login.py",
+                "    if isinstance(event, Failed):\n        return _closed(login, Do.FAIL)\n",
+                "    if isinstance(event, Failed):\n        return replace(login, phase=Phase.OPEN), Do.FAIL\n",
+            ),
+        ),
+        (LOGIN,),
+    ),
+    Bug(
+        "security: a session that is over is served",
+        (Edit("security/login.py", "session is not None and not session.is_over(frame.at)", "session is not None"),),
+        (LOGIN,),
+    ),
+    Bug(
+        "security: a new login takes over the session of another user",
+        (
+            Edit(
+                "security/login.py",
+                "if before is not None and before.principal",
+                "if before is event and before.principal",
+            ),
+        ),
+        (LOGIN,),
+    ),
+    Bug(
+        "security: a request in the middle of a login is answered",
+        (Edit("security/login.py", "login.phase is Phase.OPEN and _is_served", "_is_served"),),
+        (LOGIN,),
     ),
 ]
