@@ -301,4 +301,9 @@ BUGS = [
         (Edit("watermark.py", "            del self._waiters[number]\n", "            pass\n"),),
         ("tests/test_watermark.py::test_who_gives_up_leaves_nothing_behind",),
     ),
+    Bug(
+        "a purge forgets a mark that has moved",
+        (Edit("log/pressure/purge.py", "        if flushed != before[0]:", "        if not before[0]:"),),
+        ("tests/log/test_flushed_marks.py::test_a_purge_saves_every_mark_that_has_moved_since_the_last",),
+    ),
 ]

@@ -252,7 +252,7 @@ class Logs:
         if partition is None:
             self._flusher.wake()
         else:
-            self._purge.note(partition.tail)
+            self._purge.note(partition)
             self._room.note(partition)
             self._flusher.note(partition)
         self._room.update()

@@ -12,7 +12,7 @@ It is the log's user data, so that it is in the head of every chunk, and as dura
      "undecided":{"<topic id>":[<partition>,…]},
      "unclean":true}
 
-    marks       of each topic: | id, 16 bytes | count u32 | count times (partition u32, offset u64) |   little endian
+    marks       `log.flushed_marks`
     topic ids   16 bytes each
 
 Version 1 had neither `flushed` nor `aside`, version 2 neither `deleted` nor `lives`, and its `flushed` in the form of
@@ -39,13 +39,14 @@ import itertools
 import json
 import struct
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from holdfast.errors import Corrupt
 from holdfast.log.errors import TooManyPartitions, TooMuchToKeep
+from holdfast.log.flushed_marks import MARK_SIZE_MAX, FlushedMarks, decode_marks
 from holdfast.types import PartitionId
 from holdfast.wal import USER_DATA_SIZE_MAX, NewerLog, Wal
 
@@ -56,15 +57,11 @@ DELETED_MAX = 100_000  # Topics whose deletion is not done.
 QUARANTINED_MAX = 10_000  # Partitions.
 UNDECIDED_MAX = 10_000  # Partitions; each is a topic of its own at worst.
 
-_TOPIC = struct.Struct("<16sI")
-_MARK = struct.Struct("<IQ")
-assert (_TOPIC.size, _MARK.size) == (20, 12)  # On disk: changing one needs a new version.
-
 _QUARANTINED_SIZE_MAX = 320  # Of one, as JSON: an id, four numbers, and the name of a file.
 _UNDECIDED_SIZE_MAX = 64  # Of one, as JSON.
 _FIXED_SIZE_MAX = 64 << 10  # Everything that is no table.
 assert (
-    (MARKS_MAX * (_TOPIC.size + _MARK.size) + DELETED_MAX * 16) * 4 // 3
+    (MARKS_MAX * MARK_SIZE_MAX + DELETED_MAX * 16) * 4 // 3
     + QUARANTINED_MAX * _QUARANTINED_SIZE_MAX
     + UNDECIDED_MAX * _UNDECIDED_SIZE_MAX
     + _FIXED_SIZE_MAX
@@ -120,7 +117,7 @@ class LogMetadata:
             "broker": identity.broker,
             "generation": identity.generation,
             "lives": self.lives,
-            "flushed": _encode_marks(self.flushed),
+            "flushed": FlushedMarks.of(self.flushed).encode(),
             "deleted": b64encode(b"".join(sorted(each.bytes for each in self.deleted))).decode(),
             "aside": _by_topic(self.quarantined),
         }
@@ -152,7 +149,7 @@ def decode(data: bytes) -> LogMetadata:
             lives = tuple(Life(*map(str, row)) for row in body.get("lives", ()))
             return LogMetadata(
                 identity,
-                dict(_decode_marks(body["flushed"])),
+                decode_marks(body["flushed"]),
                 quarantined,
                 _decode_deleted(body["deleted"]),
                 lives,
@@ -184,10 +181,10 @@ def check_marks(count: int, wal_size_max: int) -> None:
         raise TooManyPartitions(count, limit)
 
 
-def at_most(marks: dict[PartitionId, int], count: int) -> dict[PartitionId, int]:
+def at_most(marks: FlushedMarks, count: int) -> FlushedMarks:
     """So many of the marks. Without its mark nothing is lost of a partition: only a store that was set back is not
     noticed. That is better than a log that can be purged no more."""
-    return marks if len(marks) <= count else dict(itertools.islice(marks.items(), count))
+    return marks if len(marks) <= count else FlushedMarks.of(dict(itertools.islice(marks.items(), count)))
 
 
 def check_deleted(deleted: Collection[object]) -> None:
@@ -200,28 +197,6 @@ def check_quarantined(quarantined: Mapping[PartitionId, QuarantinedTail], home: 
     """Raise if no further partition can go to quarantine."""
     if home not in quarantined and len(quarantined) >= QUARANTINED_MAX:
         raise TooMuchToKeep("partitions in quarantine", QUARANTINED_MAX)
-
-
-def _encode_marks(marks: Mapping[PartitionId, int]) -> str:
-    by_topic: dict[UUID, list[int]] = {}
-    for (topic_id, partition), offset in marks.items():
-        by_topic.setdefault(topic_id, []).extend((partition, offset))
-    pieces = []
-    for topic_id, numbers in by_topic.items():
-        count = len(numbers) // 2
-        pieces.append(_TOPIC.pack(topic_id.bytes, count) + struct.pack("<" + "IQ" * count, *numbers))
-    return b64encode(b"".join(pieces)).decode()
-
-
-def _decode_marks(text: str) -> Iterable[tuple[PartitionId, int]]:
-    data, at = b64decode(text, validate=True), 0
-    while at < len(data):
-        raw, count = _TOPIC.unpack_from(data, at)
-        topic_id, at = UUID(bytes=raw), at + _TOPIC.size
-        for _ in range(count):
-            partition, offset = _MARK.unpack_from(data, at)
-            yield PartitionId(topic_id, partition), offset
-            at += _MARK.size
 
 
 def _decode_deleted(text: str) -> frozenset[UUID]:

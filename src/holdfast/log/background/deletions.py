@@ -17,6 +17,7 @@ from uuid import UUID
 
 from holdfast.log import entry
 from holdfast.log.context import LogContext
+from holdfast.log.flushed_marks import FlushedMarks
 from holdfast.log.metadata import check_deleted
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.stat import DeletionsStat
@@ -190,7 +191,7 @@ class Deletions:
     def forget_gone(self) -> None:
         """Forget the oldest of those of which nothing is left, once nothing is kept of them either."""
         if len(self._gone) > _GONE_MAX:
-            kept = {home.topic_id for home in self._ground.journal.kept.flushed}
+            kept = FlushedMarks.of(self._ground.journal.kept.flushed).topics
             for each in [each for each in self._gone if each not in kept][: len(self._gone) - _GONE_MAX]:
                 del self._gone[each]
 

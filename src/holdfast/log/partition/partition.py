@@ -72,6 +72,10 @@ class PartitionLog:
         self.epochs = Epochs(manifest.epochs)
         self.durable = Watermark(end)
         self.high_watermark = Watermark(end)
+        self.noted = (
+            Offset(0),
+            False,
+        )  # How far it is flushed, and whether a transaction is open, as noted.
         self.listeners: set[Callable[[], None]] = set()  # Each is told once, of the next movement that a reader sees.
         self._failure: Exception | None = None
         self._reading = Reading(self)

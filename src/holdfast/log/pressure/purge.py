@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from holdfast.log.background.backlog import Oldest
 from holdfast.log.background.deletions import Deletions
 from holdfast.log.context import LogContext
+from holdfast.log.flushed_marks import FlushedMarks
 from holdfast.log.metadata import MARKS_MAX, UNDECIDED_MAX, LogMetadata, at_most
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import Tail
@@ -32,12 +33,24 @@ class LogPurge:
         self._pins = Oldest(_first_index)  # All tails, also of partitions nobody has opened.
         for tail in openings.tails:
             self._pins.add(tail)
+        self._moved: dict[PartitionLog, None] = {}  # Whose flushed marks are not saved, as far as we know.
+        self._transactional: dict[PartitionId, None] = {}  # Where a transaction is open.
         self._purged_below = 0
         self._keep_due = self._journal.kept.unclean  # What the log keeps is to be saved, purge or not.
 
-    def note(self, tail: Tail) -> None:
-        """A tail has grown or shrunk."""
-        self._pins.add(tail)
+    def note(self, partition: PartitionLog) -> None:
+        """A partition has changed: what the log has to remember of it is noted, so that a purge looks at no others."""
+        self._pins.add(partition.tail)
+        flushed, is_open = now = partition.marks.flushed, partition.transactions.open_count > 0
+        before, partition.noted = partition.noted, now
+        if now == before:
+            return
+        if flushed != before[0]:
+            self._moved[partition] = None
+        if is_open:
+            self._transactional[partition.home] = None
+        else:
+            self._transactional.pop(partition.home, None)
 
     def note_set_back(self) -> None:
         self._keep_due = True  # How far the store has come: or the next start would take it for another time.
@@ -79,10 +92,11 @@ class LogPurge:
     def _to_keep(self, before: LogMetadata) -> LogMetadata:
         """What the write-ahead log has to remember when entries go. Of deleted topics only that they are."""
         deleted = self._deletions
-        flushed = {home: mark for home, mark in before.flushed.items() if home.topic_id not in deleted}
-        for home, partition in self._partitions.items():
-            if partition.marks.flushed:
-                flushed[home] = partition.marks.flushed
+        flushed = FlushedMarks.of(before.flushed)
+        for partition in [each for each in self._moved if flushed.get(each.home) == each.marks.flushed]:
+            del self._moved[partition]  # It was saved the last time.
+        moved = {each.home: each.marks.flushed for each in self._moved if each.home.topic_id not in deleted}
+        flushed = flushed.changed(moved, without=[each for each in deleted if each in flushed.topics])
         quarantined = {home: each for home, each in before.quarantined.items() if home.topic_id not in deleted}
         marks = at_most(flushed, MARKS_MAX)
         undecided = self._undecided(before, marks)
@@ -95,11 +109,11 @@ class LogPurge:
             unclean=False,
         )
 
-    def _undecided(self, before: LogMetadata, marks: Collection[PartitionId]) -> frozenset[PartitionId] | None:
+    def _undecided(self, before: LogMetadata, marks: FlushedMarks) -> frozenset[PartitionId] | None:
         """Where a transaction is open, or may be: nobody has looked. None if these are too many to be kept."""
         known, partitions = before.undecided, self._partitions
-        unopened = [home for home in marks if home not in partitions and (known is None or home in known)]
-        found = [home for home, each in partitions.items() if each.transactions.open_count]
+        unopened = [home for home in (marks if known is None else known) if home not in partitions and home in marks]
+        found = [home for home in self._transactional if home in partitions]
         return frozenset(unopened + found) if len(unopened) + len(found) <= UNDECIDED_MAX else None
 
 
