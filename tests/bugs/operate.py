@@ -113,4 +113,15 @@ BUGS = [
         (Edit("operate/backup/wal.py", "found.sound and found.state == WalState()", "found.sound"),),
         (f"{ALONE}::test_what_a_refused_start_leaves_does_not_stand_in_the_way_of_a_restore",),
     ),
+    Bug(
+        "a data directory that is gone closes connections and says nothing",
+        (
+            Edit(
+                "log/pressure/space.py",
+                "            raise DiskUnknown(self.path, failure) from failure",
+                "            raise",
+            ),
+        ),
+        ("tests/operate/test_data_gone_real.py",),
+    ),
 ]

@@ -229,6 +229,17 @@ class DiskFull(Unavailable):
         self.reserve_size = reserve_size
 
 
+class DiskUnknown(Unavailable):
+    """Nobody can tell whether what is written there would stay."""
+
+    def __init__(self, path: str, cause: OSError) -> None:
+        super().__init__(
+            f"{path} cannot be looked at ({cause.strerror}), producers are refused: if the data directory was removed "
+            "or moved, stop the broker, put it back, and start again"
+        )
+        self.path = path
+
+
 class CommitOvertaken(Unavailable):
     """The manifest is not the one that a change was made for."""
 

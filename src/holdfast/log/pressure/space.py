@@ -17,7 +17,7 @@ from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.io.disk import Directory
 from holdfast.io.disk.reserve import Reserve
-from holdfast.log.errors import DiskFull
+from holdfast.log.errors import DiskFull, DiskUnknown
 
 log = logging.getLogger(__name__)
 
@@ -56,11 +56,25 @@ class Space:
             self._look_at = now + _LOOK_EVERY_S
             self.look()
         if self.is_low:
-            raise DiskFull(self._directory.path, self._directory.free_size(), self._reserve.size)
+            raise DiskFull(self.path, self._free_size(), self._reserve.size)
 
     def look(self) -> None:
-        if not self.is_low and self._directory.free_size() < self._reserve.size:
-            self._note_low()
+        if self.is_low:
+            return
+        try:
+            is_low = self._free_size() < self._reserve.size
+        except DiskUnknown as failure:
+            log.error("%s", failure, extra={"facts": {"event": "disk_unknown", "path": self.path}})
+            self._refuse()
+        else:
+            if is_low:
+                self._note_low()
+
+    def _free_size(self) -> int:
+        try:
+            return self._directory.free_size()
+        except OSError as failure:
+            raise DiskUnknown(self.path, failure) from failure
 
     def make_room(self) -> bool:
         """A write found the disk full: whether to try it again. The writer's own thread may wait here."""
@@ -95,7 +109,6 @@ class Space:
     def _note_low(self) -> None:
         if self.is_low or self._closing.is_set():
             return
-        self.is_low = True
         log.warning(
             "disk low: %d bytes are free at %s, producers are refused until there are %d",
             self._directory.free_size(),
@@ -103,6 +116,11 @@ class Space:
             self._wanted(),
             extra={"facts": {"event": "disk_low", "free_size": self._directory.free_size()}},
         )
+        self._refuse()
+
+    def _refuse(self) -> None:
+        """From here on producers are, until there is room."""
+        self.is_low = True
         self._watching = asyncio.ensure_future(self._watch())
 
     def _wanted(self) -> int:
@@ -113,7 +131,7 @@ class Space:
         try:
             return self._directory.free_size() >= self._wanted() and await self._calls.local(self._reserve.hold)
         except OSError as failure:  # Asked again: were this the end of the watch, producers would be refused for ever.
-            log.warning("disk low: %s cannot be looked at: %s", self._directory.path, failure)
+            log.debug("disk low: %s cannot be looked at: %s", self.path, failure)
             return False
 
     async def _watch(self) -> None:
