@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tests.broker.wire import Wire, batch, create_topic, produce
+from tests.broker.wire import Wire, batch, create_topic, produce, wait_for
 
 from holdfast.testing.process import RunningBroker
 
@@ -24,10 +24,8 @@ def test_producers_of_a_data_directory_that_is_gone_are_told(tmp_path: Path) -> 
         assert refused[-1].error_code == STORAGE_ERROR
         assert "put it back, and start again" in refused[-1].error_message
         (tmp_path / "moved").rename(data)
-        while produce(wire, "orders", batch(b"kept, too")).error_code:
-            pass
+        wait_for(lambda: not produce(wire, "orders", batch(b"kept, too")).error_code, 60)
         shutil.rmtree(data)
-        while not produce(wire, "orders", batch(b"lost")).error_code:
-            pass
+        wait_for(lambda: bool(produce(wire, "orders", batch(b"lost")).error_code), 60)
         said = [line for line in broker.said if "cannot be looked at" in line]
         assert len(said) == 2
