@@ -54,6 +54,8 @@ def host_of(text: str) -> str:
 
     What is no address stays as it is: no session has it.
     """
+    if text == "*":  # Most rules.
+        return text
     try:
         address = ip_address(text.partition("%")[0])  # Behind it: by which interface.
     except ValueError:
