@@ -215,7 +215,7 @@ def test_what_cannot_be_is_refused_at_the_start(tmp_path: Path, settings: list[s
 
 
 def test_a_password_is_found_where_the_file_says(tmp_path: Path) -> None:
-    """X2, X10: an encrypted key, its password in another file; no line and no config shows it."""
+    """X2: an encrypted key, its password in another file; no line and no config shows it."""
     authority, port = Authority(tmp_path / "ca"), free_port()
     keystore = authority.signed("broker", "/CN=localhost", password="open sesame")
     (tmp_path / "secrets.properties").write_text("key=open sesame\n")

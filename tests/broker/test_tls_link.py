@@ -222,7 +222,7 @@ def _hello(place: Place) -> bytes:
 
 
 def test_what_is_no_tls_does_no_harm(tmp_path: Path) -> None:
-    """X4, K7: bytes at random, hellos that were changed or cut, records that were changed after the handshake."""
+    """X4: bytes at random, hellos that were changed or cut, records that were changed after the handshake."""
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
