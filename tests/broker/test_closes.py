@@ -13,9 +13,13 @@ import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.wire import Wire, create_topic, wait_for
 
+from holdfast.broker.net.request import Done, Request
+from holdfast.broker.net.server import ConnectionLimits, Server
 from holdfast.broker.settings import BrokerSettings
+from holdfast.io.clock import SystemClock
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.turns import AT_ONCE, short_turns_loop
+from holdfast.types import Buffer
 
 COUNT = 400
 
@@ -68,6 +72,56 @@ def test_idle_clients_are_closed_a_few_a_turn(tmp_path: Path) -> None:
         with Wire(inside.port) as wire:
             create_topic(wire, "still-here")
     assert most_at_once(seen) <= 2 * AT_ONCE
+
+
+class NoWork:
+    """Nobody asks for anything."""
+
+    def start_produce(self, request: Request, done: Done) -> bool:
+        raise AssertionError
+
+    async def handle(self, request: Request) -> list[Buffer]:
+        raise AssertionError
+
+
+class Reader:
+    """A connection, as the server sees it when there is room again."""
+
+    def __init__(self, told: list[Reader]) -> None:
+        self._told = told
+
+    def update_reading(self) -> None:
+        self._told.append(self)
+
+
+def test_connections_hear_of_room_a_few_a_turn() -> None:
+    """K9: and every one of them after the last time that there was none, also if that was in between."""
+
+    async def run() -> None:
+        told: list[Reader] = []
+        server = Server(NoWork(), ConnectionLimits(requests_size_max=10), SystemClock())
+        readers = {Reader(told) for _ in range(COUNT)}
+        for each in readers:
+            server.add(each)  # type: ignore[arg-type]
+        counts = [0]
+
+        async def turns(count: int) -> None:
+            for _ in range(count):
+                await asyncio.sleep(0)
+                counts.append(len(told))
+
+        server.requests.hold(10)
+        server.requests.release(10)
+        await turns(5)
+        server.requests.hold(10)
+        server.requests.release(10)
+        before = len(told)
+        await turns(3 * COUNT // AT_ONCE)
+        assert set(told[before:]) == readers
+        assert max(after - before for before, after in itertools.pairwise(counts)) <= 2 * AT_ONCE
+        assert counts[-1] <= 2 * COUNT
+
+    asyncio.run(run())
 
 
 def test_nobody_is_passed_over() -> None:

@@ -5,7 +5,7 @@ that differ (wide), once all inside one item with one and the same name (deep). 
 
 Measured are, with every API in each of them:
 - the wide ones: how long the requests of a good client take meanwhile, beside those of a client of another broker, to
-  which nobody sends anything large; what the first waits for a processor is not counted;
+  which nobody sends anything large; what either broker waits for a processor is not counted;
 - the deep ones: the longest step on the loop, in CPU time.
 Those that take a broker longest are sent to both in both shapes.
 
@@ -43,11 +43,14 @@ from holdfast.protocol.hot.produce import ITEMS_MAX as PRODUCE_ITEMS_MAX
 from holdfast.protocol.message import Field, fields_of, is_part, part_class
 from holdfast.protocol.messages import encode_request
 from holdfast.protocol.wire import ITEMS_MAX
+from holdfast.record.layout import Codec
 
 PARTITIONS = 100
 P99_MS = 50
 STEP_MS = 40
 ROUNDS = 3
+LOOKED_MS = 5
+LOOKED_COUNT = 200  # Batches.
 EVERY = list(HANDLERS)
 SLOWEST = {  # By a broker's CPU time: 0.6 to 0.9 s each.
     Key.SHARE_GROUP_DESCRIBE,
@@ -220,7 +223,10 @@ def test_the_largest_request_of_any_api_holds_nobody_up(
             create_topic(wire, "good")
     for _ in range(ROUNDS):
         windows: dict[Key, list[tuple[float, float]]] = {}
-        with Neighbour(attacked.port, "good", attacked.pid) as neighbour, Neighbour(left_alone.port, "good") as other:
+        with (
+            Neighbour(attacked.port, "good", attacked.pid) as neighbour,
+            Neighbour(left_alone.port, "good", left_alone.pid) as other,
+        ):
             for large in largest:
                 if not large.deep or large.key in SLOWEST:
                     began = time.monotonic()
@@ -281,6 +287,35 @@ def test_no_step_of_any_api_takes_long(tmp_path: Path, largest: Largest) -> None
         finally:
             gc.enable()
     assert {APIS[key].name: steps[key] for key in wanted} == {}
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.ZSTD, Codec.LZ4])
+def test_looking_into_many_batches_holds_nobody_up(tmp_path: Path, codec: Codec) -> None:
+    """K9: each of them is quick, and all of them together are not; in several partitions or in one."""
+    steps: list[float] = []
+
+    class Counted(HeldLoop):
+        def note(self, api_key: int, seconds: float) -> None:
+            steps.append(seconds * 1000)
+
+    one = batch(bytes(200_000), codec=codec)
+    several = [{"index": number, "records": one} for number in range(LOOKED_COUNT)]
+    joined = [{"index": 0, "records": batch(b"plain") + one * min(LOOKED_COUNT, 900_000 // len(one))}]
+    with InsideBroker(tmp_path, MemoryObjects()) as broker, Wire(broker.port) as wire:
+        create_topic(wire, "target", partitions=LOOKED_COUNT)
+        broker.server.held = Counted(SystemClock())
+        for data in (several, joined):
+            worst = []
+            for _ in range(ROUNDS):  # Another process may have had the processor meanwhile.
+                steps.clear()
+                fields = {"transactional_id": None, "acks": -1, "timeout_ms": 5000}
+                answer = wire.ask(Key.PRODUCE, 9, **fields, topic_data=[{"name": "target", "partition_data": data}])
+                [answers] = [each.partition_responses for each in answer.responses]
+                assert {each.error_code for each in answers} == {0}
+                worst.append(max(steps))
+                if worst[-1] <= LOOKED_MS:
+                    break
+            assert min(worst) <= LOOKED_MS
 
 
 def _at(times: list[float], share: float) -> float:

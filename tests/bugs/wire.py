@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 SESSIONS = "tests/broker/test_fetch_sessions.py"
+LARGEST = "tests/broker/test_largest_requests.py"
+CLOSES = "tests/broker/test_closes.py"
 
 BUGS = [
     Bug(
@@ -17,5 +19,38 @@ BUGS = [
             ),
         ),
         (f"{SESSIONS}::test_a_fetch_without_a_session_misses_nothing_before_it_waits",),
+    ),
+    Bug(
+        "many batches are looked at in one go, since each of them is quick",
+        (
+            Edit(
+                "broker/api/produce.py",
+                "        elif self._clock.monotonic() - self._began > _QUICK_S:\n",
+                "        elif False:\n",
+            ),
+        ),
+        (f"{LARGEST}::test_looking_into_many_batches_holds_nobody_up",),
+    ),
+    Bug(
+        "all connections hear of room in one turn",
+        (
+            Edit(
+                "broker/net/server.py",
+                "            async for each in a_few_a_turn(list(self._connections)):\n                each.update_r",
+                "            for each in list(self._connections):\n                each.update_r",
+            ),
+        ),
+        (f"{CLOSES}::test_connections_hear_of_room_a_few_a_turn",),
+    ),
+    Bug(
+        "who was told of room before it went is not told of the next",
+        (
+            Edit(
+                "broker/net/server.py",
+                "        self._has_new_room = True\n",
+                "        self._has_new_room = self._telling is None\n",
+            ),
+        ),
+        (f"{CLOSES}::test_connections_hear_of_room_a_few_a_turn",),
     ),
 ]

@@ -37,6 +37,7 @@ _ACKS = (-1, 0, 1)
 _ABORTABLE_FROM = 11  # From this version on clients know that a transaction can be aborted, and tried again.
 _MANY = 500  # Topics or partitions of one request.
 _IMPLICIT_FROM = 12  # From this version on a partition is part of a transaction by being produced to.
+_QUICK_S = 0.002  # So long all batches of a request may be looked at on the event loop, one after the other.
 _VALIDATED_MAX = 2  # Batches that are looked at in threads at the same time: each may expand to much.
 
 
@@ -69,7 +70,7 @@ class Produce:
         if message.topics and len(message.topics) + len(message.topics[0].partitions) > _MANY:
             return False  # Too many to be appended in one go: `handle` lets others go on in between.
         answering = self._answering(request, message, done)
-        return answering.check(self._validator) and answering.start()
+        return answering.check(self._validator, self._clock) and answering.start()
 
     def _answering(self, request: Request, message: ProduceRequest, done: Done) -> _Answering:
         return _Answering(self._topics, self._logs, self._transactions, request, message, done)
@@ -121,6 +122,28 @@ class _TakesLonger(Exception):
     """The records cannot be looked at quickly."""
 
 
+class _Quickly:
+    """Looks into the batches of one request on the event loop, as long as that is quick for all of them together."""
+
+    __slots__ = ("_began", "_clock", "_validator")
+
+    def __init__(self, validator: Validator, clock: Clock) -> None:
+        self._validator = validator
+        self._clock = clock
+        self._began = 0.0
+
+    def into(self, header: BatchHeader, batch: memoryview) -> Records:
+        """What is known of a batch's records; _TakesLonger if a thread has to look."""
+        if not self._began:  # Most requests have one batch: two looks at the clock would be for nothing.
+            self._began = self._clock.monotonic()
+        elif self._clock.monotonic() - self._began > _QUICK_S:
+            raise _TakesLonger
+        records = self._validator.quick(header, batch)
+        if records is None:
+            raise _TakesLonger
+        return records
+
+
 Look: TypeAlias = Callable[[PartitionLog, memoryview], Awaitable[list[_Looked]]]
 
 
@@ -149,11 +172,12 @@ class _Answering:
 
         self._checked: list[_Sound | HoldfastError] = []  # One for each partition, in their order.
 
-    def check(self, validator: Validator) -> bool:
+    def check(self, validator: Validator, clock: Clock) -> bool:
         """Hold everything against the rules; False, with nothing changed, when that takes too long to be done here."""
+        look = _Quickly(validator, clock)
         try:
             self._checked = [
-                self._check(topic, wanted, validator) for topic in self._message.topics for wanted in topic.partitions
+                self._check(topic, wanted, look) for topic in self._message.topics for wanted in topic.partitions
             ]
         except _TakesLonger:
             return False
@@ -182,7 +206,7 @@ class _Answering:
                 self._append(topic, wanted, checked, results, len(results) - 1)
         self._finish_one()
 
-    def _check(self, topic: ProduceTopic, wanted: ProducePartition, validator: Validator) -> _Sound | HoldfastError:
+    def _check(self, topic: ProduceTopic, wanted: ProducePartition, look: _Quickly) -> _Sound | HoldfastError:
         try:
             partition = self._find(topic, wanted.partition)
             self._logs.check_disk()
@@ -191,13 +215,8 @@ class _Answering:
             validates = partition.settings.validates_records
             if validates and is_slow(wanted.records):
                 raise _TakesLonger
-            looked = []
-            for header, batch in partition.check_batches(wanted.records):
-                records = validator.quick(header, batch) if validates else None
-                if records is None and validates:
-                    raise _TakesLonger
-                looked.append(_Looked(header, batch, records))
-            return self._admit(partition, looked)
+            batches = partition.check_batches(wanted.records)
+            return self._admit(partition, [_Looked(*each, look.into(*each) if validates else None) for each in batches])
         except HoldfastError as failure:
             return failure
 

@@ -82,6 +82,8 @@ class Server:
         self._connections: set[Connection] = set()
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.Task[None] | None = None
+        self._telling: asyncio.Task[None] | None = None
+        self._has_new_room = False  # Since connections were last told of it.
         self._idle_looked_at = clock.monotonic()
         self.start_produce = work.start_produce
         self.handle = work.handle
@@ -174,8 +176,16 @@ class Server:
 
     def _read_again(self) -> None:
         self._granted.clear()
-        for each in list(self._connections):
-            each.update_reading()
+        self._has_new_room = True
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.ensure_future(self._tell_of_room())
+
+    async def _tell_of_room(self) -> None:
+        """All connections, and all of them again if the room went and came back meanwhile."""
+        while self._has_new_room:
+            self._has_new_room = False
+            async for each in a_few_a_turn(list(self._connections)):
+                each.update_reading()
 
     def _grant(self) -> None:
         """Let the oldest requests become whole, beyond the limit by one request's size: or none would ever."""
