@@ -63,6 +63,21 @@ def test_what_stands_for_a_time_has_a_version_it_came_with(wire: Wire, topic: st
     assert ask(6, -3) == ask(7, -4) == ask(8, -5) == ask(10, -6) == ask(11, -7) == ask(1, -9) == refused
 
 
+def test_offsets_of_a_partition_that_is_named_twice_are_refused(wire: Wire, topic: str) -> None:
+    """K2: INVALID_REQUEST each time, whatever was asked; the others are answered."""
+    create_topic(wire, topic, partitions=2)
+    asked = [(0, -1), (1, -1), (0, -2)]
+    wanted = [{"partition_index": each, "current_leader_epoch": -1, "timestamp": time} for each, time in asked]
+    topics = [{"name": topic, "partitions": wanted}]
+    answer = wire.ask(Key.LIST_OFFSETS, 7, replica_id=-1, isolation_level=0, topics=topics)
+    [found] = [each.partitions for each in answer.topics]
+    assert [(each.partition_index, each.error_code, each.offset) for each in found] == [
+        (0, 42, -1),
+        (1, 0, 0),
+        (0, 42, -1),
+    ]
+
+
 def test_names_that_differ_only_in_dots_and_underscores_collide(wire: Wire, topic: str) -> None:
     """K2: INVALID_TOPIC_EXCEPTION, until the other one is gone; a topic never collides with itself."""
     create_topic(wire, f"{topic}.a_b")
@@ -114,6 +129,20 @@ def test_the_first_leader_epoch_is_0(own_broker: Callable[..., BrokerProcess]) -
     with Wire(process.port) as wire:
         produce(wire, "t", batch(b"c"))
         assert _epochs(wire) == (1, 0, 1, (0, 2))
+
+
+def test_who_seeks_with_epoch_0_in_a_topic_of_a_later_one_lands_at_its_beginning(
+    own_broker: Callable[..., BrokerProcess],
+) -> None:
+    """K2: a topic that is made after a kill begins in the broker's epoch. No record of it was ever in a lower one, so a
+    reader that says so has read another history, and is told where ours begins."""
+    process = own_broker()
+    process.kill()
+    process.start()
+    with Wire(process.port) as wire:
+        create_topic(wire, "t")
+        produce(wire, "t", batch(b"a", b"b"))
+        assert _epochs(wire) == (1, 1, 1, (0, 0))
 
 
 def _epochs(wire: Wire) -> tuple[int, int, int, tuple[int, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from holdfast.broker.api.leader_epochs import check_epoch
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
@@ -28,11 +30,18 @@ _READ_COMMITTED = 1
 async def handle(context: BrokerContext, message: ListOffsetsRequest, request: Request) -> ListOffsetsResponse:
     committed = request.version >= 2 and message.isolation_level == _READ_COMMITTED
     pace, topics = request.pace, []
+    named: Counter[tuple[str, int]] = Counter()
     async for topic in pace.through(message.topics):
-        wanted = pace.through(topic.partitions)
-        answers = [
-            await _answer(context, topic.name, each, request.version, committed=committed) async for each in wanted
-        ]
+        async for each in pace.through(topic.partitions):
+            named[topic.name, each.partition_index] += 1
+    async for topic in pace.through(message.topics):
+        answers = []
+        async for each in pace.through(topic.partitions):
+            if named[topic.name, each.partition_index] > 1:
+                number, code = each.partition_index, Code.INVALID_REQUEST
+                answers.append(ListOffsetsPartitionResponse(partition_index=number, error_code=code))
+            else:
+                answers.append(await _answer(context, topic.name, each, request.version, committed=committed))
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return ListOffsetsResponse(topics=topics)
 
@@ -51,7 +60,8 @@ async def _answer(
         offset, timestamp = await _find(partition, wanted.timestamp, committed=committed)
     except HoldfastError as failure:
         return ListOffsetsPartitionResponse(partition_index=number, error_code=code_of(failure))
-    epoch = partition.epochs.at(offset) if offset >= 0 else -1
+    epochs = partition.epochs
+    epoch = -1 if offset < 0 else epochs.current if wanted.timestamp == _LATEST else epochs.at(offset)
     return ListOffsetsPartitionResponse(
         partition_index=number, error_code=Code.NONE, timestamp=timestamp, offset=offset, leader_epoch=epoch
     )
