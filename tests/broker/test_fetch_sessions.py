@@ -206,14 +206,14 @@ def test_a_fetch_without_a_session_misses_nothing_before_it_waits(tmp_path: Path
         produce(wire, topic, batch(b"first"), partition=1)
 
         async def fetched() -> bytes:
-            parts, budget = inside.parts, Budget(1 << 20)
-            sessions = FetchSessions(SessionLimits(), parts.clock, parts.chance)
-            fetch = Fetch(parts.topics, sessions, parts.clock, parts.heavy, 1 << 20, budget)
+            context, budget = inside.context, Budget(1 << 20)
+            sessions = FetchSessions(SessionLimits(), context.clock, context.chance)
+            fetch = Fetch(context.topics, sessions, context.clock, context.heavy, 1 << 20, budget)
             budget.hold(budget.size_max)  # It looks at the first partition, and waits for room to read the second.
             both = len(batch(b"first")) + len(batch(b"second"))
             answer = asyncio.ensure_future(fetch.handle(fetch_request(topic, 2, min_bytes=both)))
             await asyncio.sleep(0)
-            await parts.topics.get(topic).partition(0).append(batch(b"second"))
+            await context.topics.get(topic).partition(0).append(batch(b"second"))
             budget.release(budget.size_max)
             return b"".join(await asyncio.wait_for(answer, 10))
 
