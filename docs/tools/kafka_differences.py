@@ -47,9 +47,9 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         "leader epoch of a new topic",
         "0",
         "0, and one more for each time that the broker was not closed before",
-        "an epoch is of the whole broker: it rises with each start after a crash, and none is ever used twice, also not "
-        "by a topic that is made again after the directory was set back; a client that seeks with epoch 0 in a topic "
-        "that never had it lands at its beginning",
+        "an epoch is of the whole broker: it rises with each start after a crash, and none is ever used twice, also "
+        "not by a topic that is made again after the directory was set back; a client that seeks with epoch 0 in a "
+        "topic that never had it lands at its beginning",
     ),
     (
         "DeleteRecords while the store is away",

@@ -27,11 +27,13 @@ from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.fetch.watch import FetchWatch
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Request
+from holdfast.io.address import Address
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.protocol.api import Key
 from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import decode_request_header, frame_request
 from holdfast.protocol.messages import encode_request
+from holdfast.security.principal import ANONYMOUS, Session
 
 OwnBroker = Callable[..., BrokerProcess]
 
@@ -196,7 +198,8 @@ def fetch_request(topic: str, count: int, min_bytes: int) -> Request:
     fields = fetch_fields(topic, partitions=range(count), max_wait_ms=60_000, min_bytes=min_bytes)
     body = encode_request(Key.FETCH, 12, message(request_class(Key.FETCH), fields))
     frame = memoryview(b"".join(frame_request(Key.FETCH, 12, 1, "c", body))[4:])
-    return Request(decode_request_header(frame), frame, "")
+    session = Session(ANONYMOUS, "127.0.0.1", "PLAINTEXT")
+    return Request(decode_request_header(frame), frame, session, Address("127.0.0.1", 0))
 
 
 def test_a_fetch_without_a_session_misses_nothing_before_it_waits(tmp_path: Path, topic: str) -> None:
