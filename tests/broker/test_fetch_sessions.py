@@ -33,7 +33,7 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import decode_request_header, frame_request
 from holdfast.protocol.messages import encode_request
-from holdfast.security.principal import ANONYMOUS, Session
+from holdfast.security import principal
 
 OwnBroker = Callable[..., BrokerProcess]
 
@@ -198,7 +198,7 @@ def fetch_request(topic: str, count: int, min_bytes: int) -> Request:
     fields = fetch_fields(topic, partitions=range(count), max_wait_ms=60_000, min_bytes=min_bytes)
     body = encode_request(Key.FETCH, 12, message(request_class(Key.FETCH), fields))
     frame = memoryview(b"".join(frame_request(Key.FETCH, 12, 1, "c", body))[4:])
-    session = Session(ANONYMOUS, "127.0.0.1", "PLAINTEXT")
+    session = principal.Session(principal.ANONYMOUS, "127.0.0.1", "PLAINTEXT")
     return Request(decode_request_header(frame), frame, session, Address("127.0.0.1", 0))
 
 
