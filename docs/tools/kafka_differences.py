@@ -66,8 +66,9 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
     (
         "settings of a broker that are set while it runs",
         "some ninety",
-        "all defaults of topics; INVALID_REQUEST with a sentence for every other, also for names that nobody knows",
-        "the others belong to parts that are not here, or are fixed when the broker starts (limits of connections)",
+        "all defaults of topics, and the limits of connections; INVALID_REQUEST with a sentence for every other, also "
+        "for names that nobody knows",
+        "the others belong to parts that are not here, or are fixed when the broker starts",
     ),
     (
         "DescribeConfigs of a broker",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,7 @@ from uuid import uuid4
 import pytest
 from tests.broker.inside import InsideBroker
 from tests.broker.test_configs import BROKER, DELETE, GROUP, SET, TOPIC, change, config, describe
-from tests.broker.wire import Wire, batch, create_topic, produce
+from tests.broker.wire import Closed, Wire, batch, create_topic, produce
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker.settings import BrokerSettings
@@ -71,6 +72,60 @@ def test_a_default_of_topics_that_is_no_setting_is_followed(tmp_path: Path) -> N
         assert produce(wire, "t", ahead).error_code == INVALID_TIMESTAMP
         assert change(wire, "0", (name, DELETE, None), kind=BROKER).error_code == 0
         assert produce(wire, "t", ahead).error_code == 0
+
+
+def test_limits_of_connections_change_while_it_runs_and_stay(own_broker: Callable[..., BrokerProcess]) -> None:
+    """K10, K11: for whoever comes next, for one broker or for all; a kill changes nothing of it."""
+    process = own_broker("max.connections.per.ip=50")
+    with Wire(process.port) as wire:
+        for value in ("0", "many", "-1"):
+            assert change(wire, "0", ("max.connections", SET, value), kind=BROKER).error_code == INVALID_CONFIG
+        overrides = "max.connections.per.ip.overrides"
+        assert change(wire, "0", (overrides, SET, "127.0.0.1"), kind=BROKER).error_code == INVALID_CONFIG
+        assert change(wire, "", ("max.connections.per.ip", SET, "2"), kind=BROKER).error_code == 0
+        assert _taken(process, 3) == 1
+        assert change(wire, "0", (overrides, SET, "127.0.0.1:3"), kind=BROKER).error_code == 0
+        assert _taken(process, 3) == 2
+        assert change(wire, "0", ("max.connections", SET, "2"), kind=BROKER).error_code == 0
+        assert _taken(process, 3) == 1
+    process.kill()
+    process.start()
+    with Wire(process.port) as wire:
+        assert _taken(process, 3) == 1
+        [shown] = describe(wire, BROKER, "0", keys=["max.connections.per.ip"]).configs
+        assert (shown.value, shown.config_source, shown.read_only) == ("2", 3, False)
+        assert [(each.value, each.source) for each in shown.synonyms][:2] == [("2", 3), ("50", 4)]
+        for where, name in (("0", overrides), ("0", "max.connections"), ("", "max.connections.per.ip")):
+            assert change(wire, where, (name, DELETE, None), kind=BROKER).error_code == 0
+        assert _taken(process, 3) == 3
+
+
+def test_the_rate_of_connections_changes_while_it_runs(tmp_path: Path) -> None:
+    """K10, K11: max.connection.creation.rate; who comes faster waits to be accepted."""
+    name = "max.connection.creation.rate"
+    with InsideBroker(tmp_path, MemoryObjects()) as inside, Wire(inside.port) as wire:
+        assert change(wire, "0", (name, SET, "1"), kind=BROKER).error_code == 0
+        began = time.monotonic()
+        for _ in range(3):
+            with Wire(inside.port) as other:
+                other.ask(Key.API_VERSIONS, 0)
+        assert time.monotonic() - began >= 1.5
+        assert change(wire, "0", (name, DELETE, None), kind=BROKER).error_code == 0
+        for _ in range(20):
+            with Wire(inside.port) as other:
+                other.ask(Key.API_VERSIONS, 0)
+
+
+def _taken(process: BrokerProcess, count: int) -> int:
+    """How many of so many connections are answered; they are gone then."""
+    taken = 0
+    with ExitStack() as held:
+        for _ in range(count):
+            wire = held.enter_context(Wire(process.port))
+            with suppress(Closed, ConnectionError):
+                wire.ask(Key.API_VERSIONS, 0)
+                taken += 1
+    return taken
 
 
 def test_what_a_broker_cannot_be_told_is_refused(wire: Wire) -> None:

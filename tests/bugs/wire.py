@@ -7,6 +7,7 @@ from tests.bugs.bug import Bug, Edit
 SESSIONS = "tests/broker/test_fetch_sessions.py"
 LARGEST = "tests/broker/test_largest_requests.py"
 CLOSES = "tests/broker/test_closes.py"
+DYNAMIC = "tests/broker/test_dynamic_configs.py"
 
 BUGS = [
     Bug(
@@ -52,5 +53,21 @@ BUGS = [
             ),
         ),
         (f"{CLOSES}::test_connections_hear_of_room_a_few_a_turn",),
+    ),
+    Bug(
+        "limits of connections that were set while it ran hold only after a restart",
+        (Edit("broker/topics.py", "            self.on_dynamic()\n", ""),),
+        (f"{DYNAMIC}::test_limits_of_connections_change_while_it_runs_and_stay",),
+    ),
+    Bug(
+        "limits of connections that were set while it ran are forgotten by a restart",
+        (
+            Edit(
+                "broker/running.py",
+                "    context.topics.on_dynamic = change\n    change()\n",
+                "    context.topics.on_dynamic = change\n",
+            ),
+        ),
+        (f"{DYNAMIC}::test_limits_of_connections_change_while_it_runs_and_stay",),
     ),
 ]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker
-from holdfast.broker.configs.dynamic import GROUP
+from holdfast.broker.configs.dynamic import GROUP, settings_now
 from holdfast.broker.configs.group import consumer_times, share_configs
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.markers import Markers
@@ -315,9 +315,22 @@ async def listening(
     """The ports of a broker."""
     broker = opened_.broker
     async with answering(broker, opened_.context.settings, listeners, clock, traffic, broker.held) as server:
-        broker.count_answers_in(server.answers)
-        server.address_rate = broker.address_rate
+        follow(server, opened_)
         yield server
+
+
+def follow(server: Server, opened_: Opened) -> None:
+    """The port does what the broker knows: from now on, and whenever its limits of connections are changed."""
+    context = opened_.context
+    opened_.broker.count_answers_in(server.answers)
+    server.address_rate = opened_.broker.address_rate
+
+    def change() -> None:
+        dynamic = context.topics.dynamic.of_broker(context.settings.node_id)
+        server.change_limits(_limits_of(settings_now(context.settings, dynamic)))
+
+    context.topics.on_dynamic = change
+    change()
 
 
 @asynccontextmanager
@@ -330,7 +343,17 @@ async def answering(
     held: HeldLoop | None = None,
 ) -> AsyncIterator[Server]:
     """The ports; requests are counted in `traffic`. On the way out no more are accepted, what was taken answered."""
-    limits = ServerLimits(
+    counted = work if traffic is None else CountedWork(work, traffic, clock)
+    server = Server(counted, _limits_of(settings), clock, held)
+    await server.listen(listeners)
+    try:
+        yield server
+    finally:
+        await server.stop(STOP_S)
+
+
+def _limits_of(settings: BrokerSettings) -> ServerLimits:
+    return ServerLimits(
         frame_size_max=settings.socket_request_max_bytes,
         connections_max=settings.max_connections,
         requests_size_max=settings.queued_max_request_bytes,
@@ -342,10 +365,3 @@ async def answering(
         arrive_ms_max=settings.socket_request_max_ms,
         take_ms_max=settings.socket_response_max_ms,
     )
-    counted = work if traffic is None else CountedWork(work, traffic, clock)
-    server = Server(counted, limits, clock, held)
-    await server.listen(listeners)
-    try:
-        yield server
-    finally:
-        await server.stop(STOP_S)

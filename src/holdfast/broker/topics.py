@@ -133,6 +133,7 @@ class Topics:
         self._node_id = node_id
         self.static_defaults = defaults  # As the broker was started with them.
         self.dynamic = DynamicConfigs(metadata.metadata.broker_configs)
+        self.on_dynamic: Callable[[], None] = lambda: None  # Who else has to know that they have changed.
         self._defaults = topic_defaults(defaults, self.dynamic.of_broker(node_id))
         self._changing = asyncio.Lock()
         self._striking = asyncio.Lock()
@@ -368,6 +369,7 @@ class Topics:
             self.check_size(DynamicConfigs(configs).size - self.dynamic.size)
             metadata = await self._calls.run(self._metadata.commit, set_broker_configs(configs))
             self.dynamic = DynamicConfigs(metadata.broker_configs)
+            self.on_dynamic()
             defaults = topic_defaults(self.static_defaults, self.dynamic.of_broker(self._node_id))
             if defaults != self._defaults:
                 self._defaults = defaults

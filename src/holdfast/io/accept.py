@@ -73,7 +73,7 @@ class Acceptor:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._doors = dict(doors)
-        self._limits = limits
+        self.limits = limits  # May be replaced: they hold for whoever comes next.
         self._now = now
         self._lines = SparingLines(log, now)
         self._open: Counter[str] = Counter()
@@ -134,7 +134,7 @@ class Acceptor:
     def _accept(self, bound: socket.socket, made: Made) -> None:
         for _ in range(_AT_ONCE):
             if not self._take_turn():
-                self._rest(1 / self._limits.per_second)
+                self._rest(1 / self.limits.per_second)
                 return
             try:
                 taken, address = bound.accept()
@@ -153,7 +153,7 @@ class Acceptor:
 
     def _take_turn(self) -> bool:
         """Whether the rate allows one more."""
-        now, rate = self._now(), self._limits.per_second
+        now, rate = self._now(), self.limits.per_second
         self._allowed = min(self._allowed + (now - self._allowed_at) * rate, float(min(rate, _BACKLOG)))
         self._allowed_at = now
         if self._allowed < 1:
@@ -162,11 +162,11 @@ class Acceptor:
         return True
 
     def _admit(self, taken: socket.socket, host: str, made: Made) -> None:
-        if self._count >= self._limits.count_max:
-            self._refuse(taken, host, "count", self._limits.count_max)
+        if self._count >= self.limits.count_max:
+            self._refuse(taken, host, "count", self.limits.count_max)
             return
-        if self._open[host] >= self._limits.of(host):
-            self._refuse(taken, host, "address", self._limits.of(host))
+        if self._open[host] >= self.limits.of(host):
+            self._refuse(taken, host, "address", self.limits.of(host))
             return
         wait_s = self._rates.wait_s(host)
         if wait_s > 0:

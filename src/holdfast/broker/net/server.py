@@ -100,13 +100,7 @@ class Server:
 
     async def listen(self, listeners: Sequence[OpenListener]) -> None:
         """Begin to accept connections."""
-        limits = self.limits
-        accept = AcceptLimits(
-            count_max=within_descriptors(limits.connections_max),
-            address_count_max=limits.address_connections_max,
-            address_overrides=limits.address_overrides,
-            per_second=limits.connections_per_second,
-        )
+        accept = _accept_limits(self.limits)
         doors = {each.bound: partial(self._made, each) for each in listeners}
         now = self.clock.monotonic
         self._acceptor = Acceptor(doors, accept, now, lambda address: self.address_rate(address))
@@ -116,6 +110,12 @@ class Server:
         if listener.tls is not None:
             return TlsLink(self, listener, peer)
         return Connection(self, listener.told, listener.session(peer), peer)
+
+    def change_limits(self, limits: ConnectionLimits) -> None:
+        """Other limits of connections, for whoever comes next; all others must be as they were."""
+        self.limits = limits
+        if self._acceptor is not None:
+            self._acceptor.limits = _accept_limits(limits)
 
     async def stop(self, timeout: float) -> None:
         """Accept nothing more, let requests that were taken be answered, then close."""
@@ -255,3 +255,12 @@ class Server:
         self.closed[why] += 1
         self.lines.warning("%s: closed, %s", connection.peer, sentence)
         connection.abort()
+
+
+def _accept_limits(limits: ConnectionLimits) -> AcceptLimits:
+    return AcceptLimits(
+        count_max=within_descriptors(limits.connections_max),
+        address_count_max=limits.address_connections_max,
+        address_overrides=limits.address_overrides,
+        per_second=limits.connections_per_second,
+    )

@@ -22,7 +22,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.server import Server
-from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, opened, opened_local
+from holdfast.broker.running import (
+    STOP_S,
+    AllSettings,
+    BrokerEnvironment,
+    Opened,
+    answering,
+    follow,
+    listening,
+    opened,
+    opened_local,
+)
 from holdfast.broker.topics import Topics
 from holdfast.broker.waiting.reads import WaitingReads, without_deleted
 from holdfast.broker.waiting.waiting import Switch, Waiting
@@ -127,10 +137,8 @@ async def started(
             await asyncio.wait([attempt], timeout=_OPEN_S)
         if copy is None or (attempt.done() and not isinstance(attempt.exception(), AWAY)):
             broker = await attempt
-            whole = broker.broker
-            port = answering(whole, settings.broker, place.listeners, around.clock, place.traffic, whole.held)
+            port = listening(broker, place.listeners, around.clock, place.traffic)
             server = await stack.enter_async_context(port)
-            whole.count_answers_in(server.answers)
         else:
             wait = _Wait(around, copy, settings.broker.node_id, opening, place)
             broker, server = await wait.run(stack, settings, attempt, metrics)
@@ -187,9 +195,8 @@ class _Wait:
         finally:
             saying.cancel()
         stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
-        broker.broker.count_answers_in(server.answers)
         switch.work, server.held = broker.broker, broker.broker.held
-        server.address_rate = broker.broker.address_rate
+        follow(server, broker)
         self._reads.end()
         url = around.objects.url
         facts = {"event": "store_back", "waited_s": round(self._waited_s(), 1)}
