@@ -80,7 +80,7 @@ BUGS = [
     ),
     Bug(
         "one address takes all connections",
-        (Edit("io/accept.py", "if self._open[host] >= self._limits.of(host):", "if False:"),),
+        (Edit("io/accept.py", "if self._open[host] >= self.limits.of(host):", "if False:"),),
         (f"{DOORS}::test_one_address_may_have_so_many_connections",),
     ),
     Bug(

@@ -37,7 +37,7 @@ BUGS = [
     ),
     Bug(
         "a transaction that was open at the purge is forgotten",
-        (Edit("log/pressure/purge.py", "if each.transactions.open_count]", "if False]"),),
+        (Edit("log/pressure/purge.py", "partition.transactions.open_count > 0", "False"),),
         (f"{TAILS}::test_the_last_stable_offset_is_told_where_no_transaction_can_be_open",),
     ),
     Bug(

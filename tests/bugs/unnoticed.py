@@ -44,7 +44,7 @@ BUGS = [
     ),
     Bug(
         "repair: producer ids are handed out again",
-        (Edit("operate/repair/metadata.py", "found.metadata.producer_ids_end + _PRODUCER_IDS_SKIPPED", "0"),),
+        (Edit("operate/repair/metadata.py", "found.value.producer_ids_end + _PRODUCER_IDS_SKIPPED", "0"),),
         ("tests/operate/test_repair.py::test_the_newest_metadata_is_damaged",),
     ),
     Bug(
