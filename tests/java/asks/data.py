@@ -64,8 +64,9 @@ def _only_part(answer: Json, parts: str) -> Json:
 
 
 def list_offsets(world: WireWorld, version: int) -> Ask:
-    asked = [-1, -2, *([-3] if version >= 7 else []), *([-4] if version >= 8 else []), *([-5] if version >= 9 else [])]
-    parts = [{"partitionIndex": 0, "currentLeaderEpoch": -1, "timestamp": timestamp} for timestamp in (0, *asked)]
+    newest = -5 if version >= 9 else -4 if version >= 8 else -3 if version >= 7 else -2  # Of the special times.
+    asked = {0: -1, 1: newest}  # A partition may be named once.
+    parts = [{"partitionIndex": index, "currentLeaderEpoch": -1, "timestamp": at} for index, at in asked.items()]
     request = {
         "replicaId": -1,
         "isolationLevel": 0,
@@ -75,7 +76,8 @@ def list_offsets(world: WireWorld, version: int) -> Ask:
 
     def check(answer: Json) -> bool:
         [topic] = answer["topics"]
-        return [each["offset"] for each in topic["partitions"]][:3] == [0, RECORDS_COUNT, 0]
+        found = {each["partitionIndex"]: each["offset"] for each in topic["partitions"]}
+        return found.keys() == asked.keys() and found[0] == RECORDS_COUNT
 
     return Ask(request, check=check)
 
