@@ -13,8 +13,9 @@ yet, are not: `read_topic` says up to where it read (`catalog.readable`).
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from holdfast.face import face
 
 if TYPE_CHECKING:
     from holdfast.catalog.catalog import Catalog, open_catalog
@@ -35,21 +36,18 @@ __all__ = [
     "read_topic",
 ]
 
-_PLACES = {
-    "Catalog": "catalog",
-    "DataLost": "errors",
-    "NotMadeYet": "errors",
-    "OutOfRange": "errors",
-    "Store": "store",
-    "Times": "times",
-    "find_store": "store",
-    "open_catalog": "catalog",
-    "read_topic": "topic",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Arrow and the compiled loops are loaded when they are used."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+# Arrow and the compiled loops are loaded when they are used.
+__getattr__ = face(
+    __name__,
+    {
+        "Catalog": "holdfast.catalog.catalog",
+        "DataLost": "holdfast.catalog.errors",
+        "NotMadeYet": "holdfast.catalog.errors",
+        "OutOfRange": "holdfast.catalog.errors",
+        "Store": "holdfast.catalog.store",
+        "Times": "holdfast.catalog.times",
+        "find_store": "holdfast.catalog.store",
+        "open_catalog": "holdfast.catalog.catalog",
+        "read_topic": "holdfast.catalog.topic",
+    },
+)

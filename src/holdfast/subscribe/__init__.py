@@ -9,8 +9,9 @@ The names are imported when they are used first: whoever only reads the settings
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from holdfast.face import face
 
 if TYPE_CHECKING:
     from holdfast.subscribe.client.events import Event, EventBatch
@@ -22,20 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["NOW", "Cursor", "Event", "EventBatch", "Filter", "Source", "Stats", "Subscription", "subscribe"]
 
-_PLACES = {
-    "NOW": "client.subscription",
-    "Cursor": "cursor",
-    "Event": "client.events",
-    "EventBatch": "client.events",
-    "Filter": "filter",
-    "Source": "wire.request",
-    "Stats": "stats",
-    "Subscription": "client.subscription",
-    "subscribe": "client.subscription",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
+__getattr__ = face(
+    __name__,
+    {
+        "NOW": "holdfast.subscribe.client.subscription",
+        "Cursor": "holdfast.subscribe.cursor",
+        "Event": "holdfast.subscribe.client.events",
+        "EventBatch": "holdfast.subscribe.client.events",
+        "Filter": "holdfast.subscribe.filter",
+        "Source": "holdfast.subscribe.wire.request",
+        "Stats": "holdfast.subscribe.stats",
+        "Subscription": "holdfast.subscribe.client.subscription",
+        "subscribe": "holdfast.subscribe.client.subscription",
+    },
+)
