@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from holdfast.security.errors import BadSetting
+from holdfast.security.files import read_within
 
 SIZE_MAX: Final = 1 << 20  # Bytes of a file.
 
@@ -78,13 +79,7 @@ def _resolved(name: str, value: str, providers: Mapping[str, Callable[[str, str]
 
 
 def _read(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            data = file.read(SIZE_MAX + 1)
-    except OSError as failure:
-        raise BadSetting(path, f"it cannot be read: {failure.strerror}") from failure
-    if len(data) > SIZE_MAX:
-        raise BadSetting(path, f"it has more than {SIZE_MAX} bytes")
+    data = read_within(path, SIZE_MAX, lambda why: BadSetting(path, f"it {why}"))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as failure:

@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from holdfast.security.errors import BadSetting
+from holdfast.security.files import read_within
 from holdfast.security.secret import NONE, Secret
 
 log = logging.getLogger(__name__)
@@ -265,13 +266,7 @@ def _check_names(setting: str, given: tuple[str, ...], known: tuple[str, ...]) -
 
 
 def _read(setting: str, path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            data = file.read(SIZE_MAX + 1)
-    except OSError as failure:
-        raise BadSetting(setting, f"{path} cannot be read: {failure.strerror}") from failure
-    if len(data) > SIZE_MAX:
-        raise BadSetting(setting, f"{path} has more than {SIZE_MAX} bytes")
+    data = read_within(path, SIZE_MAX, lambda why: BadSetting(setting, f"{path} {why}"))
     if data.startswith((b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce", b"\x30\x82", b"\x30\x80")):
         raise BadSetting(setting, f"{path} is no PEM: {_TO_PEM.format(path=path)}")
     return data
