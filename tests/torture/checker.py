@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     offsets.group_back,
     offsets.position_back,
     offsets.marks_back,
+    reading.unfinished,
     reading.future,
     reading.changed,
     reading.hidden,

@@ -16,6 +16,7 @@ The ops, and their facts, as clients write them down:
     broker      info: event (started, killed, failed, stopped, ended), expected
     said        info: line: something the broker should never have to say
     unfinished  info: what: a client that did not come to its end
+    unread      info: reader, places [[topic, partition]], committed, final: ends that a reading of all did not reach
     breather    info: seconds, stuck: who was not acknowledged though nothing disturbed
     idle        info: entries: how much the write-ahead log still holds though nobody writes
     duel        info: see `Duel`
@@ -172,6 +173,7 @@ class Facts:
     transactions: dict[tuple[str, int], Transaction] = field(default_factory=lambda: defaultdict(Transaction))
     reads: list[Read] = field(default_factory=list)
     finals: dict[tuple[Place, bool, int], dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    unread: dict[tuple[Place, bool, int], str] = field(default_factory=dict)  # Finals that are not whole, and whose.
     marks: list[Marks] = field(default_factory=list)
     committed: list[Committed] = field(default_factory=list)
     found: list[Committed] = field(default_factory=list)

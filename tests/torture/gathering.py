@@ -96,6 +96,11 @@ def _read(facts: Facts, event: Event, _: float) -> None:
         facts.finals[place, event["committed"], final].update(zip(event["offsets"], event["values"], strict=True))
 
 
+def _unread(facts: Facts, event: Event, _: float) -> None:
+    for topic, partition in event["places"]:
+        facts.unread[(topic, partition), event["committed"], event["final"]] = event["reader"]
+
+
 def _marks(facts: Facts, event: Event, _: float) -> None:
     place = event["topic"], event["partition"]
     final = event.get("final", False)
@@ -183,6 +188,7 @@ _TAKERS: dict[str, Taker] = {
     "commit": _commit,
     "abort": _abort,
     "read": _read,
+    "unread": _unread,
     "marks": _marks,
     "group": _group,
     "copy": _copy,

@@ -88,6 +88,37 @@ def a_new_topic_loses(events: list[Event]) -> None:
     drop(next(of(events, "read", topic="phoenix", final=1)), 0)
 
 
+def a_reading_stops_half_way(events: list[Event], *, committed: bool) -> None:
+    """The first reading of everything did not reach the ends of two topics, and told so."""
+    for topic in ("one", "txn"):
+        read = next(of(events, "read", topic=topic, final=1, committed=committed))
+        del read["offsets"][2:], read["values"][2:]
+    told = {"reader": "final-1", "places": [["one", 0], ["txn", 0]], "committed": committed, "final": 1}
+    events.append({"at": events[-1]["at"], "who": "house", "kind": "info", "op": "unread", **told})
+
+
+@breaks("unfinished")
+def a_reading_of_everything_stops_half_way(events: list[Event]) -> None:
+    a_reading_stops_half_way(events, committed=False)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_an_unfinished_reading_is_no_loss(committed: bool) -> None:
+    """A8: it is told as what it is, and nothing is called lost, torn, uncopied or unmirrored for it."""
+    events = deepcopy(good_story())
+    a_reading_stops_half_way(events, committed=committed)
+    assert {problem.rule for problem in check(events)} == {"unfinished"}
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_reading_that_claims_its_end_is_believed(committed: bool) -> None:
+    """A8: without the word that it did not reach its end, what it has not read is not there."""
+    events = deepcopy(good_story())
+    a_reading_stops_half_way(events, committed=committed)
+    del events[-1]
+    assert {"lost", "torn"} & {problem.rule for problem in check(events)}
+
+
 @breaks("stuck")
 def a_producer_waits_though_nothing_disturbs(events: list[Event]) -> None:
     next(of(events, "breather"))["stuck"] = ["idem"]

@@ -22,6 +22,7 @@ from tests.torture.disk import disk
 from tests.torture.faults import Faults
 from tests.torture.ground import PARTITIONS, PHOENIX, Ground
 from tests.torture.history import History
+from tests.torture.patience import Patience
 from tests.torture.proxy import Proxy
 from tests.torture.sampling import Sampler
 from tests.torture.schedule import Planned, schedule
@@ -38,7 +39,7 @@ MIB = 1 << 20
 RSS_MAX, HANDLES_MAX, FILES_MAX, GROWTH_MAX = 400 * MIB, 250, 60, 48 * MIB
 ENTRIES_MAX = 1000  # In the write-ahead log while nobody but groups writes: what comes in within a second or two.
 _IDLE_S = 30.0
-_PATIENCE_S = 90.0
+_PATIENCE_S = 90.0  # Without any progress.
 ENTRY = Path(__file__).with_name("faulty_serve.py")
 SETTINGS = (
     "auto.create.topics.enable=false",
@@ -157,13 +158,13 @@ class TortureRun:
             who = f"final-{round_}-{'committed' if committed else 'all'}"
             left = read_whole(self.ground, who, names, committed=committed, patience_s=_PATIENCE_S, final=round_)
             if left:
-                self.history.info("unfinished", what=f"{who}: the ends of {sorted(left)} were not reached")
+                self.history.info("unread", reader=who, places=sorted(left), committed=committed, final=round_)
         with self.ground.client() as asking:
             look_at_marks(self.history, asking, final=True)
 
     def _wait_for_readers(self) -> None:
         """Everybody who follows comes to the end of what is kept."""
-        deadline = time.monotonic() + _PATIENCE_S
+        patience = Patience(_PATIENCE_S)
         wanted = {
             (who, topic, partition): last
             for who in (*GROUPS, "committed", "subscriber", "everything")
@@ -171,10 +172,12 @@ class TortureRun:
             for partition in range(PARTITIONS)
             if (last := self._last(who, topic, partition)) is not None
         }
-        while time.monotonic() < deadline:
-            behind = {key: last for key, last in wanted.items() if self.ground.reached.get(key, -1) < last}
+        while not patience.is_over:
+            reached = {key: self.ground.reached.get(key, -1) for key in wanted}
+            behind = {key: last for key, last in wanted.items() if reached[key] < last}
             if not behind:
                 return
+            patience.look(reached)
             time.sleep(0.1)
         for (who, topic, partition), last in behind.items():
             at = self.ground.reached.get((who, topic, partition), -1)

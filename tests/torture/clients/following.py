@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from tests.torture.clients.seeing import Seeing
 from tests.torture.ground import READS_MAX, Ground
+from tests.torture.patience import Patience
 
 
 def reader(ground: Ground, *, committed: bool) -> Consumer:
@@ -44,19 +44,24 @@ class Follower:
 def read_whole(
     ground: Ground, who: str, topics: tuple[str, ...], *, committed: bool, patience_s: float, final: int = 0
 ) -> set[tuple[str, int]]:
-    """Read topics from their beginning to their end, as it is now; the partitions whose end was not reached in time."""
+    """Read topics from their beginning to their end, as it is now; the partitions whose end was not reached.
+
+    Patience is for silence: whoever is slow, and goes on, is read to the end.
+    """
     history = ground.history(who)
     seeing = Seeing(ground, history, committed=committed)
     consumer = reader(ground, committed=committed)
     left = {(topic, partition) for topic in topics for partition in range(ground.partitions(topic))}
-    deadline = time.monotonic() + patience_s
+    patience = Patience(patience_s)
     consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in sorted(left)])
-    while left and time.monotonic() < deadline:
+    while left and not patience.is_over:
         for message in consumer.consume(READS_MAX, 0.1):
             if message.error() is None:
                 seeing.add(message.topic(), message.partition(), message.offset(), message.value())
+                patience.moved()
             elif message.error().name() == "_PARTITION_EOF":  # A reader of what is committed knows no other end.
                 left.discard((message.topic(), message.partition()))
+                patience.moved()
     seeing.write(**({"final": final} if final else {}))
     consumer.close()
     history.close()

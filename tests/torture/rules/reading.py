@@ -12,6 +12,15 @@ from tests.torture.rules.problem import Problem
 _MOVING = ("memory", "reborn")  # Where an offset may hold another record later, or none.
 
 
+def unfinished(facts: Facts) -> Iterator[Problem]:
+    """Everything can be read to its end. Where it was not, nobody can say that anything is lost, or that nothing is."""
+    places: dict[str, list[Place]] = defaultdict(list)
+    for (place, _, _), reader in facts.unread.items():
+        places[reader].append(place)
+    for reader, missed in places.items():
+        yield Problem("unfinished", f"{reader} did not reach the ends of {sorted(missed)}")
+
+
 def future(facts: Facts) -> Iterator[Problem]:
     """No record is read that was never sent, or before it was."""
     for read in facts.reads:

@@ -33,9 +33,15 @@ def _committed_reads(facts: Facts) -> Iterator[tuple[str, int, Id, int]]:
                 yield f"{read.who} in {read.place}", offset, record, txn_of(value)
 
 
+def _is_whole(facts: Facts, round_: int) -> bool:
+    """Whether all that is committed was read then: a transaction may be in any partition."""
+    return not any(committed and which == round_ for _, committed, which in facts.unread)
+
+
 def torn(facts: Facts) -> Iterator[Problem]:
     """At the end a transaction is there as a whole or not at all; as a whole, if its producer was told so."""
-    for round_ in sorted({which for _, committed, which in facts.finals if committed}):
+    rounds = {which for _, committed, which in facts.finals if committed}
+    for round_ in sorted(each for each in rounds if _is_whole(facts, each)):
         there = {
             (record, txn_of(value))
             for (_, committed, which), stored in facts.finals.items()
@@ -53,7 +59,7 @@ def torn(facts: Facts) -> Iterator[Problem]:
 
 def uncopied(facts: Facts) -> Iterator[Problem]:
     """A copy in transactions: what its group has committed is copied, and nothing else is."""
-    for source, target, group in facts.copies:
+    for source, target, group in facts.copies if _is_whole(facts, 1) else ():
         for place in {place for place, _, _ in facts.finals if place[0] == source}:
             end = max((each.offset for each in facts.found if each.group == group and each.place == place), default=0)
             wanted = {offset for offset in facts.finals[place, True, 1] if offset < end}
