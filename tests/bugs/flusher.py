@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 MANY = "tests/log/test_many_partitions.py"
 CLOCKS = "tests/log/test_clocks.py"
+FAILED_LOG = "tests/cli/test_serve_failed_log.py"
 
 BUGS = [
     Bug(
@@ -110,5 +111,15 @@ BUGS = [
         "a purge that meets a stopped log fails by itself",
         (Edit("log/journal.py", "        except WalFailed as failure:", "        except KeyError as failure:"),),
         ("tests/log/test_append.py",),
+    ),
+    Bug(
+        "a log that has failed waits for flushes that hang",
+        (Edit("log/logs.py", "now=isinstance(self._failure, LogsStopped)", "now=False"),),
+        (FAILED_LOG,),
+    ),
+    Bug(
+        "a port whose broker has failed waits for answers from the store",
+        (Edit("broker/running.py", "    server.has_failed = lambda: context.logs.failure is not None\n", ""),),
+        (FAILED_LOG,),
     ),
 ]

@@ -324,6 +324,7 @@ def follow(server: Server, opened_: Opened) -> None:
     context = opened_.context
     opened_.broker.count_answers_in(server.answers)
     server.address_rate = opened_.broker.address_rate
+    server.has_failed = lambda: context.logs.failure is not None
 
     def change() -> None:
         dynamic = context.topics.dynamic.of_broker(context.settings.node_id)

@@ -319,8 +319,9 @@ class Logs:
         self._ground.journal.close()
 
     async def _finish(self) -> None:
-        """Make everything durable and flush it, as far as the store lets us."""
-        await self._flusher.stop()
+        """Make everything durable and flush it, as far as the store lets us. A log that has failed waits for no store:
+        the next start flushes what is durable."""
+        await self._flusher.stop(now=isinstance(self._failure, LogsStopped))
         if self._failure is None:
             with contextlib.suppress(HoldfastError):
                 await self._ground.calls.local(self._ground.journal.sync)

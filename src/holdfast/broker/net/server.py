@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -32,6 +32,7 @@ MIB = 1 << 20
 _LOOK_S = 0.25
 _UNPROVEN_PART = 4  # Of all connections, at most one in so many may be without a session.
 _PRESSED_S = 1.0  # Without progress, when others wait.
+_FAILED_STOP_S = 0.5  # For answers to be sent, when what answers has failed.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,7 @@ class Server:
         self.start_produce = work.start_produce
         self.handle = work.handle
         self.held = held  # Who is told of steps that hold the loop; a broker that becomes whole has its own.
+        self.has_failed: Callable[[], bool] = lambda: False  # Whether nothing more can be answered: a broker knows.
         self.address_rate: RateOf = lambda _: None  # New connections a second of an address: a broker knows its quotas.
         self.closed: Counter[str] = Counter(
             late=0, unread=0, tls=0
@@ -118,12 +120,12 @@ class Server:
             self._acceptor.limits = _accept_limits(limits)
 
     async def stop(self, timeout: float) -> None:
-        """Accept nothing more, let requests that were taken be answered, then close."""
+        """Accept nothing more, let requests that were taken be answered, as far as they can be, then close."""
         if self._acceptor is not None:
             self._acceptor.close()
         if self._sweep is not None:
             self._sweep.cancel()
-        deadline = self.clock.monotonic() + timeout
+        deadline = self.clock.monotonic() + (_FAILED_STOP_S if self.has_failed() else timeout)
         while (self.sending or any(not each.is_idle for each in self._connections)) and (
             self.clock.monotonic() < deadline
         ):

@@ -66,12 +66,16 @@ class Flusher:
     def start(self) -> None:
         self._task = asyncio.ensure_future(self._run())
 
-    async def stop(self) -> None:
-        """Stop deciding; flushes under way end."""
+    async def stop(self, *, now: bool = False) -> None:
+        """Stop deciding; flushes under way end, or are given up now, as in a crash."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        running = list(self._running.values())
+        if now:
+            for task in running:
+                task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
     # What is noted
 
