@@ -177,15 +177,16 @@ class Faults:
         self._heard = 0 if len(self._broker.said) < self._heard else self._heard
         self._history.info("broker", event="started", expected=True)
 
-    def _revive(self) -> None:
+    def _revive(self) -> bool:
         """Start a broker that has ended by itself: after a failed fsync it must, otherwise it must not."""
         if self._broker.is_running:
-            return
+            return False
         with contextlib.suppress(AssertionError):
             self._broker.wait()
         self._listen()
         self._history.info("broker", event="failed", expected=self._fsync_armed, said=self._broker.said[-5:])
         self.start()
+        return True
 
     def _listen(self) -> None:
         """Look for words that a broker should never have to say."""
@@ -264,6 +265,8 @@ class Faults:
         waiting = set(WRITERS)
         while waiting and time.monotonic() < began + STUCK_S:
             time.sleep(_LOOK_S)
+            if self._revive():  # It was on its way out: an fsync had failed before.
+                began, waiting = time.monotonic(), set(WRITERS)
             waiting = {name for name in waiting if self._ground.histories[name].ok_at < began}
         self._history.info("breather", seconds=time.monotonic() - began, stuck=sorted(waiting))
 
