@@ -43,6 +43,11 @@ BUGS = [
         (GONE + "test_damage_that_stays_is_raised_though_others_move",),
     ),
     Bug(
+        "subscribe: a failure overtakes what was read before it",
+        (Edit("subscribe/merge/pump.py", "self._ending = self._ending or failure", "self._failure = failure"),),
+        ("tests/subscribe/test_few.py::test_a_failure_is_told_behind_what_came_before_it",),
+    ),
+    Bug(
         "subscribe: what is wrong with a long request is more than the end of a call can carry",
         (Edit("subscribe/wire/errors.py", "if len(data) <= _TEXT_SIZE_MAX:", "if data:"),),
         (UNEXPECTED + "test_long_words_reach_the_client_cut",),

@@ -10,6 +10,7 @@ import pytest
 from tests.log.log_world import in_loop
 from tests.subscribe.pieces import a_piece, rows_of
 
+from holdfast.errors import Unavailable
 from holdfast.io.clock import ManualClock
 from holdfast.record.build import build
 from holdfast.record.errors import CorruptBatch
@@ -161,3 +162,22 @@ async def test_messages_of_a_backlog_are_handed_on_together() -> None:
     await pump.put(stream, a_piece(0, [100], first=100), 64)
     pump.set_state(stream, MergeState.IDLE)
     assert len(rows_of(await asyncio.wait_for(taking, 60))) == 1, "The clock stands still: nobody has waited."
+
+
+@in_loop
+async def test_a_failure_is_told_behind_what_came_before_it() -> None:
+    """S5, S7: what waited for a backlog's next message goes before the failure; what others bring later does not."""
+    clock, merge = ManualClock(), Merge(0.005)
+    pump = Pump(merge, clock, collects=True)
+    merge.set_ranks(np.arange(2, dtype=np.int32))
+    stored, stream = merge.add(0), merge.add(-1)
+    taking = asyncio.ensure_future(pump.take(1.0, lambda: False))
+    await pump.put(stream, a_piece(1, [9]), 64)
+    await asyncio.sleep(0)
+    await pump.put(stored, a_piece(0, range(5)))
+    pump.end(Unavailable("the next read failed"))
+    await pump.put(stored, a_piece(0, [5], first=5))
+    rows = rows_of(await asyncio.wait_for(taking, 60))
+    assert [(lane, offset) for lane, offset, _, _ in rows] == [(0, each) for each in range(5)]
+    with pytest.raises(Unavailable, match="the next read"):
+        await pump.take(1.0, lambda: False)

@@ -74,7 +74,7 @@ class SubscriptionSession:
         self.stats = stats
         self.merge = Merge(means.max_wait_ms / 1000)
         self.pump = Pump(self.merge, means.clock, size_max=means.read_ahead_size, collects=True)
-        self.crew = TaskSet(self.pump.fail)
+        self.crew = TaskSet(self.pump.end)
         self.starts: dict[int, Position] = {}
         self._standing = standing
         self._incoming = [

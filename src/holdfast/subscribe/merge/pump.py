@@ -1,6 +1,6 @@
 """The merge with waiting added: those who bring pieces wait for room, the one who takes waits for rows.
 
-Belongs to one event loop. A failure of any part is raised at the next take.
+Belongs to one event loop. A failure of any part is raised at the next take, or behind what can go before it.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Pump:
         self._changed = asyncio.Event()
         self._room: dict[int, asyncio.Event] = {}
         self._failure: BaseException | None = None
+        self._ending: BaseException | None = None  # Raised when nothing more can go.
 
     async def put(self, lane: MergeLane, piece: Piece, pieces_max: int | None = None) -> None:
         """Hand in the next piece of an input, once there is room for it. It is held back from now on, not from then."""
@@ -56,6 +57,8 @@ class Pump:
             room = self._room.setdefault(lane.number, asyncio.Event())
             room.clear()
             await room.wait()
+        if self._ending is not None:
+            return  # Others may bring more for ever, and the failure would never be told.
         self.size += size
         self._share.add(size)
         columns = piece.columns if size else NO_COLUMNS
@@ -86,8 +89,13 @@ class Pump:
         self._changed.set()
 
     def fail(self, failure: BaseException) -> None:
-        """Nothing more comes: the taker is told."""
+        """Nothing more goes: the taker is told at once."""
         self._failure = self._failure or failure
+        self._changed.set()
+
+    def end(self, failure: BaseException) -> None:
+        """Nothing more comes: the taker is told behind what is here and can go."""
+        self._ending = self._ending or failure
         self._changed.set()
 
     async def take(self, until: float, is_over: Callable[[], bool]) -> MergedRows | None:
@@ -97,7 +105,7 @@ class Pump:
                 raise self._failure
             self._changed.clear()
             now = self._clock.monotonic()
-            if self._is_collecting(now):
+            if self._ending is None and self._is_collecting(now):
                 await self._wait(COLLECT_S)
                 continue
             self._let_go()
@@ -106,6 +114,8 @@ class Pump:
                 self._passing = sum(pick.piece.size for pick in taken.picks if pick.end == len(pick.piece))
                 self._make_room()
                 return taken
+            if self._ending is not None:
+                raise self._ending
             if is_over() or now >= until:
                 return None
             wake = self.merge.next_wake(now)
