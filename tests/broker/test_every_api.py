@@ -262,7 +262,7 @@ EXPECTED: dict[Key, set[ErrorCode]] = {
         ErrorCode.resource_not_found,
         ErrorCode.duplicate_resource,
     },
-    Key.ALTER_USER_SCRAM_CREDENTIALS: {ErrorCode.resource_not_found, ErrorCode.security_disabled},
+    Key.ALTER_USER_SCRAM_CREDENTIALS: {ErrorCode.resource_not_found, ErrorCode.none},
     Key.DESCRIBE_QUORUM: {ErrorCode.none, ErrorCode.unknown_topic_or_partition},
     Key.UNREGISTER_BROKER: {ErrorCode.broker_id_not_registered},
     Key.PUSH_TELEMETRY: {ErrorCode.unknown_subscription_id},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.broker.configs.topic import ConfigInvalid
 from holdfast.broker.share import sessions as share_sessions
 from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
-from holdfast.cluster.errors import TopicExists, TopicUnknown
+from holdfast.cluster.errors import BadUser, TooManyUsers, TopicExists, TopicUnknown, UserUnknown
 from holdfast.coordinator.group import errors as group_errors
 from holdfast.coordinator.group.consumer import errors as consumer_group_errors
 from holdfast.coordinator.runtime import errors as runtime_errors
@@ -38,6 +38,9 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (TopicNameInvalid, Code.INVALID_TOPIC_EXCEPTION),
     (TopicNameCollides, Code.INVALID_TOPIC_EXCEPTION),
     (PartitionCountInvalid, Code.INVALID_PARTITIONS),
+    (UserUnknown, Code.RESOURCE_NOT_FOUND),
+    (BadUser, Code.UNACCEPTABLE_CREDENTIAL),
+    (TooManyUsers, Code.POLICY_VIOLATION),
     (MetadataFull, Code.POLICY_VIOLATION),
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),

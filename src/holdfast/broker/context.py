@@ -8,6 +8,7 @@ from holdfast.broker.markers import Markers
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.topics import Topics
+from holdfast.broker.users import Users
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
@@ -32,6 +33,7 @@ class BrokerContext:
     producer_ids: ProducerIds
     transactions: TransactionCoordinator
     markers: Markers
+    users: Users
     clock: Clock
     chance: Chance
     heavy: BlockingCalls  # For work that would hold the event loop for too long.

@@ -22,6 +22,9 @@ from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.topic_view import GroupTopics
 from holdfast.broker.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topics
+from holdfast.broker.users import Users
+from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
+from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.errors import ProducerIdsTaken
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
@@ -144,6 +147,11 @@ async def opened(
             MetadataLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
         logs.collect_versions(PREFIX, lambda: metadata.metadata.version)
+        auth = await around.calls.run(
+            AuthLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
+        )
+        logs.collect_versions(AUTH_PREFIX, lambda: auth.value.version)
+        users = Users(auth, around.calls)
         blocks = _ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
@@ -170,12 +178,15 @@ async def opened(
                 producer_ids,
                 transactions,
                 markers,
+                users,
                 around.clock,
                 around.chance,
                 heavy,
             )
             pause = around.calls.pause
             rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []
+            if around.threaded and any(each.protocol.has_sasl for each in broker.parsed_listeners()):
+                rounds.append(users.follow())
             tasks = [asyncio.ensure_future(each) for each in rounds]
             try:
                 yield Opened(context, Broker(context))
@@ -325,6 +336,7 @@ def follow(server: Server, opened_: Opened) -> None:
     opened_.broker.count_answers_in(server.answers)
     server.address_rate = opened_.broker.address_rate
     server.has_failed = lambda: context.logs.failure is not None
+    server.users = lambda: context.users.value
 
     def change() -> None:
         dynamic = context.topics.dynamic.of_broker(context.settings.node_id)
@@ -365,4 +377,5 @@ def _limits_of(settings: BrokerSettings) -> ServerLimits:
         idle_ms_max=settings.connections_max_idle_ms,
         arrive_ms_max=settings.socket_request_max_ms,
         take_ms_max=settings.socket_response_max_ms,
+        failed_login_ms=settings.connection_failed_authentication_delay_ms,
     )

@@ -6,11 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from holdfast.broker.listeners import DEFAULT_MAP, Listener, parse_listeners
+from holdfast.security.checks import OFFERED
 from holdfast.security.secret import NONE, Secret
 
+_MECHANISM_WORDS = ("sasl_jaas_", "sasl_server_callback_", "sasl_oauthbearer_", "connections_max_reauth_ms")
+_LISTENER_WORDS = ("ssl_", "sasl_", "connections_max_reauth_ms")
+_NOT_NEGATIVE = (
+    "sasl_oauthbearer_clock_skew_seconds",
+    "connections_max_reauth_ms",
+    "connection_failed_authentication_delay_ms",
+)
 OVERRIDE = "listener.name."  # Of settings for one listener: `listener.name.outside.ssl.client.auth`.
 DAY_MS = 24 * 60 * 60 * 1000
 _AT_LEAST_1 = (
+    "sasl_server_max_receive_size",
+    "sasl_oauthbearer_jwks_endpoint_refresh_ms",
     "socket_request_max_ms",
     "socket_response_max_ms",
     "max_connections",
@@ -71,6 +81,21 @@ class BrokerSettings:
     ssl_enabled_protocols: str = "TLSv1.2,TLSv1.3"
     ssl_cipher_suites: str = ""  # Empty: all that are forward secret and authenticated.
     ssl_principal_mapping_rules: str = "DEFAULT"  # What makes a user's name of a certificate's.
+    sasl_enabled_mechanisms: str = (
+        ""  # What listeners with SASL offer: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER.
+    )
+    sasl_jaas_config: Secret = NONE  # PlainLoginModule with user_NAME="PASSWORD"; other users are kept in the store.
+    sasl_server_max_receive_size: int = 524_288  # Bytes of a request before its sender has logged in.
+    sasl_server_callback_handler_class: str = ""  # Kafka's validator of OAUTHBEARER, which is built in; no other.
+    sasl_oauthbearer_jwks_endpoint_url: str = ""  # Where the issuer of tokens publishes its keys: https:… or file:….
+    sasl_oauthbearer_expected_audience: str = ""  # One of these is in every token; empty: any.
+    sasl_oauthbearer_expected_issuer: str = ""  # Empty: any.
+    sasl_oauthbearer_sub_claim_name: str = "sub"  # What in a token is the user's name.
+    sasl_oauthbearer_scope_claim_name: str = "scope"
+    sasl_oauthbearer_clock_skew_seconds: int = 30
+    sasl_oauthbearer_jwks_endpoint_refresh_ms: int = 3_600_000
+    connections_max_reauth_ms: int = 0  # A session with SASL ends after so long, unless they log in again; 0: never.
+    connection_failed_authentication_delay_ms: int = 100  # Whoever does not prove who they are hears so after this.
     num_partitions: int = 1  # Of topics made without saying how many.
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
@@ -184,30 +209,38 @@ class BrokerSettings:
         for name in _AT_LEAST_1:
             if getattr(self, name) < 1:
                 raise ValueError(f"{kafka_name(name)} must be at least 1")
+        for name in _NOT_NEGATIVE:
+            if getattr(self, name) < 0:
+                raise ValueError(f"{kafka_name(name)} must not be negative")
         overrides_of(self.max_connections_per_ip_overrides)
 
     def _check_listeners(self) -> None:
         names = {each.name.lower() for each in self.parsed_listeners()}
-        known = {kafka_name(each.name) for each in fields(self) if each.name.startswith("ssl_")}
-        for name in self.listener_overrides:
-            listener, _, word = name.removeprefix(OVERRIDE).partition(".")
+        for name, value in self.listener_overrides.items():
+            listener, mechanism, word = _override_of(name)
             if listener not in names:
                 raise ValueError(f"{name} is of a listener that is not in listeners (in small letters here)")
+            known = _words(_MECHANISM_WORDS if mechanism else _LISTENER_WORDS)
             if word not in known:
                 raise ValueError(f"{name}: a listener has no {word} of its own, only {', '.join(sorted(known))}")
+            _check_number(name, known[word], value)
 
     def parsed_listeners(self) -> tuple[Listener, ...]:
         """The listeners that are set."""
         return parse_listeners(self.listeners, self.advertised_listeners, self.listener_security_protocol_map)
 
-    def words_of(self, listener: str) -> dict[str, str]:
-        """What is set for one listener about its security, in Kafka's words; what is its own counts first."""
-        words = {kafka_name(each.name): getattr(self, each.name) for each in fields(self) if each.name[:4] == "ssl_"}
-        prefix = f"{OVERRIDE}{listener.lower()}."
-        for name, value in self.listener_overrides.items():
-            if name.startswith(prefix):
-                words[name.removeprefix(prefix)] = value
-        return {name: value.reveal() if isinstance(value, Secret) else value for name, value in words.items()}
+    def words_of(self, listener: str, mechanism: str = "") -> dict[str, str]:
+        """What is set for one listener about its security, in Kafka's words; the more special counts first.
+
+        With a mechanism: for logins with it, too.
+        """
+        words: dict[str, object] = {word: getattr(self, field) for word, field in _words(_LISTENER_WORDS).items()}
+        for wanted in ("", mechanism.lower()) if mechanism else ("",):
+            for name, value in self.listener_overrides.items():
+                owner, special, word = _override_of(name)
+                if (owner, special) == (listener.lower(), wanted):
+                    words[word] = value
+        return {name: value.reveal() if isinstance(value, Secret) else str(value) for name, value in words.items()}
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""
@@ -218,6 +251,27 @@ class BrokerSettings:
             "retention.bytes": str(self.log_retention_bytes),
             "retention.ms": str(self.log_retention_ms),
         }
+
+
+def _words(beginnings: tuple[str, ...]) -> dict[str, str]:
+    """Settings whose fields begin so: Kafka's name, and the field's."""
+    return {kafka_name(each.name): each.name for each in fields(BrokerSettings) if each.name.startswith(beginnings)}
+
+
+def _override_of(name: str) -> tuple[str, str, str]:
+    """`listener.name.<listener>.[<mechanism>.]<word>` in its parts."""
+    listener, _, word = name.removeprefix(OVERRIDE).partition(".")
+    mechanism, _, rest = word.partition(".")
+    return (listener, mechanism, rest) if mechanism.upper() in OFFERED else (listener, "", word)
+
+
+def _check_number(name: str, field: str, value: str | Secret) -> None:
+    """Where the broker's own is a number, a listener's is one, too."""
+    is_number = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 18
+    least = 1 if field in _AT_LEAST_1 else 0
+    wanted = next(each.type for each in fields(BrokerSettings) if each.name == field)
+    if wanted == "int" and not (is_number and int(str(value)) >= least):
+        raise ValueError(f"{name} must be a whole number of at least {least}")
 
 
 def range_of(name: str) -> tuple[str, str]:

@@ -54,6 +54,7 @@ from holdfast.broker.api import (
     telemetry,
     topics,
     txn_offset_commit,
+    users,
     write_txn_markers,
 )
 from holdfast.broker.api.fetch import Fetch
@@ -133,8 +134,8 @@ HANDLERS: dict[Key, MessageHandler | Raw] = {
     Key.OFFSET_DELETE: _whole(offset_delete.handle),
     Key.DESCRIBE_CLIENT_QUOTAS: client_quotas.describe,
     Key.ALTER_CLIENT_QUOTAS: _whole(client_quotas.alter),
-    Key.DESCRIBE_USER_SCRAM_CREDENTIALS: sasl.describe_scram,
-    Key.ALTER_USER_SCRAM_CREDENTIALS: sasl.alter_scram,
+    Key.DESCRIBE_USER_SCRAM_CREDENTIALS: users.describe,
+    Key.ALTER_USER_SCRAM_CREDENTIALS: _whole(users.alter),
     Key.DESCRIBE_QUORUM: quorum.describe,
     Key.UPDATE_FEATURES: features.update,
     Key.DESCRIBE_CLUSTER: describe_cluster.handle,

@@ -27,6 +27,19 @@ MEANINGS: Mapping[str, str] = {
     "ssl.enabled.protocols": "TLSv1.2, TLSv1.3 or both",
     "ssl.cipher.suites": "those that may be used; empty: all that are forward secret and authenticated",
     "ssl.principal.mapping.rules": "what makes a user's name of a certificate's: RULE:PATTERN/NAME/[LU], or DEFAULT",
+    "sasl.enabled.mechanisms": "what listeners with SASL offer: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER",
+    "sasl.jaas.config": 'PlainLoginModule with `user_NAME="PASSWORD"`; all other users are kept in the store',
+    "sasl.server.max.receive.size": "bytes of a request whose sender has not logged in yet",
+    "sasl.server.callback.handler.class": "Kafka's validator of OAUTHBEARER, which is built in; no other",
+    "sasl.oauthbearer.jwks.endpoint.url": "where the issuer of tokens publishes its keys: `https:…` or `file:…`",
+    "sasl.oauthbearer.expected.audience": "one of these is in every token; empty: any",
+    "sasl.oauthbearer.expected.issuer": "who issues every token; empty: anybody whose key is published there",
+    "sasl.oauthbearer.sub.claim.name": "what in a token is the user's name",
+    "sasl.oauthbearer.scope.claim.name": "what in a token are its scopes",
+    "sasl.oauthbearer.clock.skew.seconds": "by so much the issuer's clock may differ",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "how often the keys are fetched",
+    "connections.max.reauth.ms": "a session with SASL ends after so long, unless they log in again; 0: never",
+    "connection.failed.authentication.delay.ms": "whoever does not prove who they are hears so after this",
     "num.partitions": "of topics made without saying how many",
     "auto.create.topics.enable": "whether naming a topic that is not there makes it",
     "delete.topic.enable": "whether topics may be deleted",
@@ -96,7 +109,14 @@ MEANINGS: Mapping[str, str] = {
     "transaction.max.timeout.ms": "longest time that a producer may ask for its transactions",
     "transactional.id.expiration.ms": "a transactional id that is not used for so long is forgotten",
 }
-_LISTS = ("listeners", "advertised.listeners", "ssl.enabled.protocols", "ssl.cipher.suites")
+_LISTS = (
+    "listeners",
+    "advertised.listeners",
+    "ssl.enabled.protocols",
+    "ssl.cipher.suites",
+    "sasl.enabled.mechanisms",
+    "sasl.oauthbearer.expected.audience",
+)
 _KINDS = {bool: ConfigKind.BOOLEAN, str: ConfigKind.STRING, Secret: ConfigKind.PASSWORD}
 
 

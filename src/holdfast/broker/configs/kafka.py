@@ -186,18 +186,14 @@ _TABLES: Mapping[str, str] = {
         group.streams.num.standby.replicas int
         group.streams.session.timeout.ms int
     """,
-    "there is no authentication by SASL yet, and there are no delegation tokens": """
+    "there are no rights yet, no delegation tokens, no Kerberos, no classes to load, no logins of the broker's own": """
         authorizer.class.name string
-        connection.failed.authentication.delay.ms int
-        connections.max.reauth.ms long
         delegation.token.expiry.check.interval.ms long
         delegation.token.expiry.time.ms long
         delegation.token.max.lifetime.ms long
         delegation.token.secret.key password
         principal.builder.class class
         sasl.client.callback.handler.class class
-        sasl.enabled.mechanisms list
-        sasl.jaas.config password
         sasl.kerberos.kinit.cmd string
         sasl.kerberos.min.time.before.relogin long
         sasl.kerberos.principal.to.local.rules list
@@ -229,21 +225,12 @@ _TABLES: Mapping[str, str] = {
         sasl.oauthbearer.assertion.template.file string
         sasl.oauthbearer.client.credentials.client.id string
         sasl.oauthbearer.client.credentials.client.secret password
-        sasl.oauthbearer.clock.skew.seconds int
-        sasl.oauthbearer.expected.audience list
-        sasl.oauthbearer.expected.issuer string
-        sasl.oauthbearer.jwks.endpoint.refresh.ms long
         sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms long
         sasl.oauthbearer.jwks.endpoint.retry.backoff.ms long
-        sasl.oauthbearer.jwks.endpoint.url string
         sasl.oauthbearer.jwt.retriever.class class
         sasl.oauthbearer.jwt.validator.class class
         sasl.oauthbearer.scope string
-        sasl.oauthbearer.scope.claim.name string
-        sasl.oauthbearer.sub.claim.name string
         sasl.oauthbearer.token.endpoint.url string
-        sasl.server.callback.handler.class class
-        sasl.server.max.receive.size int
         security.inter.broker.protocol string = PLAINTEXT
         security.providers string
     """,

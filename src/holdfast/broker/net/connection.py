@@ -39,7 +39,7 @@ _SMALL_SIZE = 8 << 10  # Who holds less than this is read on although all togeth
 _BYTES_A_SECOND = 256 << 10  # A large request has a second more for so many bytes of it.
 
 
-class _Slot:
+class Slot:
     """The place of one answer in the order of answers."""
 
     __slots__ = ("answer", "done", "size")
@@ -60,7 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frames = Frames(server.limits.frame_size_max, server.shared_buffer)
         self._transport: asyncio.Transport | None = None
         self._out: Outgoing | None = None
-        self._slots: deque[_Slot] = deque()
+        self._slots: deque[Slot] = deque()
         self._waiting: deque[memoryview] = deque()  # Frames behind a request that is worked on alone.
         self._task: asyncio.Task[None] | None = None
         self._is_producing = False  # Whether that task is of a produce request.
@@ -176,7 +176,7 @@ class Connection(asyncio.BufferedProtocol):
     def _begin(self, frame: memoryview) -> None:
         header = decode_request_header(frame)
         request = Request(header, frame, self.session, self._told)
-        slot = _Slot(len(frame))
+        slot = Slot(len(frame))
         self._slots.append(slot)
         if header.api_key == Key.PRODUCE and self._server.start_produce(
             request, lambda answer: self._answer(slot, answer)
@@ -204,7 +204,7 @@ class Connection(asyncio.BufferedProtocol):
         except HoldfastError as failure:
             self.refuse(failure)
 
-    async def _handle(self, request: Request, slot: _Slot) -> None:
+    async def _handle(self, request: Request, slot: Slot) -> None:
         try:
             answer = await self._server.handle(request)
         except HoldfastError as failure:
@@ -219,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._task = None
         self._answer(slot, answer)
 
-    def _answer(self, slot: _Slot, answer: Sequence[Buffer]) -> None:
+    def _answer(self, slot: Slot, answer: Sequence[Buffer]) -> None:
         slot.answer = answer
         slot.done = True
         self._send()

@@ -20,10 +20,10 @@ _OWN_SIZE = 2 << 20  # Frames up to this size are never copied again.
 class Frames:
     """The frames of one connection."""
 
-    __slots__ = ("_filled", "_head", "_own", "_shared", "_size", "_size_max")
+    __slots__ = ("_filled", "_head", "_own", "_shared", "_size", "size_max")
 
     def __init__(self, size_max: int, shared: memoryview) -> None:
-        self._size_max = size_max
+        self.size_max = size_max  # Of the next frame.
         self._shared = shared  # Of all connections of a loop: what is in it is taken out before anybody else reads.
         self._head = b""  # Of a frame whose size is not known yet: fewer than four bytes.
         self._own: memoryview | None = None
@@ -71,8 +71,8 @@ class Frames:
         shared, start = self._shared, 0
         while end - start >= 4:
             size = int.from_bytes(shared[start : start + 4], "big", signed=True)
-            if not 0 < size <= self._size_max:
-                raise Rejected(f"a frame says it has {size} bytes, 1 to {self._size_max} are allowed")
+            if not 0 < size <= self.size_max:
+                raise Rejected(f"a frame says it has {size} bytes, 1 to {self.size_max} are allowed")
             start += 4
             if start + size > end:
                 self._begin_own(size, shared[start:end])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from holdfast.broker.listeners import Listener, SecurityProtocol
 from holdfast.errors import Rejected
 from holdfast.io.address import Address, bind
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
+from holdfast.security.checks import LoginChecks
 from holdfast.security.errors import BadSetting
 from holdfast.security.mapping import SETTING as MAPPING_SETTING
 from holdfast.security.mapping import PrincipalMapping, subject_of
@@ -25,14 +29,19 @@ class OpenListener(NamedTuple):
     told: Address  # Where its clients are told to find this broker.
     tls: WatchedContext | None = None
     mapping: PrincipalMapping = PrincipalMapping()
+    checks: LoginChecks | None = None  # Of SASL.
 
     @property
     def here(self) -> Address:
         return Address(*self.bound.getsockname()[:2])
 
     def session(self, peer: str, certificate: bytes | None = None) -> Session:
-        """Who a connection is of, as far as an address and a certificate tell. NobodysName if no rule matches it."""
-        principal = ANONYMOUS if certificate is None else Principal(self.mapping.name_of(subject_of(certificate)))
+        """Who a connection is of, as far as an address and a certificate tell. NobodysName if no rule matches it.
+
+        With SASL nobody is anybody before they have logged in, whatever certificate they show.
+        """
+        is_named = certificate is not None and self.checks is None
+        principal = Principal(self.mapping.name_of(subject_of(certificate))) if is_named and certificate else ANONYMOUS
         return Session(principal, host_of(peer), self.name)
 
     @classmethod
@@ -42,16 +51,18 @@ class OpenListener(NamedTuple):
         return cls(SecurityProtocol.PLAINTEXT.value, SecurityProtocol.PLAINTEXT, bound, told or here)
 
 
-def open_listeners(
-    wanted: Iterable[Listener], words_of: Callable[[str], Mapping[str, str]], otherwise: str
-) -> list[OpenListener]:
-    """All of them, or none. `words_of` gives a listener's settings; `otherwise` says what to do if one is taken."""
+class WordsOf(Protocol):
+    """The settings of a listener, with a mechanism those for logins with it, too."""
+
+    def __call__(self, listener: str, mechanism: str = "") -> Mapping[str, str]: ...
+
+
+def open_listeners(wanted: Iterable[Listener], words_of: WordsOf, otherwise: str) -> list[OpenListener]:
+    """All of them, or none. `otherwise` says what to do if one is taken."""
     opened: list[OpenListener] = []
     try:
         for name, protocol, address, advertised in wanted:
-            if protocol.has_sasl:
-                raise Rejected(f"the listener {name} wants {protocol}, which is not served yet: PLAINTEXT and SSL are")
-            protection = _protection(name, words_of(name)) if protocol.has_tls else ()
+            protection = _protection(name, protocol, words_of)
             bound = bind(address, otherwise)
             told = advertised or Address(address.host, bound.getsockname()[1])
             opened.append(OpenListener(name, protocol, bound, told, *protection))
@@ -62,9 +73,17 @@ def open_listeners(
     return opened
 
 
-def _protection(name: str, words: Mapping[str, str]) -> tuple[WatchedContext, PrincipalMapping]:
+def _protection(
+    name: str, protocol: SecurityProtocol, words_of: WordsOf
+) -> tuple[WatchedContext | None, PrincipalMapping, LoginChecks | None]:
+    tls, mapping, checks = None, PrincipalMapping(), None
+    words = words_of(name)
     try:
-        mapping = PrincipalMapping.parse(words[MAPPING_SETTING])
-        return WatchedContext(name, TlsSettings.parse(words)), mapping
+        if protocol.has_tls:
+            mapping = PrincipalMapping.parse(words[MAPPING_SETTING])
+            tls = WatchedContext(name, TlsSettings.parse(words))
+        if protocol.has_sasl:
+            checks = LoginChecks(partial(words_of, name), SystemClock(), SystemChance())
     except BadSetting as failure:
         raise Rejected(f"the listener {name}: {failure}") from None
+    return tls, mapping, checks

@@ -14,16 +14,20 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.connection import Connection
 from holdfast.broker.net.frames import SHARED_SIZE
 from holdfast.broker.net.listener import OpenListener
+from holdfast.broker.net.login import LoginConnection
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.tls_link import RECEIVED_SIZE, TlsLink
 from holdfast.io.accept import REFUSALS, AcceptLimits, Acceptor, within_descriptors
 from holdfast.io.accept_rate import RateOf
+from holdfast.io.calls import ThreadCalls
 from holdfast.io.clock import Clock
 from holdfast.io.sparing import SparingLines
 from holdfast.io.turns import a_few_a_turn
 from holdfast.measure import PortCounts
 from holdfast.protocol.api import Key
+from holdfast.security.checks import Users
+from holdfast.security.principal import Session
 from holdfast.types import Buffer
 
 log = logging.getLogger(__name__)
@@ -31,6 +35,7 @@ log = logging.getLogger(__name__)
 MIB = 1 << 20
 _LOOK_S = 0.25
 _UNPROVEN_PART = 4  # Of all connections, at most one in so many may be without a session.
+_LOGIN_THREADS = 2  # For checks of logins that need this machine only, and as many for those that need others.
 _PRESSED_S = 1.0  # Without progress, when others wait.
 _FAILED_STOP_S = 0.5  # For answers to be sent, when what answers has failed.
 
@@ -50,7 +55,8 @@ class ConnectionLimits:
     idle_ms_max: int = 600_000
     arrive_ms_max: int = 30_000  # For a whole request to arrive; a large one has longer.
     take_ms_max: int = 30_000  # Without any progress in taking answers.
-    login_ms_max: int = 10_000  # For a handshake, from the first byte to the last.
+    failed_login_ms: int = 100  # A failure is told so long after the token came.
+    login_ms_max: int = 10_000  # For a handshake and a login, from the first byte to the last.
 
 
 class Work(Protocol):
@@ -74,6 +80,9 @@ class Server:
         self.shared_buffer = memoryview(bytearray(SHARED_SIZE + 4))
         self.received = memoryview(bytearray(RECEIVED_SIZE))  # What links with TLS receive, still encrypted.
         self._handshakes: dict[TlsLink, float] = {}  # And since when, the oldest first.
+        self._logins: dict[LoginConnection, float] = {}  # The same of those who have not said who they are.
+        self.users: Callable[[], Users | None] = lambda: None  # None: the store that keeps them has not answered yet.
+        self.login_calls = ThreadCalls(_LOGIN_THREADS, _LOGIN_THREADS)
         self.requests = Budget(limits.requests_size_max)  # Bytes that have arrived and are not answered.
         self.requests.on_room = self._read_again
         self.answers = Budget(limits.answers_size_max)  # Bytes of answers that nobody has taken.
@@ -92,7 +101,7 @@ class Server:
         self.has_failed: Callable[[], bool] = lambda: False  # Whether nothing more can be answered: a broker knows.
         self.address_rate: RateOf = lambda _: None  # New connections a second of an address: a broker knows its quotas.
         self.closed: Counter[str] = Counter(
-            late=0, unread=0, tls=0
+            late=0, unread=0, tls=0, sasl=0
         )  # Connections that were closed for what they did, by the reason.
 
     def note_held(self, began: float) -> None:
@@ -111,7 +120,13 @@ class Server:
     def _made(self, listener: OpenListener, peer: str) -> asyncio.BaseProtocol:
         if listener.tls is not None:
             return TlsLink(self, listener, peer)
-        return Connection(self, listener.told, listener.session(peer), peer)
+        return self.connection(listener, listener.session(peer), peer, self.clock.monotonic())
+
+    def connection(self, listener: OpenListener, session: Session, peer: str, began: float) -> Connection:
+        """What begins behind TLS, or at once."""
+        if listener.checks is None:
+            return Connection(self, listener.told, session, peer)
+        return LoginConnection(self, listener.told, session, peer, listener.checks, began)
 
     def change_limits(self, limits: ConnectionLimits) -> None:
         """Other limits of connections, for whoever comes next; all others must be as they were."""
@@ -134,6 +149,7 @@ class Server:
             link.abort()
         async for each in a_few_a_turn(list(self._connections)):
             each.close()
+        self.login_calls.close()
 
     # Connections
 
@@ -143,20 +159,42 @@ class Server:
     def remove(self, connection: Connection) -> None:
         if connection in self._connections and self._acceptor is not None:
             self._acceptor.left(connection.peer)
+        if isinstance(connection, LoginConnection):
+            self.end_login(connection)
         self._connections.discard(connection)
         self._granted.discard(connection)
         self.arriving.pop(connection, None)
         self.sending.pop(connection, None)
 
     def add_handshake(self, link: TlsLink) -> None:
-        """A connection that may become one. Who is slow to say who they are leaves room for those who did."""
+        """A connection that may become one."""
         self._handshakes[link] = self.clock.monotonic()
-        if len(self._handshakes) > max(self.limits.connections_max // _UNPROVEN_PART, 1):
-            self._close(next(iter(self._handshakes)), "tls", "too many others wait for their handshake, too")
+        self._bound_unproven()
 
-    def end_handshake(self, link: TlsLink, *, is_lost: bool = False) -> None:
-        if self._handshakes.pop(link, None) is not None and is_lost and self._acceptor is not None:
+    def end_handshake(self, link: TlsLink, *, is_lost: bool = False) -> float:
+        """Since when it was one."""
+        began = self._handshakes.pop(link, None)
+        if began is not None and is_lost and self._acceptor is not None:
             self._acceptor.left(link.peer)
+        return self.clock.monotonic() if began is None else began
+
+    def add_login(self, connection: LoginConnection, began: float) -> None:
+        """A connection of somebody who has still to say who they are."""
+        self._logins[connection] = began
+        self._bound_unproven()
+
+    def end_login(self, connection: LoginConnection) -> None:
+        self._logins.pop(connection, None)
+
+    def _bound_unproven(self) -> None:
+        """Who is slow to say who they are leaves room for those who did."""
+        if len(self._handshakes) + len(self._logins) <= max(self.limits.connections_max // _UNPROVEN_PART, 1):
+            return
+        link, connection = next(iter(self._handshakes), None), next(iter(self._logins), None)
+        if connection is not None and (link is None or self._logins[connection] < self._handshakes[link]):
+            self._close(connection, "sasl", "too many others wait for their login, too")
+        elif link is not None:
+            self._close(link, "tls", "too many others wait for their handshake, too")
 
     @property
     def connection_count(self) -> int:
@@ -206,7 +244,8 @@ class Server:
         """From time to time close whoever takes what others need."""
         quick = min(_LOOK_S, self.limits.idle_ms_max / 1000, self.limits.arrive_ms_max / 4000)
         while True:
-            await asyncio.sleep(quick if self.arriving or self.sending or self._handshakes else min(4 * quick, 1.0))
+            is_busy = self.arriving or self.sending or self._handshakes or self._logins
+            await asyncio.sleep(quick if is_busy else min(4 * quick, 1.0))
             now = self.clock.monotonic()
             self.lines.look()
             await self._close_late(now)
@@ -231,6 +270,10 @@ class Server:
         async for each in a_few_a_turn(late):
             if each in self._handshakes:
                 self._close(each, "tls", f"no handshake within {self.limits.login_ms_max} ms")
+        strangers = [each for each, began in self._logins.items() if began < before]
+        async for connection in a_few_a_turn(strangers):
+            if connection in self._logins:
+                self._close(connection, "sasl", f"no login within {self.limits.login_ms_max} ms")
 
     async def _make_room(self, now: float) -> None:
         """Nothing is left for others: who does not move, neither sends nor takes, is closed at once."""

@@ -16,11 +16,11 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from holdfast.broker.net.connection import Connection
 from holdfast.security.mapping import NobodysName
 from holdfast.types import Buffer
 
 if TYPE_CHECKING:
+    from holdfast.broker.net.connection import Connection
     from holdfast.broker.net.listener import OpenListener
     from holdfast.broker.net.server import Server
 
@@ -100,8 +100,8 @@ class TlsLink(asyncio.BufferedProtocol, asyncio.Transport):
                 continue
             self._say()
             session = self._listener.session(self.peer, self._tls.getpeercert(binary_form=True))
-            self._connection = Connection(self._server, self._listener.told, session, self.peer)
-            self._server.end_handshake(self)
+            began = self._server.end_handshake(self)
+            self._connection = self._server.connection(self._listener, session, self.peer, began)
             self._connection.connection_made(self)
             if not self._is_writable:
                 self._connection.pause_writing()

@@ -209,9 +209,9 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
 
 def _beside(wanted: SubscribeSettings, listeners: Sequence[OpenListener]) -> SubscribeSettings:
     """The subscribers' port, which has no protection yet, is opened beside a protected one only if it is asked for."""
-    if wanted.listen != "auto" or not any(each.protocol.has_tls for each in listeners):
+    if wanted.listen != "auto" or not any(each.tls is not None or each.checks is not None for each in listeners):
         return wanted
-    log.info("no port for subscribers beside one with TLS: it would be unprotected; subscribe.listen opens it")
+    log.info("no port for subscribers beside one with TLS or SASL: it would be unprotected; subscribe.listen opens it")
     return replace(wanted, listen="none")
 
 

@@ -1,0 +1,149 @@
+"""How the logins of one listener are checked: each mechanism with its own settings, each token to a verdict.
+
+PLAIN looks at `user_NAME` of the settings, else at what is kept for SCRAM; SCRAM at what is kept; OAUTHBEARER at the
+keys that an issuer publishes. It blocks, for milliseconds or for as long as an issuer takes: call it in a thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from holdfast.errors import Unavailable
+from holdfast.io.chance import Chance
+from holdfast.io.clock import Clock
+from holdfast.security.errors import BadSetting
+from holdfast.security.jaas import SETTING as JAAS
+from holdfast.security.jaas import parse_jaas
+from holdfast.security.jwt import TokenKeys, TokenSettings, check_token, parse_bearer
+from holdfast.security.login import Login, More, Proven
+from holdfast.security.plain import check_plain, parse_plain
+from holdfast.security.principal import Principal, Session
+from holdfast.security.scram import MECHANISMS as SCRAM
+from holdfast.security.scram import Verifier, fake_verifier, parse_client_first, server_final, server_first
+from holdfast.security.secret import Secret
+
+PLAIN: Final = "PLAIN"
+OAUTHBEARER: Final = "OAUTHBEARER"
+OFFERED: Final = (PLAIN, *SCRAM, OAUTHBEARER)
+ENABLED: Final = "sasl.enabled.mechanisms"
+CALLBACK: Final = "sasl.server.callback.handler.class"
+REAUTH_MS: Final = "connections.max.reauth.ms"
+RECEIVE_SIZE: Final = "sasl.server.max.receive.size"
+VALIDATORS: Final = (  # Of Kafka 4, and of those before. What they do is built in here.
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerValidatorCallbackHandler",
+)
+_NONCE_BITS = 192
+_STRONGEST_FIRST = tuple(reversed(SCRAM))
+
+
+class Users(Protocol):
+    """What is kept of users."""
+
+    @property
+    def secret(self) -> bytes:
+        """Of it the salts of users who do not exist are made."""
+
+    def verifier(self, user: str, mechanism: str) -> Verifier | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Mechanism:
+    """One mechanism of a listener."""
+
+    reauth_ms: int = 0  # How long a session lasts at most; 0: for ever.
+    passwords: Mapping[str, Secret] = field(default_factory=dict)  # Of PLAIN.
+    keys: TokenKeys | None = None  # Of OAUTHBEARER.
+
+
+class LoginChecks:
+    """The mechanisms of one listener."""
+
+    def __init__(self, words_of: Callable[[str], Mapping[str, str]], clock: Clock, chance: Chance) -> None:
+        """`words_of` gives what is set for a mechanism, or with "" for the listener. Raises BadSetting."""
+        self._clock = clock
+        self._chance = chance
+        words = words_of("")
+        self.mechanisms = _enabled(words.get(ENABLED, ""))
+        self.receive_size_max = int(words[RECEIVE_SIZE])
+        shared = words.get(JAAS, "")
+        if shared and not any(each.startswith(parse_jaas(shared).mechanism) for each in self.mechanisms):
+            raise BadSetting(JAAS, f"its module is of none of the mechanisms: {ENABLED} does not name it")
+        self._by_name = {each: _parsed(each, words_of(each), shared, clock) for each in self.mechanisms}
+
+    def needs_others(self, mechanism: str) -> bool:
+        """Whether a check may wait for somebody else than this machine."""
+        return mechanism == OAUTHBEARER
+
+    def check(self, login: Login, token: bytes, before: Session, users: Users | None) -> More | Proven:
+        """The verdict on a token. `before` is who they were until now; without `users` the store has not answered yet.
+
+        Raises LoginFailed, or Unavailable.
+        """
+        name = login.mechanism
+        if name == PLAIN:
+            return self._proven(before, name, self._plain(token, users))
+        if name == OAUTHBEARER:
+            return self._bearer(token, before)
+        if login.exchange is not None:
+            answer = server_final(login.exchange, token)
+            return self._proven(before, name, login.exchange.user, answer)
+        first, kept = parse_client_first(token), _there(users)
+        fake = fake_verifier(name, first.user, kept.secret)
+        ours = f"{self._chance.bits(_NONCE_BITS):048x}"
+        exchange, answer = server_first(first, kept.verifier(first.user, name), fake, ours)
+        return More(answer, exchange)
+
+    def _plain(self, token: bytes, users: Users | None) -> str:
+        claim, passwords = parse_plain(token), self._by_name[PLAIN].passwords
+        kept = _there(users)
+        found = (kept.verifier(claim.user, each) for each in _STRONGEST_FIRST)
+        known = next((each for each in found if each is not None), None)
+        check_plain(claim, passwords, known, fake_verifier(_STRONGEST_FIRST[0], claim.user, kept.secret))
+        return claim.user
+
+    def _bearer(self, data: bytes, before: Session) -> Proven:
+        keys = self._by_name[OAUTHBEARER].keys
+        assert keys is not None
+        secret, wanted = parse_bearer(data)
+        now_s = self._clock.now_ms() / 1000
+        token = check_token(secret, keys.settings, keys.find, now_s, wanted)
+        return self._proven(before, OAUTHBEARER, token.user, b"", max(token.expires_s - now_s, 0.0))
+
+    def _proven(self, before: Session, name: str, user: str, answer: bytes = b"", lasts_s: float = math.inf) -> Proven:
+        reauth_ms = self._by_name[name].reauth_ms
+        lasts_s = min(lasts_s, reauth_ms / 1000 if reauth_ms else math.inf)
+        until = self._clock.boottime() + lasts_s
+        return Proven(answer, Session(Principal(user), before.host, before.listener, name, until))
+
+
+def _there(users: Users | None) -> Users:
+    if users is None:
+        raise Unavailable("nobody can log in before the store answers, which keeps the users")
+    return users
+
+
+def _enabled(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(each.strip().upper() for each in text.split(",") if each.strip()))
+    unknown = [each for each in names if each not in OFFERED]
+    if unknown or not names:
+        wrong = f"there is no {', '.join(unknown)}" if unknown else "a listener with SASL needs some"
+        raise BadSetting(ENABLED, f"{wrong}: choose of {', '.join(OFFERED)}")
+    return names
+
+
+def _parsed(name: str, words: Mapping[str, str], shared: str, clock: Clock) -> _Mechanism:
+    handler, jaas = words.get(CALLBACK, ""), words.get(JAAS, "")
+    if handler and (handler not in VALIDATORS or name != OAUTHBEARER):
+        raise BadSetting(CALLBACK, f"no classes are loaded: remove it; for OAUTHBEARER {VALIDATORS[0]} is built in")
+    parsed = parse_jaas(jaas) if jaas else None
+    if parsed is not None and jaas != shared and not name.startswith(parsed.mechanism):
+        raise BadSetting(JAAS, f"that of {name} has a module of {parsed.mechanism}")
+    reauth_ms = int(words.get(REAUTH_MS, "0"))
+    if name == OAUTHBEARER:
+        return _Mechanism(reauth_ms, keys=TokenKeys(TokenSettings.parse(words), clock))
+    users = parsed.users if parsed is not None and parsed.mechanism == PLAIN == name else {}
+    return _Mechanism(reauth_ms, users)
