@@ -18,7 +18,8 @@ from holdfast.security.secret import Secret
 from holdfast.testing.ports import free_port
 
 USER, PASSWORD = "alice", 'pa"ss, word=1'  # Of the settings.
-KEPT, KEPT_PASSWORD = "bob=b,c", "s3cret"  # Of the store.
+KEPT, KEPT_PASSWORD = "bob", "s3cret"  # Of the store.
+ODD = "bob=b,c"  # The same, with a name that SCRAM has to write otherwise. Not all clients do.
 SCRAM = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

@@ -28,6 +28,7 @@ from holdfast.cli.subscribe import command as subscribe
 from holdfast.cli.sync import command as sync
 from holdfast.cli.terminal.talk import sentence_of, tell
 from holdfast.cli.topic import command as topic
+from holdfast.cli.user import command as user
 from holdfast.cli.wal import command as wal
 from holdfast.errors import HoldfastError
 
@@ -88,6 +89,7 @@ def holdfast(
       holdfast sync a:9092 b:9092              keep two clusters equal
       holdfast archive orders ./lake --path ./data   add what is new to Parquet
       holdfast audit --path ./data             account for every offset
+      holdfast user add alice --data ./data    who may log in, also before the first start
       holdfast backup ./data ./copy            copy everything, also while it runs
       holdfast repair ./data                   what is lost, and how to go on
       holdfast log stat ./data                 what the partitions hold
@@ -97,6 +99,7 @@ def holdfast(
 
 
 app.command("serve", rich_help_panel="Run", cls=ServeCommand)(serve.serve)
+app.add_typer(user.app, name="user", rich_help_panel="Run")
 app.command("doctor", rich_help_panel="Run")(doctor.doctor)
 app.command("demo", rich_help_panel="Run")(demo.demo)
 app.command("status", rich_help_panel="Use a running broker")(status.status)
