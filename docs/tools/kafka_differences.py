@@ -20,7 +20,7 @@ OF_KAFKA_ONLY = {
 }
 
 _ONE_BROKER = "there is one broker"
-_NO_SECURITY = "there is no authentication yet"
+_NO_SECURITY = "there are no rights yet"
 
 # What, Apache Kafka, here, why.
 DIFFERENCES: list[tuple[str, str, str, str]] = [
@@ -156,7 +156,7 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         "enforced for addresses; over one second",
         "looking names up would hold others up",
     ),
-    ("SASL, SCRAM, delegation tokens, ACLs", "as configured", "refused, as a Kafka without them does", _NO_SECURITY),
+    ("delegation tokens, ACLs", "as configured", "refused, as a Kafka without them does", _NO_SECURITY),
     (
         "moving partitions, electing leaders, removing brokers",
         "done",

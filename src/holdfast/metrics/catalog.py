@@ -34,7 +34,7 @@ METRICS = (
         "holdfast_connections_closed",
         "counter",
         ("reason",),
-        "Connections closed whose request came too late, whose answers were left unread, or whose TLS failed.",
+        "Connections closed whose request came too late, whose answers were left unread, or whose TLS or login failed.",
     ),
     Metric("holdfast_requests_held_bytes", "gauge", (), "Bytes of requests that are here and not answered."),
     Metric("holdfast_answers_untaken_bytes", "gauge", (), "Bytes of answers that clients have not taken."),
