@@ -408,7 +408,7 @@ def test_clients_log_in_again_without_a_gap(short: LoggedIn, topic: str) -> None
 def test_users_are_altered_as_kafka_does(place: LoggedIn) -> None:
     """X6: what is made is described by mechanism and iterations; what is wrong has Kafka's code, for its user alone."""
     good = upsertions("dora", "x", 2)
-    wrong = {
+    wrong: dict[str, dict[str, Any]] = {
         "few": {"iterations": 4095},
         "many": {"iterations": 16385},
         "salt": {"salt": b""},
