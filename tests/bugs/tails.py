@@ -107,4 +107,9 @@ BUGS = [
         (Edit("cli/serve/start.py", "        calls = ThreadCalls()  #", "        calls = self._around.calls  #"),),
         (f"{FLAPS}::test_a_store_that_goes_away_in_the_middle_of_a_start",),
     ),
+    Bug(
+        "a start ends when the store goes away while an internal topic is read",
+        (Edit("cli/serve/start.py", "Undecided, ColdReadFailed)\n", "Undecided)\n"),),
+        (f"{FLAPS}::test_a_store_that_goes_away_in_the_middle_of_a_start",),
+    ),
 ]

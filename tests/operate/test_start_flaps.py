@@ -40,25 +40,27 @@ async def life(folder: Path, plan: Plan) -> list[tuple[int, bytes]]:
         broker, _ = await started(
             stack, around, SETTINGS, folder / "data", StartPlace([OpenListener.plain(bound)], None)
         )
+        await broker.context.transactions.initialize("t", 60_000)  # From now on a start reads an internal topic.
         topics = broker.context.topics
         topic = topics.find("orders") or await topics.create("orders", 1, {})
         await topic.partition(0).append(batch(b"one"))
         return await read_all(topic.partition(0))
 
 
+@pytest.mark.parametrize("prefix", ["meta/", "segments/"])
 def test_a_store_that_goes_away_in_the_middle_of_a_start(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, prefix: str
 ) -> None:
     """D4: the log was taken already, and is read again; the next attempt is as good as the first. From time to time a
-    line says what is waited for."""
+    line says what is waited for. So also where internal topics are read."""
     monkeypatch.setattr(start, "_SAY_S", 0.05)
     failing = iter([True] * 2)
 
     def plan(call: Call) -> FailBefore | None:
-        return FailBefore() if call.name.startswith("meta/") and next(failing, False) else None
+        return FailBefore() if call.name.startswith(prefix) and next(failing, False) else None
 
     asyncio.run(life(tmp_path, lambda call: None))
     caplog.set_level(logging.INFO)
     assert asyncio.run(asyncio.wait_for(life(tmp_path, plan), 60)) == [(0, b"one"), (1, b"one")]
     assert any("store back" in each.message for each in caplog.records)
-    assert any("store still away after" in each.message and "meta/" in each.message for each in caplog.records)
+    assert any("store still away after" in each.message and prefix in each.message for each in caplog.records)

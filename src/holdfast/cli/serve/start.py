@@ -42,7 +42,7 @@ from holdfast.io.calls import ThreadCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import StoreFailed
 from holdfast.io.store_errors import Undecided
-from holdfast.log.errors import StoreUnknown
+from holdfast.log.errors import ColdReadFailed, StoreUnknown
 from holdfast.log.recovery.begin import LocalLog
 from holdfast.log.recovery.tails import KnownTail, Tails
 from holdfast.measure import Traffic
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("holdfast")
 
-AWAY = (StoreFailed, StoreUnknown, Undecided)
+AWAY = (StoreFailed, StoreUnknown, Undecided, ColdReadFailed)
 _PAUSE_S_MIN = 0.5
 _PAUSE_S_MAX = 10.0
 _GRACE_S = 1.0  # A store that answers by then is not away: clients that come meanwhile wait for the port, not for us.
