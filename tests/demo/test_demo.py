@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -21,6 +23,7 @@ from holdfast.demo.events import TOPIC
 from holdfast.demo.outcome import DemoClaim, Outcome
 from holdfast.demo.plan import STEPS, Step
 from holdfast.demo.stage import DemoWanted, Stage
+from holdfast.demo.steps.producing import Producing
 
 STEP = {each.name: each for each in STEPS}
 EVENTS = 4_000
@@ -130,6 +133,39 @@ def test_a_removed_segment_is_told_by_the_audit(tmp_path: Path, capsys: pytest.C
     assert re.search(r"[1-9]\d* missing", found)
 
 
+class InterruptedAtAck(Producing):
+    """The signal comes while a delivery report is being told."""
+
+    def _told(self, error: Any, message: Any) -> None:
+        super()._told(error, message)
+        if self.acked == 1:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_inside_a_call_of_a_client_is_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """librdkafka's client loses Python's own KeyboardInterrupt in its callbacks, and fails with something else."""
+
+    def interrupted(stage: Stage) -> Outcome:
+        InterruptedAtAck(stage, 0, stage.backlog).run()
+        return Outcome((DemoClaim("it went on", holds=True, found="1"),))
+
+    step = Step("produce", "interrupted on the way", interrupted)
+    assert carry_out(DemoWanted(EVENTS, tmp_path), [step], tmp_path / "report.html") == 130
+    assert "interrupted" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_subscription_ends(tmp_path: Path) -> None:
+    """On a loop, too, where the task is cancelled."""
+
+    async def interrupted() -> None:
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    step = Step("subscribe", "interrupted on the way", lambda stage: stage.interrupt.run(interrupted()))  # type: ignore[arg-type, return-value]
+    assert carry_out(DemoWanted(EVENTS, tmp_path), [step], tmp_path / "report.html") == 130
+
+
 def test_without_java_it_says_so_and_is_no_success(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,12 +176,23 @@ def test_without_java_it_says_so_and_is_no_success(
     assert "a JDK, on which Spark runs, is missing" in (tmp_path / "report.html").read_text()
 
 
-def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path) -> None:
-    options = ["--quick", "--dir", str(tmp_path), "--report", str(tmp_path / "report.html")]
+MOMENTS = {
+    "it writes": "produce: ",
+    "the broker starts again": "killed the broker",
+    "it writes on": "started it again",
+    "it reads": "read back: ",
+    "the broker stops": "restart: ",
+}
+
+
+@pytest.mark.parametrize("line", MOMENTS.values(), ids=MOMENTS.keys())
+def test_an_interrupted_demo_leaves_nothing_behind(tmp_path: Path, line: str) -> None:
+    """Whenever the interrupt comes."""
+    options = ["--events", str(EVENTS), "--dir", str(tmp_path), "--report", str(tmp_path / "report.html")]
     with subprocess.Popen([COMMAND, "demo", *options], stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
-        for line in child.stderr:
-            if "killed the broker" in line:  # It is about to start it again.
+        for each in child.stderr:
+            if line in each:
                 child.send_signal(signal.SIGINT)
                 break
         said = child.stderr.read()

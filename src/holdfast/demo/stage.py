@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.demo.events import Events
+from holdfast.demo.interrupt import Interrupt
 from holdfast.demo.ledger import Ledger
 from holdfast.demo.watch import Watch
 from holdfast.io.clock import Clock, SystemClock
@@ -35,10 +36,13 @@ class DemoWanted:
 class Stage:
     """What the steps share."""
 
-    def __init__(self, wanted: DemoWanted, folder: Path, stack: ExitStack, watch: Watch, clock: Clock) -> None:
+    def __init__(
+        self, wanted: DemoWanted, folder: Path, stack: ExitStack, watch: Watch, interrupt: Interrupt, clock: Clock
+    ) -> None:
         self.wanted = wanted
         self.folder = folder
         self.watch = watch
+        self.interrupt = interrupt
         self.clock = clock
         self.events = Events(wanted.events)
         self.ledger = Ledger(self.events)
@@ -63,8 +67,10 @@ class Stage:
 
 
 @contextmanager
-def staged(wanted: DemoWanted, watch: Watch, clock: Clock | None = None) -> Iterator[Stage]:
+def staged(
+    wanted: DemoWanted, watch: Watch, interrupt: Interrupt | None = None, clock: Clock | None = None
+) -> Iterator[Stage]:
     """A stage for as long as the block lasts."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-demo-", dir=wanted.folder))
-        yield Stage(wanted, Path(folder), stack, watch, clock or SystemClock())
+        yield Stage(wanted, Path(folder), stack, watch, interrupt or Interrupt(), clock or SystemClock())

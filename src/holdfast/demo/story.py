@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from holdfast.demo.interrupt import Interrupt
 from holdfast.demo.outcome import DemoVerdict, NotThere, Outcome
 from holdfast.demo.plan import STEPS, Step
 from holdfast.demo.stage import DemoWanted, Stage, staged
@@ -64,12 +65,18 @@ class Show(Watch, Protocol):
     def end(self, chapter: Chapter) -> None: ...
 
 
-def tell(wanted: DemoWanted, show: Show, steps: Sequence[Step] = STEPS, clock: Clock | None = None) -> Story:
+def tell(
+    wanted: DemoWanted,
+    show: Show,
+    steps: Sequence[Step] = STEPS,
+    interrupt: Interrupt | None = None,
+    clock: Clock | None = None,
+) -> Story:
     """Carry out the steps. After one that has failed the rest is not done; what a machine lacks is passed over."""
     clock = clock or SystemClock()
     story = Story(wanted.events)
     began = clock.monotonic()
-    with staged(wanted, show, clock) as stage:
+    with staged(wanted, show, interrupt, clock) as stage:
         for chapter in _chapters(stage, steps, show, clock):
             story.chapters.append(chapter)
             show.end(chapter)

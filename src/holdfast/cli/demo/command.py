@@ -5,12 +5,10 @@ The parts are imported where they are used: `--help`, `--version` and completion
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -67,13 +65,14 @@ def demo(
 def carry_out(wanted: DemoWanted, steps: Sequence[Step], report: Path, *, as_json: bool = False) -> int:
     """Do the steps, show what happened, write the page; the exit code."""
     from holdfast.cli.demo.show import DemoShow, give_story
+    from holdfast.demo.interrupt import Interrupt
     from holdfast.demo.page import page_of
     from holdfast.demo.story import tell as tell_story
     from holdfast.io.clock import SystemClock
 
     try:
-        with _terminated_as_interrupted(), DemoShow() as show:
-            story = tell_story(wanted, show, steps)
+        with Interrupt() as interrupt, DemoShow() as show:
+            story = tell_story(wanted, show, steps, interrupt)
     except KeyboardInterrupt:
         tell("holdfast: interrupted; the brokers are stopped and their data is removed")
         return _INTERRUPTED
@@ -86,17 +85,3 @@ def carry_out(wanted: DemoWanted, steps: Sequence[Step], report: Path, *, as_jso
     told = "everything is as claimed" if story.holds else "NOT everything is as claimed, or could be shown"
     tell(f"{told}; {wanted.events:,} events in {story.seconds:.0f} s; report: {report.absolute()}")
     return 0 if story.holds else 1
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does: with everything cleaned up."""
-
-    def interrupt(_number: int, _frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -78,7 +78,7 @@ class Producing:
 
     def _poll(self, sent: int, timeout: float) -> None:
         before = self.acked
-        self._producer.poll(timeout)
+        self._stage.interrupt.behind(lambda: self._producer.poll(timeout))
         if self._refused:
             raise Unavailable(f"{len(self._refused)} events were not acknowledged; the first: {self._refused[0]}")
         now = self._stage.clock.monotonic()

@@ -35,14 +35,14 @@ def read_all(stage: Stage, broker: RunningBroker, account: Account) -> float:
         consumer.assign(places)
         return _until_the_end(stage, consumer, account, package.KafkaError._PARTITION_EOF)
     finally:
-        consumer.close()
+        stage.interrupt.behind(consumer.close)
 
 
 def _until_the_end(stage: Stage, consumer: Any, account: Account, end: int) -> float:
     began = heard = stage.clock.monotonic()
     ended: set[int] = set()
     while len(ended) < PARTITIONS:
-        messages = consumer.consume(_AT_ONCE, 0.5)
+        messages = stage.interrupt.behind(lambda: consumer.consume(_AT_ONCE, 0.5))
         now = stage.clock.monotonic()
         heard = now if messages else heard
         if now - heard > _SILENT_S_MAX:

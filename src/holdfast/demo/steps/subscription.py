@@ -26,7 +26,7 @@ _LOOK_S = 0.05
 
 def subscribe_to_all(stage: Stage) -> Outcome:
     """From the beginning; when the backlog is through, the last events are written while it is open."""
-    return asyncio.run(_subscribe(stage))
+    return stage.interrupt.run(_subscribe(stage))
 
 
 async def _subscribe(stage: Stage) -> Outcome:
