@@ -149,4 +149,14 @@ BUGS = [
         ),
         (f"{CONNECTIONS}::test_a_request_that_is_refused_holds_nothing_afterwards",),
     ),
+    Bug(
+        "what is not answered in time is worked on while all is closed",
+        (Edit("broker/net/server.py", "            each.stop()\n", "            each.close()\n"),),
+        ("tests/broker/test_stop.py::test_what_is_late_is_worked_on_no_more",),
+    ),
+    Bug(
+        "a stop forgets what clients that have gone had produced",
+        (Edit("broker/net/connection.py", "        self._server.leaving.add(self)\n", ""),),
+        ("tests/broker/test_stop.py",),
+    ),
 ]

@@ -96,6 +96,7 @@ class Connection(asyncio.BufferedProtocol):
         arrived, self._arrived_size = self._arrived_size, 0
         self._server.requests.release(arrived)
         self._is_lost = True
+        self._server.leaving.add(self)
         if self._task is not None and not self._is_producing:
             self._task.cancel()
             self._task = None
@@ -104,6 +105,7 @@ class Connection(asyncio.BufferedProtocol):
     def _end(self) -> None:
         """Nothing of what was received is worked on any more."""
         self._waiting.clear()
+        self._server.leaving.discard(self)
         held, self._held_size = self._held_size, 0
         self._server.requests.release(held)
 
@@ -321,6 +323,16 @@ class Connection(asyncio.BufferedProtocol):
         elif self._transport is not None:
             with contextlib.suppress(RuntimeError):
                 self._transport.close()
+
+    def stop(self) -> None:
+        """Close, and work on nothing any more, whether the client is there or not."""
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self.close()
+        if self._is_lost:
+            self._end()
 
 
 def _send_at_once(transport: asyncio.Transport) -> None:

@@ -90,6 +90,7 @@ class Server:
         self.sending: dict[Connection, None] = {}  # Who has not taken all answers.
         self._granted: set[Connection] = set()  # Whose requests may become whole although there is no room.
         self._connections: set[Connection] = set()
+        self.leaving: set[Connection] = set()  # Whose clients have gone, and whose produce requests are worked on.
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.Task[None] | None = None
         self._telling: asyncio.Task[None] | None = None
@@ -135,21 +136,25 @@ class Server:
             self._acceptor.limits = _accept_limits(limits)
 
     async def stop(self, timeout: float) -> None:
-        """Accept nothing more, let requests that were taken be answered, as far as they can be, then close."""
+        """Accept nothing more, let requests that were taken be answered, as far as they can be, then close.
+
+        Nothing is worked on afterwards: what it would need is closed next.
+        """
         if self._acceptor is not None:
             self._acceptor.close()
         if self._sweep is not None:
             self._sweep.cancel()
         deadline = self.clock.monotonic() + (_FAILED_STOP_S if self.has_failed() else timeout)
-        while (self.sending or any(not each.is_idle for each in self._connections)) and (
-            self.clock.monotonic() < deadline
-        ):
+        while self._is_busy() and self.clock.monotonic() < deadline:
             await asyncio.sleep(0.01)
         for link in list(self._handshakes):
             link.abort()
-        async for each in a_few_a_turn(list(self._connections)):
-            each.close()
+        async for each in a_few_a_turn([*self._connections, *self.leaving]):
+            each.stop()
         self.login_calls.close()
+
+    def _is_busy(self) -> bool:
+        return bool(self.sending or self.leaving or any(not each.is_idle for each in self._connections))
 
     # Connections
 
