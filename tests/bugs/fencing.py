@@ -12,6 +12,44 @@ DELETED = "tests/operate/test_deleted_elsewhere.py"
 
 BUGS = [
     Bug(
+        "who wakes up takes a partition over without a look at who owns the store",
+        (Edit("log/recovery/opening.py", "            await self._check_owner()\n", "            pass\n"),),
+        (f"{OWNER}::test_who_wakes_up_takes_no_partition_from_its_successor",),
+    ),
+    Bug(
+        "an epoch that another has raised is taken for our own",
+        (
+            Edit(
+                "segment/manifest/log.py",
+                "        if self.manifest.epoch > self._epoch:  #",
+                "        epoch = max([self._epoch, *(one.epoch for one in changes if isinstance(one, RaiseEpoch))])\n"
+                "        if self.manifest.epoch > epoch:  #",
+            ),
+        ),
+        (f"{OWNER}::test_of_two_that_raise_an_epoch_to_the_same_number_one_is_fenced",),
+    ),
+    Bug(
+        "a claim that cannot be read is no claim",
+        (
+            Edit(
+                "log/ownership/owner.py",
+                "above := _get_twice(self._versions, number)",
+                "above := _get(self._versions, number)",
+            ),
+        ),
+        (f"{OWNER}::test_a_claim_that_cannot_be_read_stops_whoever_is_below_it",),
+    ),
+    Bug(
+        "who led before may still change the metadata",
+        (Edit("cluster/version_log.py", "self._epoch = self._newest_epoch + 1", "self._epoch = 0"),),
+        ("tests/cluster/test_version_log.py",),
+    ),
+    Bug(
+        "a broker serves before it leads",
+        (Edit("broker/running.py", "        await _lead(metadata, logs, around.calls)\n", ""),),
+        ("tests/broker/test_usurped_metadata.py",),
+    ),
+    Bug(
         "an append of another process in our epoch is taken for compaction's",
         (
             Edit(

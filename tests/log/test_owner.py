@@ -6,17 +6,23 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, numbered, read_all, turns
+from tests.log.log_world import HOME, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.log.test_clones import clone, open_with
 from tests.log.test_takeover import beside
 from tests.operate.quarantine_world import QuarantineWorld
 
 from holdfast.errors import Fenced
 from holdfast.io.calls import InlineCalls
-from holdfast.io.objects.faulty import FailBefore
+from holdfast.io.chance import SeededChance
+from holdfast.io.objects.faulty import FailBefore, WrongByte, once
+from holdfast.io.versions import VersionRetries
 from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.owner import KEPT_MAX, PREFIX, Here
+from holdfast.segment.errors import HigherEpoch
+from holdfast.segment.manifest.changes import RaiseEpoch
+from holdfast.segment.manifest.log import ManifestLog
+from holdfast.types import Epoch, Offset
 
 
 class Asleep(InlineCalls):
@@ -230,3 +236,64 @@ async def test_a_store_that_takes_no_claim_is_claimed_later() -> None:
     await logs.close()
     world.disk.kill()
     await (await open_with(world, take_over=False)).close()
+
+
+@in_loop
+async def test_who_wakes_up_takes_no_partition_from_its_successor() -> None:
+    """D2: it opens one that the other has written since: it looks before it raises an epoch, and stops."""
+    world = LogWorld()
+    logs = await world.open()
+    await fill(await logs.partition(OTHER), 2)
+    twin = clone(world)
+    successor = await twin.open()
+    taken = await successor.partition(HOME)
+    await fill(taken, 3)
+    await taken.flush()
+    await fill(taken, 2, start=3)
+    before = world.names("manifests/")
+    with pytest.raises(OwnerChanged):
+        await logs.partition(HOME)
+    assert isinstance(logs.failure, OwnerChanged)
+    assert world.names("manifests/") == before
+    await taken.flush()
+    assert await read_all(taken) == numbered(0, 5)
+
+
+@in_loop
+async def test_of_two_that_raise_an_epoch_to_the_same_number_one_is_fenced() -> None:
+    """D1: both read the same manifest of a third; whoever comes second to raise its epoch has not raised it."""
+    world = LogWorld()
+    logs = await world.open()
+    await fill(await logs.partition(HOME), 3)
+    await logs.flush_all()
+    patience = VersionRetries(world.clock, SeededChance(1), lambda _: None)
+    named = {"cluster_id": logs.identity.cluster, "patience": patience}
+    both = [ManifestLog.open(world.objects, HOME, writer=name, incarnation=name, **named) for name in ("a", "b")]
+    raised = RaiseEpoch(Epoch(both[0].manifest.epoch + 1), Offset(3))
+    both[0].commit(raised)
+    with pytest.raises(HigherEpoch):
+        both[1].commit(raised)
+
+
+@in_loop
+async def test_a_claim_that_cannot_be_read_stops_whoever_is_below_it() -> None:
+    """D3: a byte that is wrong once is no claim of nobody's; a claim that stays damaged may be anybody's."""
+    world = LogWorld()
+    logs = await world.open()
+    await (await beside(world).open()).close()
+    newest = world.names(PREFIX)[-1]
+    world.faults = once("get", newest, WrongByte(5))
+    await look(logs)
+    assert isinstance(logs.failure, OwnerChanged)
+    assert "damaged" not in str(logs.failure)
+
+    world = LogWorld()
+    logs = await world.open()
+    other = await beside(world).open()
+    data = bytearray(world.objects.get(world.names(PREFIX)[-1]))
+    data[5] ^= 1
+    world.objects.put(world.names(PREFIX)[-1], [bytes(data)])
+    await look(logs)
+    assert isinstance(logs.failure, OwnerChanged)
+    assert "damaged" in str(logs.failure)
+    assert other.failure is None

@@ -24,6 +24,7 @@ from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.log.ownership.owner import PREFIX as OWNERS
 from holdfast.log.settings import LogSettings
 from holdfast.wal import WalSettings
 
@@ -155,11 +156,12 @@ class BrokerLives:
     def _usurp(self, life: BrokerLife) -> bool:
         """Suspend this broker; another one lives and ends on a copy of its disk, which is the disk from now on.
 
-        Whether it came so far that it served: one that ended in its start may have taken nobody's place.
+        Whether it took its place: one that ended in its start may not have come so far. Then it is as if it had never
+        been.
         """
-        opened = self.counts["opened"]
+        claims = self._claims()
         self._disk.during_sync = None
-        self._disk = copy.deepcopy(self._disk)
+        own, self._disk = self._disk, copy.deepcopy(self._disk)
         self._disk.kill()
         self._disk.crash_at = self._disk.calls + 30 + self._random.randrange(150)
         began = self._world.monotonic()
@@ -171,7 +173,13 @@ class BrokerLives:
         self._disk.crash_at = None
         life.clock.slept_s += self._world.monotonic() - began
         self.counts["usurped"] += 1
-        return self.counts["opened"] > opened
+        if self._claims() == claims:
+            self._disk = own
+            return False
+        return True
+
+    def _claims(self) -> list[str]:
+        return [each.name for each in self._objects.list(OWNERS)]
 
     def _do_something(self, life: BrokerLife) -> None:
         drawn = self._random.random()

@@ -26,6 +26,8 @@ LOST = (  # Whether it happened is not known.
 
 def check_refusal(life: BrokerLife, code: int, topic: TopicModel | None, what: str) -> None:
     """Is this a refusal that a client has to expect?"""
+    if life.is_usurped:
+        return
     if code in DELETED and topic is not None and (topic.leaving or topic.gone):
         return
     if code == Code.INVALID_TIMESTAMP and life.clock.off_ms < -HOUR_MS:
@@ -45,12 +47,6 @@ def produce_fields(version: int, parts: list[tuple[TopicModel, int, bytes]], ack
 
 def answers(answer: Any) -> list[Any]:
     return [part for topic in answer.responses for part in topic.partition_responses]
-
-
-def check_usurped(answer: Any) -> None:
-    """Nothing of what was under way is acknowledged any more."""
-    told = [] if answer is None else [part.error_code for part in answers(answer)]
-    assert all(told), "A broker acknowledged a record after another had taken its place."
 
 
 @dataclass
@@ -137,10 +133,12 @@ class IdempotentProducer:
         batch.in_flight = True
 
         def tell(answer: Any) -> None:
-            if life.is_usurped:
-                check_usurped(answer)
-                return
             [part] = answers(answer)
+            if life.is_usurped:  # What was durable before, the other has, too: a word of it that comes late is true.
+                if not part.error_code:
+                    topic.partition(partition).acknowledge(part.base_offset, batch.values)
+                    life.counts["acknowledged late"] += 1
+                return
             batch.in_flight = False
             if part.error_code:
                 check_refusal(life, part.error_code, topic, f"{batch.values[0]!r}")
@@ -179,9 +177,7 @@ class PlainProducer:
             topic.partition(partition).sent.update(values)
 
         def tell(answer: Any) -> None:
-            if life.is_usurped:
-                check_usurped(answer)
-            elif acks != 0:
+            if acks != 0:
                 self._told(life, answer, [*parts.values()], by_id=version >= 13)
 
         life.produce(version, produce_fields(version, wanted, acks), tell, self._held)

@@ -35,7 +35,7 @@ from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
 from holdfast.coordinator.transaction.settings import TransactionSettings
-from holdfast.errors import Corrupt
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -53,6 +53,7 @@ from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
 
 STOP_S = 5.0  # For requests that were taken to be answered.
+_LEAD_TRIES = 16
 _FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
 
 
@@ -146,6 +147,7 @@ async def opened(
         metadata = await around.calls.run(
             MetadataLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
+        await _lead(metadata, logs, around.calls)
         logs.collect_versions(PREFIX, lambda: metadata.metadata.version)
         auth = await around.calls.run(
             AuthLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
@@ -215,6 +217,16 @@ async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> Loca
         threaded=around.threaded,
         reserve_size=around.reserve_size,
     )
+
+
+async def _lead(metadata: MetadataLog, logs: Logs, calls: BlockingCalls) -> None:
+    """Fence whoever was the owner before us, before anybody is served: it may only sleep."""
+    for _ in range(_LEAD_TRIES):
+        await logs.owner.check()
+        if await calls.run(metadata.lead):
+            return
+        await calls.run(metadata.refresh)
+    raise Unavailable(f"other processes wrote {_LEAD_TRIES} versions of the metadata in a row")
 
 
 async def _open_groups(topics: Topics, settings: BrokerSettings, around: BrokerEnvironment) -> GroupCoordinator:

@@ -4,10 +4,14 @@
 
 The metadata is one such value (`meta/`), users and rules are another (`auth/`). The rule of put-if-absent is that of
 manifests, in one function: `io.versions.take`.
+
+The owner of the store leads: it puts a version of an epoch of its own before it serves anybody (`lead`). Whoever was
+the owner before, and goes on after a sleep, finds its number taken by a higher epoch, and changes nothing any more.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import Objects
-from holdfast.io.store_errors import Damaged, Stale
+from holdfast.io.store_errors import Damaged, HigherEpoch, Stale
 from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, take
 
 Step = list[Any]
@@ -98,7 +102,8 @@ class VersionLog(Generic[V]):
         self.url = objects.url
         self._writer = writer
         self._incarnation = incarnation
-        self._nonce = ""  # Of the newest version that we know.
+        self._nonce, self._newest_epoch = "", 0  # Of the newest version that we know.
+        self._epoch: int | None = None  # In which we lead.
         self._patience = patience
         self._lock = threading.Lock()
         self._fresh_until = 0.0
@@ -114,10 +119,25 @@ class VersionLog(Generic[V]):
             self._reload()
             return self.value
 
+    def lead(self) -> bool:
+        """Begin an epoch of our own above the newest version that we know; False if another has just put one.
+
+        Only for who was the owner after that version was read: then nobody who came later has written it. Who hears
+        False refreshes, looks whether it still is the owner, and tries again.
+        """
+        with self._lock:
+            self._epoch = self._newest_epoch + 1
+            is_ours = False
+            with contextlib.suppress(HigherEpoch):
+                is_ours = self._take_next(())
+            self._epoch = self._epoch if is_ours else None
+            return is_ours
+
     def commit(self, *steps: Step) -> V:
         """Apply the steps and store the result as the next version. All of them, or none.
 
-        Raises what a step that does not fit raises, or Unavailable: then it may or may not have been stored.
+        Raises HigherEpoch (stop) when another leads, what a step that does not fit raises, or Unavailable:
+        then it may or may not have been stored.
         """
         with self._lock:
             for _ in range(_CONFLICTS_MAX):
@@ -138,7 +158,8 @@ class VersionLog(Generic[V]):
         made = self._kind.apply(self.value, steps)
         made = self._kind.numbered(made, made.version + 1)
         all_steps = [*self._steps, *steps]
-        stamp = Stamp(0, self._writer, f"{self._patience.chance.bits(128):032x}", self._incarnation)
+        epoch = self._newest_epoch if self._epoch is None else self._epoch
+        stamp = Stamp(epoch, self._writer, f"{self._patience.chance.bits(128):032x}", self._incarnation)
         started = self._patience.clock.boottime()
         name = self._versions.name(made.version)
         data = [self._kind.encode(made, all_steps, stamp)]
@@ -151,7 +172,7 @@ class VersionLog(Generic[V]):
                 return False
         except Stale:
             return False
-        self.value, self._nonce = made, stamp.nonce
+        self.value, self._nonce, self._newest_epoch = made, stamp.nonce, epoch
         self._fresh_until = started + GRACE_S / 2
         if full_before(made.version) == made.version:
             self._full, self._steps = made, []
@@ -175,12 +196,15 @@ class VersionLog(Generic[V]):
             self._full = self._kind.from_body(self.value.cluster_id, full_number, body["full"])
         newest = self._get(number)
         steps: list[Step] = [] if number == full_number else newest["steps"]
-        nonce: str = newest["nonce"]
+        nonce, epoch = str(newest["nonce"]), int(newest["epoch"])
+        if self._epoch is not None and epoch > self._epoch:
+            raise HigherEpoch(self._versions.name(number), self._epoch, epoch)
         try:
             made = self._kind.apply(self._full, steps)
         except (HoldfastError, KeyError, TypeError, ValueError) as failure:
             raise Damaged(self._versions.name(number), f"its steps do not fit: {failure!r}") from failure
-        self.value, self._steps, self._nonce = self._kind.numbered(made, number), steps, nonce
+        self.value, self._steps = self._kind.numbered(made, number), steps
+        self._nonce, self._newest_epoch = nonce, epoch
 
     def _get(self, number: int) -> dict[str, Any]:
         name, cluster = self._versions.name(number), self.value.cluster_id

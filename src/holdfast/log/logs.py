@@ -60,7 +60,9 @@ class Logs:
         self._use = replayed.use
         self._space = begun.local.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
-        self._openings = Openings(self._ground, replayed, quarantine, self._welcome, self._note_set_back)
+        self._openings = Openings(
+            self._ground, replayed, quarantine, self._welcome, lambda: self.owner.check(), self._note_set_back
+        )
         self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
         self._purge = LogPurge(self._ground, self._partitions, self._openings, self._deletions)
         self._room = Backpressure(self, self._ground, self._use)

@@ -119,7 +119,9 @@ class Owner:
         the start is taken now, with `may_claim`.
         """
         number = self.claim.number + 1
-        while (above := _get(self._versions, number)) is not None:  # Behind any number of questions may be a claim.
+        while (
+            above := _get_twice(self._versions, number)
+        ) is not None:  # Behind any number of questions may be a claim.
             number += 1
             if not above.asks and above.incarnation != self.incarnation:
                 raise OwnerChanged(above.here.name, above.number)
@@ -245,6 +247,14 @@ def _get_or_nobodys(versions: Versions, number: int) -> Claim | None:
         return _get(versions, number)
     except Damaged as failure:
         return Claim(number, "", "", "", Here("", str(failure)), 0)
+
+
+def _get_twice(versions: Versions, number: int) -> Claim | None:
+    """What was misread once is no damage. What is damaged may be anybody's claim: whoever is below it has to stop."""
+    try:
+        return _get(versions, number)
+    except Damaged:
+        return _get_or_nobodys(versions, number)
 
 
 def _delete_old(versions: Versions, newest: int) -> None:

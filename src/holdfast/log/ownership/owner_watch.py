@@ -110,21 +110,30 @@ class OwnerWatch:
 
     async def look(self) -> None:
         """Look once. A failure of the store is told once, until it answers again."""
-        began = self._clock.boottime()
-        self.looks += 1
         try:
-            await self._calls.run(self._owner.look, may_claim=not self._is_disk_low())
-        except Fenced as failure:
-            self.is_owner = False
-            self._on_fenced(failure)
+            await self.check()
+        except Fenced:
+            pass  # It is told.
         except HoldfastError as failure:
             self.failures += 1
             level = logging.DEBUG if self._is_blind else logging.WARNING
             log.log(level, "whether this broker still owns the store is not known: %s", failure)
             self._is_blind = True
         else:
-            self.seen_at = began
             self._is_blind = False
+
+    async def check(self) -> None:
+        """Look once. Raises OwnerChanged if another has taken the store over, or why that is not known."""
+        began = self._clock.boottime()
+        self.looks += 1
+        try:
+            await self._calls.run(self._owner.look, may_claim=not self._is_disk_low())
+        except Fenced as failure:
+            if self.is_owner:
+                self.is_owner = False
+                self._on_fenced(failure)
+            raise
+        self.seen_at = began
 
     def _let_go(self) -> None:
         waiting, self._waiting = self._waiting, []

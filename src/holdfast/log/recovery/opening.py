@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from uuid import UUID
 
 from holdfast.errors import Corrupt
@@ -32,10 +32,12 @@ class Openings:
         replayed: ReplayedTails,
         quarantine: Quarantine | None,
         welcome: Callable[[PartitionLog], None],
+        check_owner: Callable[[], Awaitable[None]],
         on_set_back: Callable[[], None],
     ) -> None:
         """`welcome` takes a partition that is open, or raises if it came too late.
 
+        `check_owner` raises if another has taken the store over.
         `on_set_back` is called when one shows that the data directory was set back to an earlier day.
         """
         self._ground = ground
@@ -45,6 +47,7 @@ class Openings:
         self._mover = QuarantineMover(ground, quarantine)
         self._mover.forget_saved(self._tails, self._strays)
         self._welcome = welcome
+        self._check_owner = check_owner
         self._set_back_generation = 0
         self._on_set_back = on_set_back
         self._under_way: dict[PartitionId, asyncio.Future[PartitionLog]] = {}
@@ -112,6 +115,11 @@ class Openings:
         is_set_back = not taken_over and manifest.flushed > known
         if is_set_back:
             log.warning("%s", SetBack(home.path, known, manifest.flushed))
+        if taken_over or is_set_back or manifest.epoch > journal.identity.generation:
+            # Written by somebody else: before our time, or by whom we have not seen take our place yet. Behind the
+            # read, since whoever has has claimed the store before. If one does from here on, it has to raise the epoch
+            # just as we do, and only one of the two gets the next version.
+            await self._check_owner()
         await self._raise_generation(manifest, taken_over=taken_over or is_set_back)
         partition = PartitionLog(self._ground, home, settings, manifests, tail)
         await partition.note_replayed()

@@ -145,9 +145,8 @@ class ManifestLog:
         listed = now > self._fresh_until
         if listed:
             self._reload()
-        epoch = max([self._epoch, *(each.epoch for each in changes if isinstance(each, RaiseEpoch))])
-        if self.manifest.epoch > epoch:
-            raise HigherEpoch(self._versions.name(self.manifest.version), epoch, self.manifest.epoch)
+        if self.manifest.epoch > self._epoch:  # Whoever raised it, it may be to the very epoch that we are about to.
+            raise HigherEpoch(self._versions.name(self.manifest.version), self._epoch, self.manifest.epoch)
         for change in changes:
             if isinstance(change, Append | Replace) and not change.is_in(self.manifest):
                 segments = change.segments if isinstance(change, Append) else change.new

@@ -1,0 +1,73 @@
+"""Versions of what a cluster shares: whoever leads, and whoever did before."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from holdfast.cluster.metadata import Topic, create_topic
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import ManualClock
+from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
+from holdfast.io.store_errors import HigherEpoch
+from holdfast.io.versions import GRACE_S, VersionRetries
+
+
+class Store:
+    """One store, and processes that look at it."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.objects = MemoryObjects(MemoryBucket(), clock=self.clock)
+        self._count = 0
+
+    def log(self) -> MetadataLog:
+        self._count += 1
+        patience = VersionRetries(self.clock, SeededChance(self._count), self.clock.advance)
+        return MetadataLog(self.objects, "c", "w", patience, str(self._count))
+
+
+def made(name: str) -> list[object]:
+    return create_topic(Topic(name, UUID(int=len(name)), 1, {}))
+
+
+def test_who_led_before_changes_nothing_any_more() -> None:
+    """D2: a process that wakes up behind another's start is fenced, at its first commit and after a long silence."""
+    store = Store()
+    sleeper, waker = store.log(), store.log()
+    assert sleeper.lead()
+    waker.refresh()
+    assert waker.lead()
+    with pytest.raises(HigherEpoch):
+        sleeper.commit(made("a"))
+    store.clock.advance(GRACE_S)
+    with pytest.raises(HigherEpoch):
+        sleeper.commit(made("a"))
+    assert not waker.commit(made("bb")).topics.keys() - {"bb"}
+    assert set(store.log().metadata.topics) == {"bb"}
+
+
+def test_of_two_that_begin_to_lead_only_one_does() -> None:
+    """D2: the other hears it, and has to look first whether it still is the owner."""
+    store = Store()
+    first, second = store.log(), store.log()
+    assert first.lead()
+    assert not second.lead()
+    first.commit(made("a"))
+    second.refresh()
+    assert second.lead()
+    with pytest.raises(HigherEpoch):
+        first.commit(made("bb"))
+    assert set(second.commit(made("bb")).topics) == {"a", "bb"}
+
+
+def test_who_leads_meets_a_change_of_somebody_who_leads_nothing() -> None:
+    """D2: a tool that changes the metadata fences nobody, and is not taken for a leader."""
+    store = Store()
+    leader = store.log()
+    assert leader.lead()
+    store.log().commit(made("a"))
+    assert set(leader.commit(made("bb")).topics) == {"a", "bb"}
+    assert leader.lead()
