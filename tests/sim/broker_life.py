@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.sim import frames
 from tests.sim.clock import BrokerClock
+from tests.sim.store import ProcessObjects
 
 from holdfast.broker.api.produce import ProduceRefused
 from holdfast.broker.running import AllSettings, BrokerEnvironment, Opened, opened
@@ -129,7 +130,8 @@ class BrokerLife:
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
         """The process is gone: nothing of it goes on."""
         loop.set_exception_handler(lambda *_: None)
-        self._around.objects.is_alive = False  # type: ignore[attr-defined]
+        assert isinstance(self._around.objects, ProcessObjects)
+        self._around.objects.is_alive = False
         self._around.wal_directory.kill()  # type: ignore[attr-defined]
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
@@ -178,9 +180,10 @@ class BrokerLife:
     @property
     def is_dead(self) -> bool:
         """The process has made its last call. What goes on in it for a moment is as good as other threads' work."""
-        disk = self._around.wal_directory
+        disk, objects = self._around.wal_directory, self._around.objects
         assert isinstance(disk, SimulatedDisk)
-        return disk.crash_at is not None and disk.calls >= disk.crash_at
+        assert isinstance(objects, ProcessObjects)
+        return not objects.is_alive or (disk.crash_at is not None and disk.calls >= disk.crash_at)
 
     @property
     def may_fail(self) -> bool:
@@ -259,6 +262,8 @@ class BrokerLife:
             self.held_back -= 1
 
     def _tell(self, tell: Callable[[Any], None], wanted: Any, buffers: Any) -> None:
+        if self.is_usurped and self.is_dead:
+            return  # What it wrote is on a disk that nobody has any more, and nobody hears of it.
         try:
             tell(frames.answer(wanted, buffers) if buffers else None)
         except Exception as failure:  # Else it would be lost in somebody's callback.

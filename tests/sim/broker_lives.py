@@ -128,7 +128,7 @@ class BrokerLives:
     # What happens in a life
 
     async def _use(self, life: BrokerLife) -> None:
-        await check_everything(life, clean=self._clean)
+        await check_everything(life, clean=self._clean, started=True)
         for member in self._members:
             await member.check(life)
         self._disk.during_sync = lambda: look_while_syncing(life)
@@ -147,7 +147,7 @@ class BrokerLives:
         if not life.faulty or self._denies:
             await life.check_nobody_waits()
         if not life.is_over:
-            await check_everything(life, clean=True)
+            await check_everything(life, clean=True, started=False)
 
     def _comes(self, kind: str, share: float) -> bool:
         """Whether something happens in this life; drawn also where it is left out, so that all else is the same."""

@@ -118,8 +118,11 @@ class Model:
 
     # After a start
 
-    def check_topics(self, found: dict[UUID, tuple[str, int]]) -> None:
-        """The topics that are there, each with its name and count of partitions."""
+    def check_topics(self, found: dict[UUID, tuple[str, int]], *, started: bool = True) -> None:
+        """The topics that are there, each with its name and count of partitions.
+
+        Whether a request without a clear answer has made one, only the next start tells.
+        """
         for topic in list(self.topics.values()):
             there = found.get(topic.topic_id)
             if topic.gone:
@@ -135,7 +138,8 @@ class Model:
             if topic_id not in self.topics:
                 assert self.creating.get(name) == count, f"A topic came from nowhere: {name}, {count} partitions"
                 self.created(name, topic_id, count)
-        self.creating.clear()
+        if started:
+            self.creating.clear()
 
     def check_epoch(self, epoch: int, *, clean: bool) -> None:
         low = self.epoch if clean else self.epoch + 1

@@ -76,14 +76,14 @@ async def check_committed(
         committed.check(found.committed_offset, acked)
 
 
-async def check_everything(life: BrokerLife, *, clean: bool) -> None:
-    """After a start: topics, epochs, records, committed offsets."""
+async def check_everything(life: BrokerLife, *, clean: bool, started: bool) -> None:
+    """Topics, epochs, records, committed offsets."""
     answer = await life.ask(Key.METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
     epoch = min(part.leader_epoch for topic in answer.topics for part in topic.partitions)
     life.model.check_epoch(epoch, clean=clean)
     life.is_shown = True
     there = {each.topic_id: (each.name, len(each.partitions)) for each in answer.topics if not each.is_internal}
-    life.model.check_topics(there)
+    life.model.check_topics(there, started=started)
     for topic in life.model.live():
         for number in range(topic.count):
             await check_partition(life, topic, number)
