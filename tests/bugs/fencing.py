@@ -17,7 +17,7 @@ BUGS = [
         (f"{OWNER}::test_who_wakes_up_takes_no_partition_from_its_successor",),
     ),
     Bug(
-        "an epoch that another has raised is taken for our own",
+        "who comes second raises an epoch above the first one's",
         (
             Edit(
                 "segment/manifest/log.py",
@@ -26,7 +26,7 @@ BUGS = [
                 "        if self.manifest.epoch > epoch:  #",
             ),
         ),
-        (f"{OWNER}::test_of_two_that_raise_an_epoch_to_the_same_number_one_is_fenced",),
+        (f"{OWNER}::test_of_two_that_raise_an_epoch_one_is_fenced",),
     ),
     Bug(
         "a claim that cannot be read is no claim",

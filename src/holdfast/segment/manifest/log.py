@@ -145,7 +145,7 @@ class ManifestLog:
         listed = now > self._fresh_until
         if listed:
             self._reload()
-        if self.manifest.epoch > self._epoch:  # Whoever raised it, it may be to the very epoch that we are about to.
+        if self.manifest.epoch > self._epoch:  # Also for who was about to raise it.
             raise HigherEpoch(self._versions.name(self.manifest.version), self._epoch, self.manifest.epoch)
         for change in changes:
             if isinstance(change, Append | Replace) and not change.is_in(self.manifest):
