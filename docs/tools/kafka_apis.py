@@ -15,6 +15,7 @@ from holdfast.broker.configs.dynamic import BROKER_CONFIGS
 from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
+from holdfast.broker.rights import RIGHTS
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import APIS, Key
@@ -26,9 +27,9 @@ NOTICE = "<!-- Written by docs/tools/kafka_apis.py from the code. Do not edit: c
 
 REMARKS = {
     Key.PRODUCE: "versions below {min_version} are listed, since some clients look for them, and refused when used",
-    Key.DESCRIBE_ACLS: "answered: security is disabled",
-    Key.CREATE_ACLS: "answered: security is disabled",
-    Key.DELETE_ACLS: "answered: security is disabled",
+    Key.DESCRIBE_ACLS: "with `authorizer.class.name`; else answered: security is disabled",
+    Key.CREATE_ACLS: "with `authorizer.class.name`; else answered: security is disabled",
+    Key.DELETE_ACLS: "with `authorizer.class.name`; else answered: security is disabled",
     Key.ALTER_CONFIGS: "topics, groups, and of brokers the defaults of topics",
     Key.INCREMENTAL_ALTER_CONFIGS: "topics, groups, and of brokers the defaults of topics",
     Key.DESCRIBE_CONFIGS: "topics, groups and brokers",
@@ -57,11 +58,14 @@ REMARKS = {
 def lines() -> Iterator[str]:
     yield from [NOTICE, "# Kafka's APIs", ""]
     yield from ["What the broker tells clients that it can do, in its answer to ApiVersions.", ""]
-    yield from ["| number | API | versions | remark |", "|---|---|---|---|"]
+    yield "The rights are asked where there is an authorizer; what each of them is asked for is in"
+    yield from ["[who may what](../guides/security.md#who-may-what).", ""]
+    yield from ["| number | API | versions | rights | remark |", "|---|---|---|---|---|"]
     rows = advertised()
     for row in rows:
         remark = REMARKS.get(row.key, "").format(min_version=row.min_version)
-        yield f"| {row.key:d} | {row.name} | {row.min_version} to {row.max_version} | {remark} |"
+        asked = ", ".join(sorted(f"{each.operation.name} {each.kind.name}" for each in RIGHTS[row.key].asked))
+        yield f"| {row.key:d} | {row.name} | {row.min_version} to {row.max_version} | {asked} | {remark} |"
     yield ""
     absent = [each.name for each in APIS.values() if each not in rows]
     if absent:

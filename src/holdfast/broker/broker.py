@@ -14,6 +14,8 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.refusals import refused
+from holdfast.broker.rights import RIGHTS
 from holdfast.broker.table import HANDLERS, MessageHandler, Raw
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
@@ -39,10 +41,13 @@ class Broker:
             silence_ms_min=settings.min_incremental_fetch_session_eviction_ms,
         )
         self.sessions = FetchSessions(limits, context.clock, context.chance)
-        self._produce = Produce(context.topics, context.logs, context.transactions, context.clock, context.heavy)
+        self._gate = context.gate
+        self._produce = Produce(
+            context.topics, context.logs, context.transactions, context.clock, context.heavy, context.gate
+        )
         answers = Budget(settings.queued_max_response_bytes)
         self._fetch = Fetch(
-            context.topics, self.sessions, context.clock, context.heavy, settings.fetch_max_bytes, answers
+            context.topics, self.sessions, context.clock, context.heavy, settings.fetch_max_bytes, answers, context.gate
         )
 
     def count_answers_in(self, answers: Budget) -> None:
@@ -75,11 +80,15 @@ class Broker:
 
     async def _answer(self, request: Request) -> Body:
         api = find(request.header.api_key, request.version)
-        handler = HANDLERS.get(api.key)
+        handler, row = HANDLERS.get(api.key), RIGHTS.get(api.key)
+        if handler is None or row is None:
+            raise UnknownApi(api.key)
         if isinstance(handler, Raw):  # A fetch: produce requests do not come here.
             return await self.held.watch(api.key, self._fetch.handle(request))
-        if handler is None:
-            raise UnknownApi(api.key)
+        rights = self._gate.rights(row, request.session)
+        if row.first is not None and not rights.may(row.first):
+            return encode_response(api.key, request.version, refused(api.key, request.version, row.first))
+        request = request._replace(rights=rights, pace=Slices(self._context.clock))
         return await self.held.watch(api.key, self._handle(api.key, handler, request))
 
     async def _handle(self, key: Key, handler: MessageHandler, request: Request) -> Body:
@@ -87,8 +96,8 @@ class Broker:
         run, version, body = self._context.heavy.run, request.version, request.body
         is_large = len(body) > _LARGE_SIZE
         message = await run(decode_request, key, version, body) if is_large else decode_request(key, version, body)
-        pace = Slices(self._context.clock)
-        answer = await handler(self._context, message, request._replace(pace=pace))
+        pace = request.pace
+        answer = await handler(self._context, message, request)
         if is_large:
             await pace.let_go(message)
         if not isinstance(answer, Message):

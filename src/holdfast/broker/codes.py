@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from holdfast.broker.configs.topic import ConfigInvalid
+from holdfast.broker.rights import NotAllowed
 from holdfast.broker.share import sessions as share_sessions
 from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
-from holdfast.cluster.errors import BadUser, TooManyUsers, TopicExists, TopicUnknown, UserUnknown
+from holdfast.cluster.errors import BadUser, TooManyRules, TooManyUsers, TopicExists, TopicUnknown, UserUnknown
 from holdfast.coordinator.group import errors as group_errors
 from holdfast.coordinator.group.consumer import errors as consumer_group_errors
 from holdfast.coordinator.runtime import errors as runtime_errors
@@ -16,6 +17,7 @@ from holdfast.io.store_errors import NewerFormat
 from holdfast.log import errors as log_errors
 from holdfast.protocol.codes import Code
 from holdfast.record import errors as record_errors
+from holdfast.security.rules import ResourceType
 
 _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (log_errors.OutOfRange, Code.OFFSET_OUT_OF_RANGE),
@@ -41,6 +43,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (UserUnknown, Code.RESOURCE_NOT_FOUND),
     (BadUser, Code.UNACCEPTABLE_CREDENTIAL),
     (TooManyUsers, Code.POLICY_VIOLATION),
+    (TooManyRules, Code.POLICY_VIOLATION),
     (MetadataFull, Code.POLICY_VIOLATION),
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),
@@ -93,8 +96,18 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
 ]
 
 
+_REFUSALS = {
+    ResourceType.TOPIC: Code.TOPIC_AUTHORIZATION_FAILED,
+    ResourceType.GROUP: Code.GROUP_AUTHORIZATION_FAILED,
+    ResourceType.CLUSTER: Code.CLUSTER_AUTHORIZATION_FAILED,
+    ResourceType.TRANSACTIONAL_ID: Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+
+
 def code_of(failure: BaseException) -> Code:
     """The code that tells a client what to do about a failure. Never NONE."""
+    if isinstance(failure, NotAllowed):
+        return _REFUSALS[failure.kind]
     for error, code in _CODES:
         if isinstance(failure, error):
             return code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.broker.gate import Gate
 from holdfast.broker.markers import Markers
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.share.sessions import ShareSessions
@@ -34,6 +35,7 @@ class BrokerContext:
     transactions: TransactionCoordinator
     markers: Markers
     users: Users
+    gate: Gate
     clock: Clock
     chance: Chance
     heavy: BlockingCalls  # For work that would hold the event loop for too long.

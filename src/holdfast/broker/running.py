@@ -11,6 +11,7 @@ from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import GROUP, settings_now
 from holdfast.broker.configs.group import consumer_times, share_configs
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import Gate
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.loop_watch import HeldLoop
@@ -153,11 +154,11 @@ async def opened(
             AuthLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
         logs.collect_versions(AUTH_PREFIX, lambda: auth.value.version)
-        users = Users(auth, around.calls)
+        broker = settings.broker
+        users = Users(auth, around.calls, broker.rules_of)
         blocks = _ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
-        broker = settings.broker
         limits = broker.max_metadata_bytes, broker.max_partitions
         topics = Topics(
             metadata, logs, around.calls, around.chance, broker.topic_defaults(), *limits, node_id=broker.node_id
@@ -181,13 +182,16 @@ async def opened(
                 transactions,
                 markers,
                 users,
+                Gate(lambda: users.rules) if broker.has_authorizer else Gate(),
                 around.clock,
                 around.chance,
                 heavy,
             )
             pause = around.calls.pause
             rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []
-            if around.threaded and any(each.protocol.has_sasl for each in broker.parsed_listeners()):
+            if around.threaded and (
+                broker.has_authorizer or any(each.protocol.has_sasl for each in broker.parsed_listeners())
+            ):
                 rounds.append(users.follow())
             tasks = [asyncio.ensure_future(each) for each in rounds]
             try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from holdfast.broker.listeners import DEFAULT_MAP, Listener, parse_listeners
+from holdfast.errors import Rejected
 from holdfast.security.checks import OFFERED
+from holdfast.security.principal import Principal
+from holdfast.security.rules import Rule, Rules
 from holdfast.security.secret import NONE, Secret
 
 _MECHANISM_WORDS = ("sasl_jaas_", "sasl_server_callback_", "sasl_oauthbearer_", "connections_max_reauth_ms")
@@ -16,6 +19,7 @@ _NOT_NEGATIVE = (
     "connections_max_reauth_ms",
     "connection_failed_authentication_delay_ms",
 )
+AUTHORIZERS = ("org.apache.kafka.metadata.authorizer.StandardAuthorizer", "standard")
 OVERRIDE = "listener.name."  # Of settings for one listener: `listener.name.outside.ssl.client.auth`.
 DAY_MS = 24 * 60 * 60 * 1000
 _AT_LEAST_1 = (
@@ -96,6 +100,9 @@ class BrokerSettings:
     sasl_oauthbearer_jwks_endpoint_refresh_ms: int = 3_600_000
     connections_max_reauth_ms: int = 0  # A session with SASL ends after so long, unless they log in again; 0: never.
     connection_failed_authentication_delay_ms: int = 100  # Whoever does not prove who they are hears so after this.
+    authorizer_class_name: str = ""  # Kafka's StandardAuthorizer, or "standard"; empty: everybody may everything.
+    super_users: str = ""  # "User:admin;User:ops": they may everything.
+    allow_everyone_if_no_acl_found: bool = False  # Whether what no rule names is open to all.
     num_partitions: int = 1  # Of topics made without saying how many.
     auto_create_topics_enable: bool = True
     delete_topic_enable: bool = True
@@ -174,6 +181,7 @@ class BrokerSettings:
             raise ValueError("transaction.max.timeout.ms and transactional.id.expiration.ms must be at least 1")
         self._check_limits()
         self._check_listeners()
+        self._check_authorizer()
         if self.log_cleanup_policy not in ("delete", "compact", "compact,delete", "delete,compact"):
             raise ValueError("log.cleanup.policy must be delete, compact or both")
         self._check_groups()
@@ -213,6 +221,27 @@ class BrokerSettings:
             if getattr(self, name) < 0:
                 raise ValueError(f"{kafka_name(name)} must not be negative")
         overrides_of(self.max_connections_per_ip_overrides)
+
+    def _check_authorizer(self) -> None:
+        if self.authorizer_class_name not in ("", *AUTHORIZERS):
+            raise ValueError(f"authorizer.class.name: no classes are loaded; {AUTHORIZERS[0]} is built in")
+        if (self.super_users or self.allow_everyone_if_no_acl_found) and not self.has_authorizer:
+            raise ValueError(f"super.users needs authorizer.class.name={AUTHORIZERS[0]}")
+        self._parsed_super_users()
+
+    @property
+    def has_authorizer(self) -> bool:
+        return bool(self.authorizer_class_name)
+
+    def _parsed_super_users(self) -> list[Principal]:
+        try:
+            return [Principal.parse(each.strip()) for each in self.super_users.split(";") if each.strip()]
+        except Rejected as failure:
+            raise ValueError(f"super.users: {failure}; several are separated by ;") from None
+
+    def rules_of(self, rules: Iterable[Rule]) -> Rules:
+        """With what the settings add to them."""
+        return Rules(rules, self._parsed_super_users(), is_open=self.allow_everyone_if_no_acl_found)
 
     def _check_listeners(self) -> None:
         names = {each.name.lower() for each in self.parsed_listeners()}

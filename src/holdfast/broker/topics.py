@@ -96,7 +96,7 @@ class OpenTopic:
 
     topic: Topic
     logs: tuple[PartitionLog | Corrupt, ...]
-    kept: dict[tuple[int, bool], bytes] = field(default_factory=dict, compare=False)  # Its part of Metadata's answers.
+    kept: dict[tuple[int, int], bytes] = field(default_factory=dict, compare=False)  # Its part of Metadata's answers.
 
     def partition(self, number: int) -> PartitionLog:
         if not 0 <= number < len(self.logs):

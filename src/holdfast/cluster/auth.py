@@ -105,8 +105,7 @@ class _Draft:
 
     def rule(self, row: list[Any]) -> None:
         made = Rule.from_row(row)
-        if max(len(each.encode()) for each in (made.name, str(made.principal), made.host)) > TEXT_SIZE_MAX:
-            raise BadRule(f"no part of a rule has more than {TEXT_SIZE_MAX} bytes")
+        check_rule(made)
         self.rules.add(made)
         if len(self.rules) > RULES_MAX:
             raise TooManyRules(RULES_MAX)
@@ -134,6 +133,12 @@ def apply_auth(auth: Auth, steps: Sequence[Step]) -> Auth:
         _STEPS[kind](draft, *content)
     users = MappingProxyType({name: MappingProxyType(each) for name, each in draft.users.items()})
     return replace(auth, users=users, rules=frozenset(draft.rules), secret=draft.secret)
+
+
+def check_rule(rule: Rule) -> None:
+    """Raises BadRule."""
+    if max(len(each.encode()) for each in (rule.name, str(rule.principal), rule.host)) > TEXT_SIZE_MAX:
+        raise BadRule(f"no part of a rule has more than {TEXT_SIZE_MAX} bytes")
 
 
 def _check_user(name: str, made: Verifier) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import READ_GROUP, WRITE_TRANSACTION
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
@@ -16,6 +17,11 @@ _FENCED_FROM = 2
 
 
 async def handle(context: BrokerContext, message: AddOffsetsToTxnRequest, request: Request) -> AddOffsetsToTxnResponse:
+    rights = request.rights
+    if not rights.may(WRITE_TRANSACTION, message.transactional_id):
+        return AddOffsetsToTxnResponse(error_code=Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not rights.may(READ_GROUP, message.group_id):
+        return AddOffsetsToTxnResponse(error_code=Code.GROUP_AUTHORIZATION_FAILED)
     producer = Producer(message.producer_id, message.producer_epoch)
     place = TopicPartition(OFFSETS_TOPIC, context.groups.partition_of(message.group_id))
     quarantined = context.groups.quarantined(message.group_id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
@@ -31,15 +32,20 @@ _ABORTABLE_FROM = 5
 async def handle(
     context: BrokerContext, message: AddPartitionsToTxnRequest, request: Request
 ) -> AddPartitionsToTxnResponse:
-    version, pace = request.version, request.pace
+    version, pace, rights = request.version, request.pace, request.rights
     if version < _MANY_FROM:
         producer = Producer(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
         topics = message.v3_and_below_topics
-        codes = await _add(
-            context, message.v3_and_below_transactional_id, producer, await _partitions(topics, pace), version, pace
-        )
+        named = await _partitions(topics, pace)
+        if rights.may(WRITE_TRANSACTION, message.v3_and_below_transactional_id):
+            hidden = {each.name for each in topics if not rights.may(WRITE_TOPIC, each.name)}
+            codes = await _add(context, message.v3_and_below_transactional_id, producer, named, version, pace, hidden)
+        else:
+            codes = dict.fromkeys(named, Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         answers = await _topics(topics, codes, pace)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=answers)
+    if not rights.may(CLUSTER_ACTION):  # These versions are for brokers.
+        return AddPartitionsToTxnResponse(error_code=Code.CLUSTER_AUTHORIZATION_FAILED, results_by_transaction=[])
     results = []
     async for each in pace.through(message.transactions):
         producer = Producer(each.producer_id, each.producer_epoch)
@@ -57,9 +63,10 @@ async def _add(
     partitions: list[TopicPartition],
     version: int,
     pace: Slices,
+    hidden: Container[str] = (),
 ) -> dict[TopicPartition, Code]:
     """All, or none: where one partition is not there, no other is added."""
-    refused = {each: _refusal(context, each) async for each in pace.through(partitions)}
+    refused = {each: _refusal(context, each, hidden) async for each in pace.through(partitions)}
     if any(refused.values()):
         return {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
     try:
@@ -71,7 +78,9 @@ async def _add(
     return refused
 
 
-def _refusal(context: BrokerContext, partition: TopicPartition) -> Code:
+def _refusal(context: BrokerContext, partition: TopicPartition, hidden: Container[str]) -> Code:
+    if partition.topic in hidden:
+        return Code.TOPIC_AUTHORIZATION_FAILED
     if partition.topic == TRANSACTIONS_TOPIC:
         return Code.INVALID_TOPIC_EXCEPTION
     return check_partition(context, *partition)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
+from holdfast.broker.api.config_resources import ConfigRights, Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.dynamic import (
     ALL_BROKERS,
@@ -30,6 +30,7 @@ from holdfast.broker.configs.topic import (
 )
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import ALTER_CLUSTER_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_TOPIC_CONFIGS
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated import incremental_alter_configs
@@ -55,6 +56,7 @@ Entry: TypeAlias = AlterableConfig | incremental_alter_configs.AlterableConfig
 Change: TypeAlias = Callable[[Sequence[Entry], Known, Configs, Configs], Configs]  # Wanted, known, defaults, present.
 
 
+_RIGHTS = ConfigRights(ALTER_TOPIC_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_CLUSTER_CONFIGS)
 _FOLLOWED = {name: each for name, each in TOPIC_CONFIGS.items() if each.broker_name}
 
 
@@ -94,6 +96,7 @@ async def _alter_all(
         try:
             if named[each.resource_type, each.resource_name] > 1:
                 raise Rejected("the request names this resource twice")
+            _RIGHTS.check(request.rights, each.resource_type, each.resource_name)
             await _alter(context, each, change, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)

@@ -19,6 +19,7 @@ from holdfast.broker.configs.quotas import (
 )
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import ALTER_CLUSTER_CONFIGS
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -68,6 +69,7 @@ async def alter(
     async for each in request.pace.through(message.entries):
         code, reason = Code.NONE, None
         try:
+            request.rights.need(ALTER_CLUSTER_CONFIGS)
             await _alter(context, each, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+from typing import NamedTuple
 
 from holdfast.broker.configs.dynamic import GROUP
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import Right
 from holdfast.errors import Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.list_config_resources import (
@@ -24,6 +27,23 @@ class Resource(enum.IntEnum):
     BROKER_LOGGER = 8
     CLIENT_METRICS = 16
     GROUP = 32
+
+
+class ConfigRights(NamedTuple):
+    """Which right configs need, by what they belong to."""
+
+    of_topic: Right
+    of_group: Right
+    of_all_else: Right
+
+    def check(self, rights: SenderRights, kind: int, name: str) -> None:
+        """Raises NotAllowed."""
+        if kind == Resource.TOPIC:
+            rights.need(self.of_topic, name)
+        elif kind == Resource.GROUP:
+            rights.need(self.of_group, name)
+        else:
+            rights.need(self.of_all_else)
 
 
 class ResourceRefused(Rejected):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import ConsumerGroupDescription, ConsumerMemberDescription
 from holdfast.errors import HoldfastError
@@ -18,6 +19,7 @@ from holdfast.protocol.generated.consumer_group_describe import (
     Member,
     TopicPartitions,
 )
+from holdfast.security.rules import ResourceType
 
 _CLASSIC, _CONSUMER = 0, 1
 
@@ -28,7 +30,10 @@ async def handle(
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
-            group = _described(context, await context.groups.describe_consumer(group_id))
+            request.rights.need(DESCRIBE_GROUP, group_id)
+            found = await context.groups.describe_consumer(group_id)
+            _check_topics(found, request.rights)
+            group = _described(context, found)
         except HoldfastError as failure:
             group = DescribedGroup(
                 error_code=group_code_of(failure),
@@ -40,9 +45,19 @@ async def handle(
                 assignor_name="",
                 members=[],
             )
-        operations = if_asked(ON_GROUP, asked=message.include_authorized_operations)
+            if isinstance(failure, NotAllowed):
+                groups.append(group)
+                continue
+        asked = bool(message.include_authorized_operations)
+        operations = request.rights.operations(ResourceType.GROUP, group_id, asked=asked)
         groups.append(group.replace(authorized_operations=operations))
     return ConsumerGroupDescribeResponse(groups=groups)
+
+
+def _check_topics(found: ConsumerGroupDescription, rights: SenderRights) -> None:
+    """A group is shown with what its members read: to those who may see all of it. Raises NotAllowed."""
+    for name in {name for each in found.members for name in each.member.topics}:
+        rights.need(DESCRIBE_TOPIC, name)
 
 
 def _described(context: BrokerContext, found: ConsumerGroupDescription) -> DescribedGroup:

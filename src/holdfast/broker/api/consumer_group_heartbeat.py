@@ -8,6 +8,7 @@ from uuid import UUID
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_TOPIC, READ_GROUP
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
 from holdfast.errors import HoldfastError
@@ -32,6 +33,9 @@ async def handle(
     if not member_id and message.member_epoch == 0 and request.version < _OWN_ID_FROM:
         member_id = str(UUID(int=context.chance.bits(128), version=4))
     try:
+        request.rights.need(READ_GROUP, message.group_id)
+        for name in message.subscribed_topic_names or ():
+            request.rights.need(DESCRIBE_TOPIC, name)
         beaten = await context.groups.beat(message.group_id, _wanted(message, member_id, request))
     except HoldfastError as failure:
         return ConsumerGroupHeartbeatResponse(

@@ -7,6 +7,7 @@ from collections import Counter
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import ALTER_TOPIC, NotAllowed
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -26,6 +27,8 @@ async def handle(
     async for each in request.pace.through(message.topics):
         if names[each.name] > 1:
             code, reason = Code.INVALID_REQUEST, "the request names this topic twice"
+        elif not request.rights.may(ALTER_TOPIC, each.name):
+            code, reason = Code.TOPIC_AUTHORIZATION_FAILED, str(NotAllowed(ALTER_TOPIC, each.name))
         else:
             code, reason = await _add(context, each, validate_only=message.validate_only)
         results.append(CreatePartitionsTopicResult(name=each.name, error_code=code, error_message=reason or None))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DELETE_TOPIC
 from holdfast.broker.topics import INTERNAL
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -27,7 +28,12 @@ async def handle(context: BrokerContext, message: DeleteRecordsRequest, request:
     timeout = max(message.timeout_ms / 1000, _OWN_S)
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
-        wanted = pace.through(_last_of_each(topic.partitions))
+        partitions = _last_of_each(topic.partitions)
+        if not request.rights.may(DELETE_TOPIC, topic.name):
+            refused = [_result(each, _NO_OFFSET, Code.TOPIC_AUTHORIZATION_FAILED) for each in partitions]
+            topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=refused))
+            continue
+        wanted = pace.through(partitions)
         tasks = [asyncio.ensure_future(_delete(context, topic.name, each, timeout)) async for each in wanted]
         answers = await asyncio.gather(*tasks)
         topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=answers))

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from holdfast.broker.api.operations import ON_CLUSTER, if_asked
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_CLUSTER
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from holdfast.security.rules import ResourceType
 
 _BROKERS, _CONTROLLERS = 1, 2
+
+
+def cluster_operations(request: Request, *, asked: bool) -> int:
+    """What may be done to the cluster, for those who may see it."""
+    if asked and not request.rights.sees(DESCRIBE_CLUSTER):
+        return 0
+    return request.rights.operations(ResourceType.CLUSTER, asked=asked)
 
 
 async def handle(context: BrokerContext, message: DescribeClusterRequest, request: Request) -> DescribeClusterResponse:
@@ -28,5 +36,5 @@ async def handle(context: BrokerContext, message: DescribeClusterRequest, reques
         cluster_id=context.cluster_id,
         controller_id=node,
         brokers=[DescribeClusterBroker(broker_id=node, host=request.told.host, port=request.told.port)],
-        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
+        cluster_authorized_operations=cluster_operations(request, asked=message.include_cluster_authorized_operations),
     )

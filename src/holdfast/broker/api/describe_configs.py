@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from holdfast.broker.api.config_resources import Resource, ResourceRefused, check_broker
+from holdfast.broker.api.config_resources import ConfigRights, Resource, ResourceRefused, check_broker
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.broker import BrokerConfig, broker_configs
 from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS, GROUP
@@ -13,6 +13,7 @@ from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, ConfigKind, ConfigSource
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_GROUP_CONFIGS, DESCRIBE_TOPIC_CONFIGS
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_configs import (
@@ -23,6 +24,8 @@ from holdfast.protocol.generated.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+
+_RIGHTS = ConfigRights(DESCRIBE_TOPIC_CONFIGS, DESCRIBE_GROUP_CONFIGS, DESCRIBE_CLUSTER_CONFIGS)
 
 
 async def handle(context: BrokerContext, message: DescribeConfigsRequest, request: Request) -> DescribeConfigsResponse:
@@ -47,6 +50,7 @@ def _describe(
         if (wanted.resource_type, wanted.resource_name) in seen:
             raise Rejected("the request names this resource twice")
         seen.add((wanted.resource_type, wanted.resource_name))
+        _RIGHTS.check(request.rights, wanted.resource_type, wanted.resource_name)
         found = _configs(context, wanted, request)
     except HoldfastError as failure:
         return DescribeConfigsResult(error_code=code_of(failure), error_message=str(failure), configs=[], **named)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_GROUP, NotAllowed
 from holdfast.coordinator.group.answers import GroupDescription, GroupState, MemberDescription
 from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.errors import HoldfastError
@@ -16,6 +16,7 @@ from holdfast.protocol.generated.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from holdfast.security.rules import ResourceType
 
 _NOT_FOUND_FROM = 6  # Before this version a group that is not there is described as a dead one.
 
@@ -25,13 +26,17 @@ async def handle(context: BrokerContext, message: DescribeGroupsRequest, request
     groups = []
     async for group_id in request.pace.through(message.groups):
         try:
+            request.rights.need(DESCRIBE_GROUP, group_id)
             group = _described(await context.groups.describe(group_id))
         except GroupNotFound as failure:
             code = Code.GROUP_ID_NOT_FOUND if request.version >= _NOT_FOUND_FROM else Code.NONE
             group = _absent(group_id, GroupState.DEAD.value, code, str(failure))
+        except NotAllowed as failure:
+            groups.append(_absent(group_id, "", group_code_of(failure), str(failure)))
+            continue
         except HoldfastError as failure:
             group = _absent(group_id, "", group_code_of(failure), str(failure))
-        operations = if_asked(ON_GROUP, asked=asked)
+        operations = request.rights.operations(ResourceType.GROUP, group_id, asked=asked)
         groups.append(group.replace(authorized_operations=operations))
     return DescribeGroupsResponse(groups=groups)
 

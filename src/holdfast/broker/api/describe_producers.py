@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import READ_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated import describe_producers
@@ -22,13 +24,16 @@ async def handle(
 ) -> DescribeProducersResponse:
     pace, topics = request.pace, []
     async for topic in pace.through(message.topics):
-        answers = [_answer(context, topic.name, each) async for each in pace.through(topic.partition_indexes)]
+        answers = [
+            _answer(context, topic.name, each, request.rights) async for each in pace.through(topic.partition_indexes)
+        ]
         topics.append(TopicResponse(name=topic.name, partitions=answers))
     return DescribeProducersResponse(topics=topics)
 
 
-def _answer(context: BrokerContext, topic: str, number: int) -> PartitionResponse:
+def _answer(context: BrokerContext, topic: str, number: int, rights: SenderRights) -> PartitionResponse:
     try:
+        rights.need(READ_TOPIC, topic)
         states = context.topics.get(topic).partition(number).producers.snapshot()
     except HoldfastError as failure:
         return PartitionResponse(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.broker.api.operations import ON_TOPIC
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_TOPIC
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import Corrupt
 from holdfast.protocol.codes import Code
@@ -15,6 +15,7 @@ from holdfast.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     ResponseCursor,
 )
+from holdfast.security.rules import ResourceType
 
 _PARTITIONS_MAX = 2000  # Of one answer.
 
@@ -22,20 +23,27 @@ _PARTITIONS_MAX = 2000  # Of one answer.
 async def handle(
     context: BrokerContext, message: DescribeTopicPartitionsRequest, request: Request
 ) -> DescribeTopicPartitionsResponse:
-    names = {each.name for each in message.topics} or {each.topic.name for each in context.topics.all()}
+    rights, named = request.rights, {each.name for each in message.topics}
+    names = named or {each.topic.name for each in context.topics.all()}
     first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
     left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     async for name in request.pace.through(sorted(each for each in names if each >= first)):
+        if not named and not rights.sees(DESCRIBE_TOPIC, name):
+            continue
         begin = max(start, 0) if name == first else 0
         if left == 0:
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=_cursor(name, begin))
+        if named and not rights.may(DESCRIBE_TOPIC, name):
+            topics.append(_refused(name, Code.TOPIC_AUTHORIZATION_FAILED))
+            continue
         found = context.topics.find(name)
         if found is None:
-            topics.append(_unknown(name))
+            topics.append(_refused(name, Code.UNKNOWN_TOPIC_OR_PARTITION))
             continue
         end = min(begin + left, len(found.logs))
-        topics.append(_describe(context, found, begin, end))
+        operations = rights.operations(ResourceType.TOPIC, name, asked=True)
+        topics.append(_describe(context, found, begin, end, operations))
         if end < len(found.logs):
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=_cursor(name, end))
         left -= max(end - begin, 0)
@@ -46,18 +54,20 @@ def _cursor(name: str, number: int) -> ResponseCursor:
     return ResponseCursor(topic_name=name, partition_index=number)
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
-    return DescribeTopicPartitionsResponseTopic(error_code=Code.UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
+def _refused(name: str, code: Code) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, partitions=[])
 
 
-def _describe(context: BrokerContext, opened: OpenTopic, begin: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+def _describe(
+    context: BrokerContext, opened: OpenTopic, begin: int, end: int, operations: int
+) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=Code.NONE,
         name=opened.topic.name,
         topic_id=opened.topic.topic_id,
         is_internal=opened.topic.name in INTERNAL,
         partitions=[_partition(context, opened, number) for number in range(begin, end)],
-        topic_authorized_operations=ON_TOPIC,
+        topic_authorized_operations=operations,
     )
 
 

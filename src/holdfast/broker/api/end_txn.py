@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import WRITE_TRANSACTION
 from holdfast.coordinator.transaction.coordinator import EXPLICIT, IMPLICIT
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError
@@ -19,6 +20,7 @@ async def handle(context: BrokerContext, message: EndTxnRequest, request: Reques
     client_version = IMPLICIT if request.version >= _IMPLICIT_FROM else EXPLICIT
     producer = Producer(message.producer_id, message.producer_epoch)
     try:
+        request.rights.need(WRITE_TRANSACTION, message.transactional_id)
         after = await context.transactions.end(
             message.transactional_id, producer, commit=message.committed, client_version=client_version
         )

@@ -16,8 +16,10 @@ from holdfast.broker.fetch.sessions import (
 )
 from holdfast.broker.fetch.share import MANY_SIZE, FetchShare
 from holdfast.broker.fetch.watch import PartitionKey, TopicKey
+from holdfast.broker.gate import Gate
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
+from holdfast.broker.rights import READ_TOPIC
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.calls import BlockingCalls
@@ -26,6 +28,7 @@ from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.hot.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
+from holdfast.security.principal import Session
 
 _READ_COMMITTED = 1
 _FIRST_SIZE = 1 << 20  # The first batch comes however large it is: so much is counted before it is read.
@@ -50,7 +53,9 @@ class Fetch:
         heavy: BlockingCalls,
         size_max: int,
         answers: Budget,
+        gate: Gate,
     ) -> None:
+        self._gate = gate
         self._topics = topics
         self._sessions = sessions
         self._clock = clock
@@ -70,14 +75,17 @@ class Fetch:
         else:
             message = decode_request(request.version, request.body)
         try:
-            session, incremental = self._sessions.take(message, by_id=request.version >= TOPIC_IDS_FROM)
+            session, incremental = self._sessions.take(
+                message, by_id=request.version >= TOPIC_IDS_FROM, owner=request.session.principal.name
+            )
         except SessionUnknown:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
         except SessionMixed:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_TOPIC_ID_ERROR)
         except SessionEpochWrong:
             return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
-        reading = _Reading(self, message, session, whole=not incremental)
+        session.judge_by(self._gate.rules)
+        reading = _Reading(self, message, session, request.session, whole=not incremental)
         spent = self._clock.monotonic() - began
         try:
             answers = await reading.read_or_wait()
@@ -116,6 +124,15 @@ class Fetch:
             return None
         return topic.logs[number]
 
+    def is_refused(self, sender: Session, name: TopicKey) -> bool:
+        """Whether they may not read a topic; an id that nobody has is for others to tell."""
+        if not self._gate.is_on:
+            return False
+        if isinstance(name, str):
+            return not self._gate.may(sender, READ_TOPIC, name)
+        topic = self._topics.find_raw_id(name)
+        return topic is not None and not self._gate.may(sender, READ_TOPIC, topic.topic.name)
+
     def is_unknown_id(self, name: TopicKey) -> bool:
         return isinstance(name, bytes) and self._topics.find_raw_id(name) is None
 
@@ -131,9 +148,12 @@ class Fetch:
 class _Reading:
     """One request's work: read what has moved, until there is enough of it or the time is over."""
 
-    def __init__(self, fetch: Fetch, message: FetchRequest, session: FetchSession, *, whole: bool) -> None:
+    def __init__(
+        self, fetch: Fetch, message: FetchRequest, session: FetchSession, sender: Session, *, whole: bool
+    ) -> None:
         self._fetch = fetch
         self._session = session
+        self._sender = sender
         self._whole = whole  # Each partition is answered for, also one that has nothing new.
         began = fetch.clock.monotonic()
         self._deadline = began + message.max_wait_ms / 1000
@@ -221,7 +241,7 @@ class _Reading:
     def _nothing_new(self, key: PartitionKey, wanted: FetchPartition) -> Fetched | None:
         """The answer where the reader is at the end, as in most of many partitions; None where it may not be."""
         partition = self._fetch.find(key)
-        if not isinstance(partition, PartitionLog):
+        if not isinstance(partition, PartitionLog) or self._fetch.is_refused(self._sender, key[0]):
             return None
         if self._listens:
             self._session.watch.follow(key, partition)
@@ -272,6 +292,8 @@ class _Reading:
         self._hold(0)
 
     async def _answer(self, key: PartitionKey, wanted: FetchPartition, left: int, *, first: bool) -> Fetched:
+        if self._fetch.is_refused(self._sender, key[0]):
+            return Fetched(key[1], Code.TOPIC_AUTHORIZATION_FAILED)
         partition = self._fetch.find(key)
         if partition is None:
             unknown = self._fetch.is_unknown_id(key[0])

@@ -7,24 +7,32 @@ from typing import Any
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.io.address import Address
+from holdfast.broker.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION, NotAllowed
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
+_ASKED = {_GROUP: DESCRIBE_GROUP, _TRANSACTION: DESCRIBE_TRANSACTION}
 _NOWHERE = {"node_id": -1, "host": "", "port": -1}
 
 
 async def handle(context: BrokerContext, message: FindCoordinatorRequest, request: Request) -> FindCoordinatorResponse:
     key_type = message.key_type if request.version >= 1 else _GROUP
     if request.version < 4:
-        return FindCoordinatorResponse(**_found(context, request.told, key_type, message.key))
+        return FindCoordinatorResponse(**_found(context, request, key_type, message.key))
     wanted = request.pace.through(message.coordinator_keys)
-    keys = [Coordinator(key=key, **_found(context, request.told, key_type, key)) async for key in wanted]
+    keys = [Coordinator(key=key, **_found(context, request, key_type, key)) async for key in wanted]
     return FindCoordinatorResponse(coordinators=keys)
 
 
-def _found(context: BrokerContext, told: Address, key_type: int, key: str) -> dict[str, Any]:
+def _found(context: BrokerContext, request: Request, key_type: int, key: str) -> dict[str, Any]:
+    try:
+        if key_type == _SHARE:
+            request.rights.need(CLUSTER_ACTION)
+        elif key_type in _ASKED:
+            request.rights.need(_ASKED[key_type], key)
+    except NotAllowed as failure:
+        return {"error_code": group_code_of(failure), "error_message": str(failure), **_NOWHERE}
     if key_type == _GROUP:
         quarantined = context.groups.quarantined(key) if not context.shares.has(key) else None
     elif key_type == _TRANSACTION:
@@ -35,5 +43,5 @@ def _found(context: BrokerContext, told: Address, key_type: int, key: str) -> di
         return {"error_code": Code.INVALID_REQUEST, "error_message": None, **_NOWHERE}
     if quarantined is not None:
         return {"error_code": group_code_of(quarantined), "error_message": str(quarantined), **_NOWHERE}
-    here = {"node_id": context.settings.node_id, "host": told.host, "port": told.port}
+    here = {"node_id": context.settings.node_id, "host": request.told.host, "port": request.told.port}
     return {"error_code": Code.NONE, "error_message": None, **here}

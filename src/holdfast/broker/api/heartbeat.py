@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.group.requests import Caller
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -12,9 +13,9 @@ from holdfast.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatRes
 
 
 async def handle(context: BrokerContext, message: HeartbeatRequest, request: Request) -> HeartbeatResponse:
-    del request
     caller = Caller(message.member_id, message.generation_id, message.group_instance_id)
     try:
+        request.rights.need(READ_GROUP, message.group_id)
         await context.groups.heartbeat(message.group_id, caller)
     except HoldfastError as failure:
         return HeartbeatResponse(error_code=group_code_of(failure))

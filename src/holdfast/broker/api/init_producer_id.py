@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import IDEMPOTENT_WRITE, WRITE_TOPIC, WRITE_TRANSACTION, NotAllowed
 from holdfast.coordinator.transaction.transaction import EPOCH_LAST, Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -15,6 +17,10 @@ _FENCED_FROM = 4
 
 
 async def handle(context: BrokerContext, message: InitProducerIdRequest, request: Request) -> InitProducerIdResponse:
+    try:
+        _check_rights(message.transactional_id, request.rights)
+    except NotAllowed as failure:
+        return InitProducerIdResponse(error_code=transaction_code_of(failure), producer_id=-1, producer_epoch=-1)
     expected = Producer(message.producer_id, message.producer_epoch) if request.version >= _EXPECTED_FROM else None
     if expected is not None and (expected.producer_id < 0) != (expected.epoch < 0):
         return InitProducerIdResponse(error_code=Code.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
@@ -26,6 +32,14 @@ async def handle(context: BrokerContext, message: InitProducerIdRequest, request
         code = transaction_code_of(failure, knows_fenced=request.version >= _FENCED_FROM)
         return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
     return InitProducerIdResponse(error_code=Code.NONE, producer_id=producer.producer_id, producer_epoch=producer.epoch)
+
+
+def _check_rights(transactional_id: str | None, rights: SenderRights) -> None:
+    """A producer without transactions may write somewhere, or has the right that was made for it. Raises NotAllowed."""
+    if transactional_id is not None:
+        rights.need(WRITE_TRANSACTION, transactional_id)
+    elif not rights.sees(IDEMPOTENT_WRITE) and not rights.may_any(WRITE_TOPIC):
+        rights.need(IDEMPOTENT_WRITE)
 
 
 async def _next(context: BrokerContext, message: InitProducerIdRequest, expected: Producer | None) -> Producer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.group.errors import MemberIdRequired
 from holdfast.coordinator.group.requests import JoinRequest, Protocol
 from holdfast.errors import HoldfastError
@@ -30,6 +31,7 @@ async def handle(context: BrokerContext, message: JoinGroupRequest, request: Req
         can_skip_assignment=request.version >= _SKIPS_FROM,
     )
     try:
+        request.rights.need(READ_GROUP, message.group_id)
         joined = await context.groups.join(message.group_id, wanted)
     except MemberIdRequired as failure:
         return _refused(group_code_of(failure), failure.member_id, request.version)

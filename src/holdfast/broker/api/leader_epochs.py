@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -29,15 +30,22 @@ def check_epoch(partition: PartitionLog, epoch: int) -> Code:
 async def handle(
     context: BrokerContext, message: OffsetForLeaderEpochRequest, request: Request
 ) -> OffsetForLeaderEpochResponse:
-    pace, topics = request.pace, []
+    pace, rights, topics = request.pace, request.rights, []
+    sees_all = rights.sees(CLUSTER_ACTION)
     async for topic in pace.through(message.topics):
-        answers = [_answer(context, topic.topic, each) async for each in pace.through(topic.partitions)]
+        is_hidden = not sees_all and not rights.may(DESCRIBE_TOPIC, topic.topic)
+        answers = [
+            _answer(context, topic.topic, each, is_hidden=is_hidden) async for each in pace.through(topic.partitions)
+        ]
         topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
     return OffsetForLeaderEpochResponse(topics=topics)
 
 
-def _answer(context: BrokerContext, topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+def _answer(context: BrokerContext, topic: str, wanted: OffsetForLeaderPartition, *, is_hidden: bool) -> EpochEndOffset:
     epoch, end = _UNKNOWN
+    if is_hidden:
+        code = Code.TOPIC_AUTHORIZATION_FAILED
+        return EpochEndOffset(error_code=code, partition=wanted.partition, leader_epoch=epoch, end_offset=end)
     try:
         partition = context.topics.get(topic).partition(wanted.partition)
         code = check_epoch(partition, wanted.current_leader_epoch)

@@ -6,6 +6,7 @@ from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
+from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.group.requests import Leaving
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -15,6 +16,8 @@ _MANY_FROM = 3
 
 
 async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
+    if not request.rights.may(READ_GROUP, message.group_id):
+        return LeaveGroupResponse(error_code=Code.GROUP_AUTHORIZATION_FAILED, members=[])
     if request.version < _MANY_FROM:
         leaving = [Leaving(message.member_id)]
     else:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -28,6 +29,8 @@ async def handle(context: BrokerContext, message: ListGroupsRequest, request: Re
         found += [line for line in shares if (not states or line.state in states) and (not types or line.type in types)]
     except HoldfastError as failure:
         return ListGroupsResponse(error_code=group_code_of(failure), groups=[])
+    rights = request.rights
+    sees_all = rights.sees(DESCRIBE_CLUSTER)
     groups = [
         ListedGroup(
             group_id=each.group_id,
@@ -36,6 +39,7 @@ async def handle(context: BrokerContext, message: ListGroupsRequest, request: Re
             group_type=each.type.value,
         )
         async for each in request.pace.through(found)
+        if sees_all or rights.sees(DESCRIBE_GROUP, each.group_id)
     ]
     quarantined = (
         context.groups.quarantined() or context.shares.quarantined()

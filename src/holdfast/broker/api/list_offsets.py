@@ -8,6 +8,7 @@ from holdfast.broker.api.leader_epochs import check_epoch
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -35,9 +36,12 @@ async def handle(context: BrokerContext, message: ListOffsetsRequest, request: R
         async for each in pace.through(topic.partitions):
             named[topic.name, each.partition_index] += 1
     async for topic in pace.through(message.topics):
-        answers = []
+        answers, is_hidden = [], not request.rights.may(DESCRIBE_TOPIC, topic.name)
         async for each in pace.through(topic.partitions):
-            if named[topic.name, each.partition_index] > 1:
+            if is_hidden:
+                number, code = each.partition_index, Code.TOPIC_AUTHORIZATION_FAILED
+                answers.append(ListOffsetsPartitionResponse(partition_index=number, error_code=code))
+            elif named[topic.name, each.partition_index] > 1:
                 number, code = each.partition_index, Code.INVALID_REQUEST
                 answers.append(ListOffsetsPartitionResponse(partition_index=number, error_code=code))
             else:

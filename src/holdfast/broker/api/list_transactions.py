@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_TRANSACTION
 from holdfast.coordinator.transaction.filter import TransactionFilter
 from holdfast.coordinator.transaction.transaction import TransactionState
 from holdfast.errors import HoldfastError
@@ -43,6 +44,7 @@ async def handle(
             transaction_state=each.state.title,
         )
         async for each in request.pace.through(found)
+        if request.rights.sees(DESCRIBE_TRANSACTION, each.transactional_id)
     ]
     quarantined = context.transactions.quarantined()  # Those that are known, and that they are not all.
     code = Code.NONE if quarantined is None else transaction_code_of(quarantined)

@@ -8,6 +8,7 @@ from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.broker.topics import OpenTopic
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
@@ -66,19 +67,20 @@ async def move(
 ) -> AlterReplicaLogDirsResponse:
     """Where a partition is already it may be moved to; there is nowhere else."""
     topics, here = [], _stores(context)
+    closed = Code.NONE if request.rights.may(ALTER_CLUSTER) else Code.CLUSTER_AUTHORIZATION_FAILED
     async for each in request.pace.through(message.dirs):
-        is_there = each.path in here
+        refused = closed or (Code.NONE if each.path in here else Code.LOG_DIR_NOT_FOUND)
         named = request.pace.through(each.topics)
-        topics += [await _move(context, topic, request.pace, is_there=is_there) async for topic in named]
+        topics += [await _move(context, topic, request.pace, refused) async for topic in named]
     return AlterReplicaLogDirsResponse(results=topics)
 
 
 async def _move(
-    context: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Slices, *, is_there: bool
+    context: BrokerContext, topic: AlterReplicaLogDirTopic, pace: Slices, refused: Code
 ) -> AlterReplicaLogDirTopicResult:
     answers = []
     async for number in pace.through(topic.partitions):
-        code = check_partition(context, topic.name, number) if is_there else Code.LOG_DIR_NOT_FOUND
+        code = refused or check_partition(context, topic.name, number)
         answers.append(AlterReplicaLogDirPartitionResult(partition_index=number, error_code=code))
     return AlterReplicaLogDirTopicResult(topic_name=topic.name, partitions=answers)
 

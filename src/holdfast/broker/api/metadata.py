@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from holdfast.broker.api.operations import ON_CLUSTER, ON_TOPIC, if_asked
+from holdfast.broker.api.describe_cluster import cluster_operations
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Body, Request
+from holdfast.broker.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
 from holdfast.errors import HoldfastError
@@ -26,6 +28,7 @@ from holdfast.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 from holdfast.protocol.hot.metadata import encode_response, encode_topic
+from holdfast.security.rules import ResourceType
 from holdfast.types import Buffer
 
 _MAY_CREATE_FROM = 4  # Before this version clients cannot say that they do not want a topic to be made.
@@ -34,18 +37,23 @@ _NULL_NAME_FROM = 12
 
 async def handle(context: BrokerContext, message: MetadataRequest, request: Request) -> Body:
     version = request.version
-    asked = bool(message.include_topic_authorized_operations)
+    rights, asked = request.rights, bool(message.include_topic_authorized_operations)
+
+    def kept(opened: OpenTopic) -> bytes:
+        operations = rights.operations(ResourceType.TOPIC, opened.topic.name, asked=asked)
+        return _kept(context, opened, version, operations)
+
     topics: list[Buffer]
     if message.topics is None or (version == 0 and not message.topics):
         everything = request.pace.through(context.topics.all())
-        topics = [_kept(context, each, version, asked=asked) async for each in everything]
+        topics = [kept(each) async for each in everything if rights.sees(DESCRIBE_TOPIC, each.topic.name)]
     else:
         may_create = message.allow_auto_topic_creation if version >= _MAY_CREATE_FROM else True
         topics = []
         async for wanted in request.pace.through(message.topics):
-            found = await _find(context, wanted, may_create=may_create)
+            found = await _find(context, wanted, rights, may_create=may_create)
             if isinstance(found, OpenTopic):
-                topics.append(_kept(context, found, version, asked=asked))
+                topics.append(kept(found))
             else:
                 topics.append(encode_topic(version, _failed(wanted, found, version)))
     return encode_response(version, _around(context, message, request), topics)
@@ -59,17 +67,28 @@ def _around(context: BrokerContext, message: MetadataRequest, request: Request) 
         cluster_id=context.cluster_id,
         controller_id=node,
         topics=[],
-        cluster_authorized_operations=if_asked(ON_CLUSTER, asked=message.include_cluster_authorized_operations),
+        cluster_authorized_operations=cluster_operations(
+            request, asked=bool(message.include_cluster_authorized_operations)
+        ),
     )
 
 
-async def _find(context: BrokerContext, wanted: MetadataRequestTopic, *, may_create: bool) -> OpenTopic | Code:
+async def _find(
+    context: BrokerContext, wanted: MetadataRequestTopic, rights: SenderRights, *, may_create: bool
+) -> OpenTopic | Code:
     if wanted.topic_id is not None and not wanted.name:
-        return context.topics.find_id(wanted.topic_id) or Code.UNKNOWN_TOPIC_ID
+        by_id = context.topics.find_id(wanted.topic_id)
+        if by_id is not None and not rights.may(DESCRIBE_TOPIC, by_id.topic.name):
+            return Code.TOPIC_AUTHORIZATION_FAILED
+        return by_id or Code.UNKNOWN_TOPIC_ID
     if wanted.name is None:
         return Code.INVALID_TOPIC_EXCEPTION
+    if not rights.may(DESCRIBE_TOPIC, wanted.name):  # Whether it is there or not.
+        return Code.TOPIC_AUTHORIZATION_FAILED
     found = context.topics.find(wanted.name)
     if found is None and may_create and context.settings.auto_create_topics_enable:
+        if not rights.sees(CREATE_CLUSTER) and not rights.may(CREATE_TOPIC, wanted.name):
+            return Code.TOPIC_AUTHORIZATION_FAILED
         try:
             await asyncio.shield(_create(context, wanted.name))  # Also when the client goes away meanwhile.
         except HoldfastError as failure:
@@ -89,12 +108,11 @@ def _failed(wanted: MetadataRequestTopic, code: Code, version: int) -> MetadataR
     return MetadataResponseTopic(error_code=code, name=name, topic_id=wanted.topic_id, partitions=[])
 
 
-def _kept(context: BrokerContext, opened: OpenTopic, version: int, *, asked: bool) -> bytes:
+def _kept(context: BrokerContext, opened: OpenTopic, version: int, operations: int) -> bytes:
     """A topic's bytes; a topic that changes is another `OpenTopic`."""
-    kept = opened.kept.get((version, asked))
+    kept = opened.kept.get((version, operations))
     if kept is None:
-        topic = _describe(context, opened, if_asked(ON_TOPIC, asked=asked))
-        kept = opened.kept[version, asked] = encode_topic(version, topic)
+        kept = opened.kept[version, operations] = encode_topic(version, _describe(context, opened, operations))
     return kept
 
 

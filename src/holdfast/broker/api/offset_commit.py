@@ -7,6 +7,7 @@ from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
+from holdfast.broker.rights import READ_GROUP, READ_TOPIC
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -33,12 +34,16 @@ async def handle(context: BrokerContext, message: OffsetCommitRequest, request: 
         expires_at_ms = context.clock.now_ms() + message.retention_time_ms
     offsets: dict[TopicPartition, OffsetToCommit] = {}
     rows: list[list[tuple[int, TopicPartition | Code]]] = []  # For each topic: where a partition's code comes from.
-    pace = request.pace
+    pace, rights = request.pace, request.rights
+    closed = Code.NONE if rights.may(READ_GROUP, message.group_id) else Code.GROUP_AUTHORIZATION_FAILED
     async for topic in pace.through(message.topics):
         name = name_of(context, topic, by_id=request.version >= _BY_ID_FROM)
         rows.append([])
+        hidden = closed
+        if not closed and name is not None and not rights.may(READ_TOPIC, name):
+            hidden = Code.TOPIC_AUTHORIZATION_FAILED
         async for each in pace.through(topic.partitions):
-            refused = check_partition(context, name, each.partition_index)
+            refused = hidden or check_partition(context, name, each.partition_index)
             place = TopicPartition(name or "", each.partition_index)
             rows[-1].append((each.partition_index, refused or place))
             if not refused:

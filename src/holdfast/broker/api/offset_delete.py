@@ -6,6 +6,7 @@ from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DELETE_GROUP, READ_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.offset_delete import (
@@ -18,11 +19,14 @@ from holdfast.types import TopicPartition
 
 
 async def handle(context: BrokerContext, message: OffsetDeleteRequest, request: Request) -> OffsetDeleteResponse:
-    pace = request.pace
+    pace, rights = request.pace, request.rights
+    if not rights.may(DELETE_GROUP, message.group_id):
+        return OffsetDeleteResponse(error_code=Code.GROUP_AUTHORIZATION_FAILED, topics=[])
     codes: dict[TopicPartition, Code] = {}
     async for topic in pace.through(message.topics):
+        hidden = Code.NONE if rights.may(READ_TOPIC, topic.name) else Code.TOPIC_AUTHORIZATION_FAILED
         async for each in pace.through(topic.partitions):
-            codes[TopicPartition(topic.name, each.partition_index)] = check_partition(
+            codes[TopicPartition(topic.name, each.partition_index)] = hidden or check_partition(
                 context, topic.name, each.partition_index
             )
     try:

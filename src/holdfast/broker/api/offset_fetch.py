@@ -10,7 +10,8 @@ from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import PIECE_COUNT, Slices, pieces_of
+from holdfast.broker.net.slices import PIECE_COUNT, pieces_of
+from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.errors import OffsetUndecided
 from holdfast.coordinator.group.requests import Caller
@@ -46,13 +47,13 @@ async def handle(context: BrokerContext, message: OffsetFetchRequest, request: R
     stable = bool(message.require_stable)
     if request.version >= _MANY_FROM:
         by_id = request.version >= _BY_ID_FROM
-        pace, wanted = request.pace, request.pace.through(message.groups)
-        groups = [await _answer_group(context, each, pace, stable=stable, by_id=by_id) async for each in wanted]
+        wanted = request.pace.through(message.groups)
+        groups = [await _answer_group(context, each, request, stable=stable, by_id=by_id) async for each in wanted]
         return OffsetFetchResponse(groups=groups)
     try:
         topics = await _find(
             context,
-            request.pace,
+            request,
             message.group_id,
             message.topics,
             _old_topic,
@@ -70,12 +71,12 @@ async def handle(context: BrokerContext, message: OffsetFetchRequest, request: R
 
 
 async def _answer_group(
-    context: BrokerContext, wanted: OffsetFetchRequestGroup, pace: Slices, *, stable: bool, by_id: bool
+    context: BrokerContext, wanted: OffsetFetchRequestGroup, request: Request, *, stable: bool, by_id: bool
 ) -> OffsetFetchResponseGroup:
     try:
         topics = await _find(
             context,
-            pace,
+            request,
             wanted.group_id,
             wanted.topics,
             _new_topic,
@@ -96,7 +97,7 @@ def _caller(wanted: OffsetFetchRequestGroup) -> Caller:
 
 async def _find(
     context: BrokerContext,
-    pace: Slices,
+    request: Request,
     group_id: str,
     wanted: Sequence[Wanted] | None,
     make_topic: Name[P, T],
@@ -106,21 +107,25 @@ async def _find(
     stable: bool,
     by_id: bool = False,
 ) -> list[T]:
+    pace, rights = request.pace, request.rights
+    rights.need(DESCRIBE_GROUP, group_id)
     if wanted is None:
         everything = await context.groups.offsets.fetch(group_id, None, require_stable=stable, caller=caller)
-        return await _all_topics(context, pace, everything, make_topic, make, by_id=by_id)
+        return await _all_topics(context, request, everything, make_topic, make, by_id=by_id)
     names = [_name_of(context, topic, by_id=by_id) async for topic in pace.through(wanted)]
     topics = []
     async for name, topic in pace.through(zip(names, wanted, strict=True)):
         found: dict[TopicPartition, Found] = {}
-        for numbers in pieces_of(topic.partition_indexes if name is not None else ()):
+        code = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE
+        if name is not None and not rights.may(DESCRIBE_TOPIC, name):
+            code = Code.TOPIC_AUTHORIZATION_FAILED
+        for numbers in pieces_of(() if code else topic.partition_indexes):
             places = [TopicPartition(name or "", number) for number in numbers]
             found |= await context.groups.offsets.fetch(group_id, places, require_stable=stable, caller=caller)
             if len(numbers) == PIECE_COUNT:
                 await pace.rest()
-        unknown = Code.UNKNOWN_TOPIC_ID if name is None else Code.NONE
         partitions = [
-            make(number, found.get(TopicPartition(name or "", number)), unknown)
+            make(number, found.get(TopicPartition(name or "", number)), code)
             async for number in pace.through(topic.partition_indexes)
         ]
         topics.append(make_topic(topic.name, _id_of(topic) if by_id else None, partitions))
@@ -129,19 +134,21 @@ async def _find(
 
 async def _all_topics(
     context: BrokerContext,
-    pace: Slices,
+    request: Request,
     everything: dict[TopicPartition, Found],
     make_topic: Name[P, T],
     make: Make[P],
     *,
     by_id: bool,
 ) -> list[T]:
-    """All that a group has committed; a deleted topic has no id to be named by, and is left out."""
+    """All that a group has committed; a deleted topic has no id to be named by, and is left out, as what is hidden."""
     by_name: dict[str, list[P]] = {}
-    async for (name, number), found in pace.through(everything.items()):
+    async for (name, number), found in request.pace.through(everything.items()):
         by_name.setdefault(name, []).append(make(number, found, Code.NONE))
     topics = []
     for name, partitions in by_name.items():
+        if not request.rights.sees(DESCRIBE_TOPIC, name):
+            continue
         opened = context.topics.find(name)
         if opened is not None or not by_id:
             topics.append(make_topic(name, opened.topic.topic_id if opened and by_id else None, partitions))

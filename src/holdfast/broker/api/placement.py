@@ -6,6 +6,7 @@ from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -31,13 +32,19 @@ async def elect(context: BrokerContext, message: ElectLeadersRequest, request: R
     pace = request.pace
     # Asked for all partitions, only those are listed that had need of an election: none.
     wanted = message.topic_partitions or []
-    results = [await _elect_topic(context, each, pace) async for each in pace.through(wanted)]
-    return ElectLeadersResponse(error_code=Code.NONE, replica_election_results=results)
+    closed = Code.NONE if request.rights.may(ALTER_CLUSTER) else Code.CLUSTER_AUTHORIZATION_FAILED
+    results = [await _elect_topic(context, each, pace, closed) async for each in pace.through(wanted)]
+    return ElectLeadersResponse(error_code=closed, replica_election_results=results)
 
 
-async def _elect_topic(context: BrokerContext, wanted: TopicPartitions, pace: Slices) -> ReplicaElectionResult:
+async def _elect_topic(
+    context: BrokerContext, wanted: TopicPartitions, pace: Slices, closed: Code
+) -> ReplicaElectionResult:
     results = []
     async for number in pace.through(wanted.partitions):
+        if closed:
+            results.append(PartitionResult(partition_id=number, error_code=closed, error_message=None))
+            continue
         code = check_partition(context, wanted.topic, number) or Code.ELECTION_NOT_NEEDED
         known = code is Code.ELECTION_NOT_NEEDED
         reason = "the preferred leader leads it" if known else "there is no such partition"

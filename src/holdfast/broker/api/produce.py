@@ -12,8 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.gate import Gate
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.rights import WRITE_TOPIC, WRITE_TRANSACTION, NotAllowed, Right
 from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
@@ -49,15 +51,22 @@ class Produce:
     """The produce path of all connections."""
 
     def __init__(
-        self, topics: Topics, logs: Logs, transactions: TransactionCoordinator, clock: Clock, heavy: BlockingCalls
+        self,
+        topics: Topics,
+        logs: Logs,
+        transactions: TransactionCoordinator,
+        clock: Clock,
+        heavy: BlockingCalls,
+        gate: Gate,
     ) -> None:
         self._topics = topics
         self._logs = logs
         self._transactions = transactions
         self._clock = clock
         self._heavy = heavy
+        self._gate = gate
         self._validator = Validator()
-        self._gate = asyncio.Semaphore(_VALIDATED_MAX)
+        self._looking = asyncio.Semaphore(_VALIDATED_MAX)
 
     def start(self, request: Request, done: Done) -> bool:
         """Append now and call back with the answer; False when the producer has to wait: for room, or for a thread.
@@ -73,7 +82,7 @@ class Produce:
         return answering.check(self._validator, self._clock) and answering.start()
 
     def _answering(self, request: Request, message: ProduceRequest, done: Done) -> _Answering:
-        return _Answering(self._topics, self._logs, self._transactions, request, message, done)
+        return _Answering(self._topics, self._logs, self._transactions, self._gate, request, message, done)
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
         """The same, once there is room."""
@@ -92,7 +101,7 @@ class Produce:
         return await answer
 
     async def _check_slowly(self, partition: PartitionLog, records: memoryview) -> list[_Looked]:
-        async with self._gate:
+        async with self._looking:
             return await self._heavy.local(_look, partition, records)
 
 
@@ -150,13 +159,25 @@ Look: TypeAlias = Callable[[PartitionLog, memoryview], Awaitable[list[_Looked]]]
 class _Answering:
     """One produce request, from its appends to its answer."""
 
-    __slots__ = ("_checked", "_done", "_left", "_logs", "_message", "_request", "_results", "_topics", "_transactions")
+    __slots__ = (
+        "_checked",
+        "_done",
+        "_gate",
+        "_left",
+        "_logs",
+        "_message",
+        "_request",
+        "_results",
+        "_topics",
+        "_transactions",
+    )
 
     def __init__(
         self,
         topics: Topics,
         logs: Logs,
         transactions: TransactionCoordinator,
+        gate: Gate,
         request: Request,
         message: ProduceRequest,
         done: Done,
@@ -164,6 +185,7 @@ class _Answering:
         self._topics = topics
         self._logs = logs
         self._transactions = transactions
+        self._gate = gate
         self._request = request
         self._message = message
         self._done = done
@@ -233,6 +255,8 @@ class _Answering:
             return failure
 
     def _admit(self, partition: PartitionLog, looked: list[_Looked]) -> _Sound:
+        if self._message.transactional_id is None and any(each.header.is_transactional for each in looked):
+            raise _NotTransactional("a transactional batch in a request without a transactional id")
         now_ms = partition.ground.time.stamp_ms()
         return _Sound(partition, [(admit(partition.settings, now_ms, *each), each.batch) for each in looked])
 
@@ -263,17 +287,29 @@ class _Answering:
         durable.add_done_callback(lambda future: self._durable(future, topic, wanted.partition, results, number))
 
     def _find(self, topic: ProduceTopic, index: int) -> PartitionLog:
+        opened = None
+        if topic.topic_id is not None:
+            opened = self._topics.find_raw_id(topic.topic_id)
+            if opened is None:
+                raise _UnknownId("there is no topic with this id")
+        if self._gate.is_on:
+            self._check_rights(opened.topic.name if opened is not None else topic.name or "")
         if self._message.acks not in _ACKS:
             raise _BadAcks(f"acks {self._message.acks} is not -1, 0 or 1")
-        if topic.topic_id is not None:
-            found = self._topics.find_raw_id(topic.topic_id)
-            if found is None:
-                raise _UnknownId("there is no topic with this id")
-        else:
-            found = self._topics.get(topic.name or "")
+        found = opened or self._topics.get(topic.name or "")
         if found.topic.name in INTERNAL:
             raise _Internal(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
+
+    def _check_rights(self, topic: str) -> None:
+        transactional_id = self._message.transactional_id
+        if transactional_id is not None:
+            self._need(WRITE_TRANSACTION, transactional_id)
+        self._need(WRITE_TOPIC, topic)
+
+    def _need(self, right: Right, name: str) -> None:
+        if not self._gate.may(self._request.session, right, name):
+            raise NotAllowed(right, name)
 
     def _append_to(self, sound: _Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
         partition, places = sound.partition, []
@@ -290,8 +326,7 @@ class _Answering:
 
     def _enlist(self, topic: ProduceTopic, index: int, header: BatchHeader) -> None:
         """The first batch of a transaction in a partition: the coordinator has to know of it, and to let it in."""
-        if self._message.transactional_id is None:
-            raise _NotTransactional("a transactional batch in a request without a transactional id")
+        assert self._message.transactional_id is not None  # Or it would not have been admitted.
         opened = None if topic.topic_id is None else self._topics.find_raw_id(topic.topic_id)
         name = topic.name or "" if opened is None else opened.topic.name
         self._transactions.enlist(

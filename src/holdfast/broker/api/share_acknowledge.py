@@ -7,7 +7,8 @@ from uuid import UUID
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.share.acks import acknowledge, judged, named
+from holdfast.broker.rights import READ_GROUP
+from holdfast.broker.share.acks import acknowledge, judged, named, split_by_right
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSessionEpochWrong
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -29,6 +30,7 @@ async def handle(
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _RENEWS_FROM and bool(message.is_renew_ack)
     try:
+        request.rights.need(READ_GROUP, group_id)
         group = context.shares.find(group_id)
         if epoch == INITIAL_EPOCH:
             raise ShareSessionEpochWrong("nothing can be acknowledged before a session has begun")
@@ -38,7 +40,8 @@ async def handle(
         return ShareAcknowledgeResponse(
             error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
         )
-    results = await acknowledge(group, member_id, judgements, request.pace)
+    judgements, hidden = split_by_right(context.topics, judgements, request.rights)
+    results = {**await acknowledge(group, member_id, judgements, request.pace), **hidden}
     if epoch == FINAL_EPOCH:
         context.shares.release(group_id, member_id)
     rows: dict[UUID, list[PartitionData]] = {}

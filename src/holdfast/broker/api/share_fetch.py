@@ -10,8 +10,8 @@ from uuid import UUID
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import Slices
-from holdfast.broker.share.acks import NO_ID, acknowledge, find_log, judged, named
+from holdfast.broker.rights import READ_GROUP
+from holdfast.broker.share.acks import NO_ID, acknowledge, check_right, find_log, judged, named, split_by_right
 from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, GivenRecords, read
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong
 from holdfast.cluster.errors import TopicUnknown
@@ -37,6 +37,7 @@ async def handle(context: BrokerContext, message: ShareFetchRequest, request: Re
     group_id, member_id, epoch = message.group_id or "", message.member_id or "", message.share_session_epoch
     renews = request.version >= _MODES_FROM and bool(message.is_renew_ack)
     try:
+        request.rights.need(READ_GROUP, group_id)
         group = context.shares.find(group_id)
         if not member_id:
             raise Rejected("a member id is needed")
@@ -54,13 +55,14 @@ async def handle(context: BrokerContext, message: ShareFetchRequest, request: Re
         return ShareFetchResponse(
             error_code=code_of(failure), error_message=str(failure), responses=[], node_endpoints=[]
         )
-    results = await acknowledge(group, member_id, judgements, request.pace)
+    judgements, hidden = split_by_right(context.topics, judgements, request.rights)
+    results = {**await acknowledge(group, member_id, judgements, request.pace), **hidden}
     found: dict[PartitionId, GivenRecords | HoldfastError] = {}
     if epoch == FINAL_EPOCH:
         context.shares.release(group_id, member_id)
     elif not renews:
         whole = request.version < _MODES_FROM or message.share_acquire_mode == _BY_BATCH
-        fetching = _Fetching(context, group, session, member_id, message, request.pace, whole=whole)
+        fetching = _Fetching(context, group, session, member_id, message, request, whole=whole)
         found = await fetching.read_or_wait(wait=not results)
     rows: dict[UUID, list[PartitionData]] = {}
     async for home in request.pace.through(dict.fromkeys([*results, *found])):
@@ -86,7 +88,7 @@ class _Fetching:
         session: ShareSession,
         member_id: str,
         message: ShareFetchRequest,
-        pace: Slices,
+        request: Request,
         *,
         whole: bool,
     ) -> None:
@@ -94,7 +96,8 @@ class _Fetching:
         self._group = group
         self._session = session
         self._member_id = member_id
-        self._pace = pace
+        self._pace = request.pace
+        self._rights = request.rights
         self._whole = whole
         self._count = max(message.max_records, 1)
         self._size = min(message.max_bytes, context.settings.fetch_max_bytes)
@@ -179,6 +182,7 @@ class _Fetching:
 
     async def _listen(self, home: PartitionId, wake: Callable[[], None]) -> tuple[PartitionLog, DurableSharePartition]:
         """A partition; from here on whatever may be read of it wakes us."""
+        check_right(self._context.topics, home, self._rights)
         log = find_log(self._context.topics, home)
         partition = await self._context.shares.partition(self._group.rules.id, home, log)
         for listeners in (log.listeners, partition.listeners):  # Before it is read: nothing is missed.

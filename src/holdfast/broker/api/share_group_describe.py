@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.broker.api.operations import ON_GROUP, if_asked
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.coordinator.share.group import ASSIGNOR, ShareGroup, ShareMember, by_topic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -17,6 +18,7 @@ from holdfast.protocol.generated.share_group_describe import (
     ShareGroupDescribeResponse,
     TopicPartitions,
 )
+from holdfast.security.rules import ResourceType
 
 
 async def handle(
@@ -25,7 +27,10 @@ async def handle(
     groups = []
     async for group_id in request.pace.through(message.group_ids):
         try:
-            group = _described(context, context.shares.find(group_id).rules)
+            request.rights.need(DESCRIBE_GROUP, group_id)
+            found = context.shares.find(group_id).rules
+            _check_topics(found, request.rights)
+            group = _described(context, found)
         except HoldfastError as failure:
             group = DescribedGroup(
                 error_code=group_code_of(failure),
@@ -37,9 +42,19 @@ async def handle(
                 assignor_name="",
                 members=[],
             )
-        operations = if_asked(ON_GROUP, asked=bool(message.include_authorized_operations))
+            if isinstance(failure, NotAllowed):
+                groups.append(group)
+                continue
+        asked = bool(message.include_authorized_operations)
+        operations = request.rights.operations(ResourceType.GROUP, group_id, asked=asked)
         groups.append(group.replace(authorized_operations=operations))
     return ShareGroupDescribeResponse(groups=groups)
+
+
+def _check_topics(found: ShareGroup, rights: SenderRights) -> None:
+    """A group is shown with what its members read: to those who may see all of it. Raises NotAllowed."""
+    for name in {name for each in found.members.values() for name in each.topics}:
+        rights.need(DESCRIBE_TOPIC, name)
 
 
 def _described(context: BrokerContext, found: ShareGroup) -> DescribedGroup:

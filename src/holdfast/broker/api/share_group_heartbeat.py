@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_TOPIC, READ_GROUP
 from holdfast.coordinator.share.group import ShareBeat, by_topic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -29,6 +30,9 @@ async def handle(
         client_host=f"/{request.client_host}",
     )
     try:
+        request.rights.need(READ_GROUP, message.group_id)
+        for name in names or ():
+            request.rights.need(DESCRIBE_TOPIC, name)
         beaten = await context.shares.beat(message.group_id, wanted)
     except HoldfastError as failure:
         code = group_code_of(failure)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.coordinator.share.durable_share import DurableShareGroup
 from holdfast.coordinator.share.partition import RecordState
 from holdfast.errors import HoldfastError
@@ -28,6 +29,7 @@ async def describe(
     groups = []
     async for wanted in request.pace.through(message.groups):
         try:
+            request.rights.need(DESCRIBE_GROUP, wanted.group_id)
             group = context.shares.find(wanted.group_id)
         except HoldfastError as failure:
             code = group_code_of(failure)
@@ -40,6 +42,11 @@ async def describe(
         topics = []
         named = _all(context, group) if wanted.topics is None else _named(wanted.topics)
         for name, numbers in named.items():
+            if wanted.topics is None and not request.rights.sees(DESCRIBE_TOPIC, name):
+                continue
+            if wanted.topics is not None and not request.rights.may(DESCRIBE_TOPIC, name):
+                topics.append(_hidden(name, numbers))
+                continue
             opened = context.topics.find(name)
             topics.append(
                 DescribeShareGroupOffsetsResponseTopic(
@@ -52,6 +59,17 @@ async def describe(
             DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id, topics=topics, error_code=Code.NONE)
         )
     return DescribeShareGroupOffsetsResponse(groups=groups)
+
+
+def _hidden(name: str, numbers: Sequence[int]) -> DescribeShareGroupOffsetsResponseTopic:
+    code, said = Code.TOPIC_AUTHORIZATION_FAILED, str(NotAllowed(DESCRIBE_TOPIC, name))
+    rows = [
+        DescribeShareGroupOffsetsResponsePartition(
+            partition_index=each, start_offset=-1, error_code=code, error_message=said
+        )
+        for each in numbers
+    ]
+    return DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=None, partitions=rows)
 
 
 def _named(topics: Sequence[DescribeShareGroupOffsetsRequestTopic]) -> dict[str, Sequence[int]]:

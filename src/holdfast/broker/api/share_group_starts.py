@@ -7,6 +7,7 @@ from uuid import UUID
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DELETE_GROUP, READ_GROUP, READ_TOPIC, NotAllowed
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_share_group_offsets import (
@@ -29,14 +30,22 @@ _NO_ID = UUID(int=0)
 async def alter(
     context: BrokerContext, message: AlterShareGroupOffsetsRequest, request: Request
 ) -> AlterShareGroupOffsetsResponse:
-    starts: dict[PartitionId, int] = {}
+    rights, starts = request.rights, dict[PartitionId, int]()
+    if not rights.may(READ_GROUP, message.group_id):
+        refusal = NotAllowed(READ_GROUP, message.group_id)
+        return AlterShareGroupOffsetsResponse(
+            error_code=group_code_of(refusal), error_message=str(refusal), responses=[]
+        )
     topics = []
     async for topic in request.pace.through(message.topics):
-        opened = context.topics.find(topic.topic_name)
+        is_hidden = not rights.may(READ_TOPIC, topic.topic_name)
+        opened = None if is_hidden else context.topics.find(topic.topic_name)
         rows = []
         async for each in request.pace.through(topic.partitions):
             number, failure = each.partition_index, None
             try:
+                if is_hidden:
+                    raise NotAllowed(READ_TOPIC, topic.topic_name)
                 home, start = _wanted(context, topic.topic_name, each)
                 if starts.setdefault(home, start) != start:
                     raise Rejected("the request names this partition twice")
@@ -73,16 +82,21 @@ def _wanted(
 async def delete(
     context: BrokerContext, message: DeleteShareGroupOffsetsRequest, request: Request
 ) -> DeleteShareGroupOffsetsResponse:
+    rights = request.rights
     try:
+        rights.need(DELETE_GROUP, message.group_id)
         group = context.shares.find(message.group_id)
         known = {home.topic_id for home in group.partitions}
         homes: list[PartitionId] = []
         topics = []
         async for topic in request.pace.through(message.topics):
-            opened = context.topics.find(topic.topic_name)
+            is_hidden = not rights.may(READ_TOPIC, topic.topic_name)
+            opened = None if is_hidden else context.topics.find(topic.topic_name)
             code: Code = Code.UNKNOWN_TOPIC_OR_PARTITION
             said: str | None = f"there is no topic {topic.topic_name}"
-            if opened is not None and opened.topic.topic_id not in known:
+            if is_hidden:
+                code, said = Code.TOPIC_AUTHORIZATION_FAILED, str(NotAllowed(READ_TOPIC, topic.topic_name))
+            elif opened is not None and opened.topic.topic_id not in known:
                 said = f"the group knows nothing of topic {topic.topic_name}"
             elif opened is not None:
                 code, said = Code.NONE, None

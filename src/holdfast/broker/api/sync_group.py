@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.group.requests import Caller, SyncRequest
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -23,6 +24,7 @@ async def handle(context: BrokerContext, message: SyncGroupRequest, request: Req
         assignments={each.member_id: each.assignment for each in message.assignments},
     )
     try:
+        request.rights.need(READ_GROUP, message.group_id)
         synced = await context.groups.sync(message.group_id, wanted)
     except HoldfastError as failure:
         return SyncGroupResponse(error_code=group_code_of(failure), assignment=b"")

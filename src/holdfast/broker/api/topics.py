@@ -10,8 +10,18 @@ from holdfast.broker.api.describe_configs import places
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
+from holdfast.broker.rights import (
+    CREATE_CLUSTER,
+    CREATE_TOPIC,
+    DELETE_CLUSTER,
+    DELETE_TOPIC,
+    DESCRIBE_TOPIC,
+    DESCRIBE_TOPIC_CONFIGS,
+    NotAllowed,
+)
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
@@ -26,16 +36,28 @@ from holdfast.protocol.generated.create_topics import (
 from holdfast.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 
 _NO_ID = UUID(int=0)
+_CONFIGS_HIDDEN = {
+    "topic_config_error_code": Code.TOPIC_AUTHORIZATION_FAILED,
+    "num_partitions": -1,
+    "replication_factor": -1,
+    "configs": None,
+}
 
 
 async def create(context: BrokerContext, message: CreateTopicsRequest, request: Request) -> CreateTopicsResponse:
     names = Counter(each.name for each in message.topics)
-    answers = []
+    answers, rights = [], request.rights
+    may_all = rights.sees(CREATE_CLUSTER)
     async for each in request.pace.through(message.topics):
         if names[each.name] > 1:
             answers.append(_create_failed(each.name, Code.INVALID_REQUEST, "the request names this topic twice"))
+        elif not may_all and not rights.may(CREATE_TOPIC, each.name):
+            reason = str(NotAllowed(CREATE_TOPIC, each.name))
+            answers.append(_create_failed(each.name, Code.TOPIC_AUTHORIZATION_FAILED, reason))
         else:
-            answers.append(await _create_one(context, each, validate_only=message.validate_only))
+            made = await _create_one(context, each, validate_only=message.validate_only)
+            sees_configs = made.error_code or rights.sees(DESCRIBE_TOPIC_CONFIGS, each.name)
+            answers.append(made if sees_configs else made.replace(**_CONFIGS_HIDDEN))
     return CreateTopicsResponse(topics=answers)
 
 
@@ -120,18 +142,24 @@ async def delete(context: BrokerContext, message: DeleteTopicsRequest, request: 
     else:
         wanted = [(each.name, each.topic_id) for each in message.topics]
     responses: list[DeletableTopicResult] = []
+    rights = request.rights
     for some in pieces_of(wanted):  # Together: a store that is away holds all of them up once, and not one by one.
-        responses += await asyncio.gather(*(_delete_one(context, name, topic_id) for name, topic_id in some))
+        responses += await asyncio.gather(*(_delete_one(context, name, topic_id, rights) for name, topic_id in some))
     return DeleteTopicsResponse(responses=responses)
 
 
-async def _delete_one(context: BrokerContext, name: str | None, topic_id: UUID | None) -> DeletableTopicResult:
+async def _delete_one(
+    context: BrokerContext, name: str | None, topic_id: UUID | None, rights: SenderRights
+) -> DeletableTopicResult:
     found: OpenTopic | None
     if name is not None:
         found, unknown = context.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
     else:
         found, unknown = context.topics.find_id(topic_id or _NO_ID), Code.UNKNOWN_TOPIC_ID
     code, reason = Code.NONE, None
+    asked = name if name is not None or found is None else found.topic.name
+    if asked is not None and not rights.sees(DELETE_CLUSTER) and not rights.may(DELETE_TOPIC, asked):
+        return _delete_refused(name, found, rights)
     if found is None:
         code, reason = unknown, "there is no such topic"
     elif found.topic.name in INTERNAL:
@@ -150,6 +178,17 @@ async def _delete_one(context: BrokerContext, name: str | None, topic_id: UUID |
         error_code=code,
         error_message=reason,
     )
+
+
+def _delete_refused(name: str | None, found: OpenTopic | None, rights: SenderRights) -> DeletableTopicResult:
+    """Asked by a name, no id is told; asked by an id, the name only to those who may see the topic."""
+    code = Code.TOPIC_AUTHORIZATION_FAILED
+    if name is not None or found is None:
+        refused = NotAllowed(DELETE_TOPIC, name or "")
+        return DeletableTopicResult(name=name, topic_id=_NO_ID, error_code=code, error_message=str(refused))
+    shown = found.topic.name if rights.sees(DESCRIBE_TOPIC, found.topic.name) else None
+    refused = NotAllowed(DELETE_TOPIC, shown or str(found.topic.topic_id))
+    return DeletableTopicResult(name=shown, topic_id=found.topic.topic_id, error_code=code, error_message=str(refused))
 
 
 async def _delete(context: BrokerContext, topic: OpenTopic) -> None:

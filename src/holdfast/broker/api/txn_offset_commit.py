@@ -7,6 +7,7 @@ from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
+from holdfast.broker.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.coordinator.transaction.transaction import Producer
@@ -27,11 +28,14 @@ _IMPLICIT_FROM = 5  # From this version on the offsets are part of the transacti
 async def handle(context: BrokerContext, message: TxnOffsetCommitRequest, request: Request) -> TxnOffsetCommitResponse:
     codes: dict[TopicPartition, Code] = {}
     offsets: dict[TopicPartition, OffsetToCommit] = {}
-    pace = request.pace
+    pace, closed = request.pace, _closed(message, request)
     async for topic in pace.through(message.topics):
+        hidden = closed
+        if not closed and not request.rights.may(READ_TOPIC, topic.name):
+            hidden = Code.TOPIC_AUTHORIZATION_FAILED
         async for each in pace.through(topic.partitions):
             place = TopicPartition(topic.name, each.partition_index)
-            codes[place] = check_partition(context, *place)
+            codes[place] = hidden or check_partition(context, *place)
             if not codes[place]:
                 offsets[place] = OffsetToCommit(
                     each.committed_offset, each.committed_leader_epoch, each.committed_metadata or ""
@@ -49,6 +53,13 @@ async def handle(context: BrokerContext, message: TxnOffsetCommitRequest, reques
         ]
         topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=partitions))
     return TxnOffsetCommitResponse(topics=topics)
+
+
+def _closed(message: TxnOffsetCommitRequest, request: Request) -> Code:
+    """Why nothing of the request is done at all."""
+    if not request.rights.may(WRITE_TRANSACTION, message.transactional_id):
+        return Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return Code.NONE if request.rights.may(READ_GROUP, message.group_id) else Code.GROUP_AUTHORIZATION_FAILED
 
 
 async def _commit(

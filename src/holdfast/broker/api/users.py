@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Request
+from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.cluster.auth import Auth, Verifiers, remove_user, set_user
 from holdfast.cluster.version_log import Step
 from holdfast.errors import HoldfastError, Rejected
@@ -73,13 +75,17 @@ async def alter(
     changes: list[_Change] = [*message.deletions, *message.upsertions]
     for each in changes:
         by_user.setdefault(each.name, []).append(each)
-    results = [await _alter(context, name, theirs) async for name, theirs in request.pace.through(by_user.items())]
+    rights, wanted = request.rights, request.pace.through(by_user.items())
+    results = [await _alter(context, name, theirs, rights) async for name, theirs in wanted]
     return AlterUserScramCredentialsResponse(results=results)
 
 
-async def _alter(context: BrokerContext, name: str, changes: Sequence[_Change]) -> AlterUserScramCredentialsResult:
+async def _alter(
+    context: BrokerContext, name: str, changes: Sequence[_Change], rights: SenderRights
+) -> AlterUserScramCredentialsResult:
     code, reason = Code.NONE, None
     try:
+        rights.need(ALTER_CLUSTER)
         await context.users.commit(*_steps(name, changes, context.users.value))
     except _Refused as failure:
         code, reason = failure.code, str(failure)

@@ -186,8 +186,7 @@ _TABLES: Mapping[str, str] = {
         group.streams.num.standby.replicas int
         group.streams.session.timeout.ms int
     """,
-    "there are no rights yet, no delegation tokens, no Kerberos, no classes to load, no logins of the broker's own": """
-        authorizer.class.name string
+    "there are no delegation tokens, no Kerberos, no classes to load, no logins of the broker's own": """
         delegation.token.expiry.check.interval.ms long
         delegation.token.expiry.time.ms long
         delegation.token.max.lifetime.ms long

@@ -16,6 +16,7 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.protocol.hot.fetch import FetchPartition, FetchRequest
 from holdfast.protocol.hot.fetch_response import Fetched
+from holdfast.security.rules import Rules
 
 FINAL_EPOCH = -1  # No session, and the end of the one that is named.
 INITIAL_EPOCH = 0  # A new session.
@@ -45,8 +46,10 @@ class SessionLimits:
 class FetchSession:
     """What one client fetches; without an id it lasts for one request."""
 
-    def __init__(self, session_id: int = 0, *, by_id: bool = False) -> None:
+    def __init__(self, session_id: int = 0, *, by_id: bool = False, owner: str = "") -> None:
         self.session_id = session_id
+        self.owner = owner  # A user's name: to others it is not there.
+        self._rules: Rules | None = None  # By which it was last judged what its owner may read.
         self.by_id = by_id  # One answer cannot name some topics by name and others by id.
         self.epoch = 1
         self.used_at = 0.0
@@ -68,6 +71,12 @@ class FetchSession:
                 self.wanted.pop(key, None)
                 self._sent.pop(key, None)
                 self.watch.leave(key)
+
+    def judge_by(self, rules: Rules) -> None:
+        """By other rules than before, all is looked at again, whether it moves or not."""
+        if rules is not self._rules:
+            self._rules = rules
+            self.watch.moved.update(dict.fromkeys(self.wanted))
 
     def changed(self, topic: TopicKey, answer: Fetched) -> bool:
         """Whether the client has to hear of this; then it counts as sent."""
@@ -97,16 +106,16 @@ class FetchSessions:
         """The partitions that all sessions together remember."""
         return self._partition_count
 
-    def take(self, request: FetchRequest, *, by_id: bool) -> tuple[FetchSession, bool]:
+    def take(self, request: FetchRequest, *, by_id: bool, owner: str = "") -> tuple[FetchSession, bool]:
         """The request's session, and whether unchanged partitions are left out of the answer."""
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
-            self._remove(request.session_id)
-            once = FetchSession(by_id=by_id)
+            self._end(request.session_id, owner)
+            once = FetchSession(by_id=by_id, owner=owner)
             once.update(request)
             if request.session_epoch == INITIAL_EPOCH and self._make_room(len(once)):
                 self._keep(once)
             return once, False
-        session = self._known(request, by_id=by_id)
+        session = self._known(request, owner, by_id=by_id)
         before = len(session)
         session.update(request)
         self._partition_count += len(session) - before
@@ -117,9 +126,9 @@ class FetchSessions:
         self._use(session)
         return session, True
 
-    def _known(self, request: FetchRequest, *, by_id: bool) -> FetchSession:
+    def _known(self, request: FetchRequest, owner: str, *, by_id: bool) -> FetchSession:
         session = self._sessions.get(request.session_id)
-        if session is None:
+        if session is None or session.owner != owner:
             raise SessionUnknown(f"there is no fetch session {request.session_id}")
         if session.epoch != request.session_epoch:
             raise SessionEpochWrong(f"fetch session {request.session_id} is at epoch {session.epoch}")
@@ -152,6 +161,12 @@ class FetchSessions:
     def _use(self, session: FetchSession) -> None:
         session.used_at = self._clock.monotonic()
         self._sessions.move_to_end(session.session_id)
+
+    def _end(self, session_id: int, owner: str) -> None:
+        """Their own, if it is there."""
+        session = self._sessions.get(session_id)
+        if session is not None and session.owner == owner:
+            self._remove(session_id)
 
     def _remove(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from holdfast.broker.gate import NOTHING, SenderRights
 from holdfast.broker.net.slices import Slices
 from holdfast.io.address import Address
 from holdfast.io.clock import SystemClock
@@ -25,6 +26,7 @@ class Request(NamedTuple):
     session: Session  # Who it is from, from where, and through which listener.
     told: Address  # Where that listener's clients are told to find this broker.
     pace: Slices = _SHARED  # How its handler goes through what it names.
+    rights: SenderRights = NOTHING  # What its sender may do: whoever hands it to an API says.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
 
     @property

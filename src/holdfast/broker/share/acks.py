@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
+from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.slices import Slices
+from holdfast.broker.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.topics import Topics
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
@@ -44,6 +46,28 @@ async def judged(
             if len(found[home]) > _BATCHES_MAX:
                 raise Rejected(f"more than {_BATCHES_MAX} batches of one partition are acknowledged")
     return found
+
+
+def check_right(topics: Topics, home: PartitionId, rights: SenderRights) -> None:
+    """Raises NotAllowed. An id that nobody has is for others to tell."""
+    opened = topics.find_id(home.topic_id)
+    if opened is not None:
+        rights.need(READ_TOPIC, opened.topic.name)
+
+
+def split_by_right(
+    topics: Topics, judgements: Mapping[PartitionId, list[Judged]], rights: SenderRights
+) -> tuple[dict[PartitionId, list[Judged]], dict[PartitionId, HoldfastError | None]]:
+    """What may be acknowledged, and of all else why not."""
+    allowed: dict[PartitionId, list[Judged]] = {}
+    refused: dict[PartitionId, HoldfastError | None] = {}
+    for home, batches in judgements.items():
+        try:
+            check_right(topics, home, rights)
+            allowed[home] = batches
+        except NotAllowed as failure:
+            refused[home] = failure
+    return allowed, refused
 
 
 def find_log(topics: Topics, home: PartitionId) -> PartitionLog:

@@ -46,6 +46,7 @@ from holdfast.protocol.hot.produce_response import Produced, ProducedTopic
 from holdfast.protocol.hot.produce_response import encode_response as encode_produced
 from holdfast.protocol.message import Message, fields_of
 from holdfast.protocol.messages import decode_request, encode_response
+from holdfast.security.rules import Rules
 from holdfast.types import Buffer
 
 _NOBODY = Code.COORDINATOR_NOT_AVAILABLE
@@ -64,7 +65,11 @@ class NotYet(Unavailable):
 class Waiting:
     """Answers from a copy of the metadata, and from the write-ahead log."""
 
-    def __init__(self, copy: Metadata, node_id: int, reads: WaitingReads | None = None) -> None:
+    def __init__(
+        self, copy: Metadata, node_id: int, reads: WaitingReads | None = None, rules: Rules | None = None
+    ) -> None:
+        """`rules` has super users at most: all others are in the store. None: there is no authorizer."""
+        self._rules = rules
         self._copy = copy
         self._reads = reads or WaitingReads(copy)
         self._by_id = {each.topic_id: each for each in copy.topics.values()}
@@ -77,6 +82,8 @@ class Waiting:
     async def handle(self, request: Request) -> Sequence[Buffer]:
         header = request.header
         api = find(header.api_key, header.api_version) if header.api_key != Key.API_VERSIONS else None
+        if api is not None and self._rules is not None and request.session.principal not in self._rules.super_users:
+            raise NotYet(f"{api.name} of {request.session.principal}")
         if (
             api is not None
             and api.key == Key.PRODUCE

@@ -33,6 +33,7 @@ from holdfast.broker.running import (
     opened,
     opened_local,
 )
+from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import Topics
 from holdfast.broker.waiting.reads import WaitingReads, without_deleted
 from holdfast.broker.waiting.waiting import Switch, Waiting
@@ -140,7 +141,7 @@ async def started(
             port = listening(broker, place.listeners, around.clock, place.traffic)
             server = await stack.enter_async_context(port)
         else:
-            wait = _Wait(around, copy, settings.broker.node_id, opening, place)
+            wait = _Wait(around, copy, settings.broker, opening, place)
             broker, server = await wait.run(stack, settings, attempt, metrics)
     finally:
         if not attempt.done():
@@ -154,18 +155,19 @@ class _Wait:
     """A start whose store has not answered yet: what clients, metrics and the log are told until it does."""
 
     def __init__(
-        self, around: BrokerEnvironment, copy: Metadata, node_id: int, opening: _Opening, place: StartPlace
+        self, around: BrokerEnvironment, copy: Metadata, settings: BrokerSettings, opening: _Opening, place: StartPlace
     ) -> None:
         self._around = around
         self._copy = copy
-        self._node_id = node_id
+        self._node_id = settings.node_id
+        self._rules = settings.rules_of(()) if settings.has_authorizer else None
         self._opening = opening
         self._place = place
         self._since = around.clock.monotonic()
         self._reason = "it does not answer"
         self._reads = WaitingReads(copy)
         self._answers: Budget | None = None
-        self._switch = Switch(Waiting(copy, node_id))
+        self._switch = Switch(Waiting(copy, self._node_id, rules=self._rules))
 
     async def run(
         self,
@@ -229,7 +231,7 @@ class _Wait:
         self._reads.end()
         self._reads = WaitingReads(copy, tails, self._around.calls)
         self._reads.answers = self._answers
-        self._switch.work = Waiting(copy, self._node_id, self._reads)
+        self._switch.work = Waiting(copy, self._node_id, self._reads, self._rules)
 
     def _waited_s(self) -> float:
         return self._around.clock.monotonic() - self._since
