@@ -45,7 +45,7 @@ class ApacheKafka:
     ) -> None:
         self._folder = folder
         self._properties = folder / "server.properties"
-        self._more = settings
+        self.more = tuple(settings)  # What counts last.
         self._java = ("java", *machine, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", f"{JARS}/*")
         self._process: subprocess.Popen[bytes] | None = None
         self.port, self._controller_port = free_port(), free_port()
@@ -62,7 +62,7 @@ class ApacheKafka:
 
     def __enter__(self) -> Self:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._properties.write_text("\n".join([*self._settings(), *self._more]) + "\n")
+        self._properties.write_text("\n".join([*self._settings(), *self.more]) + "\n")
         form = [*self._java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(self._properties)]
         subprocess.run(form, check=True, capture_output=True)
         self.start()
