@@ -10,12 +10,42 @@ from pathlib import Path
 import pytest
 from tests.log.log_world import HOME, MEMORY, OTHER, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 
+from holdfast.io.calls import ThreadCalls
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects.faulty import Delay, FailBefore, FaultyObjects
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.log.errors import LogsStopped
 from holdfast.log.logs import Logs
 from holdfast.log.settings import LogSettings
+
+
+def test_a_call_whose_caller_has_gone_ends_before_the_directory_is_let_go(tmp_path: Path) -> None:
+    """A4: nobody writes into the store once another process may have it; a store that hangs is waited for shortly."""
+
+    async def play() -> tuple[list[str], float]:
+        happened: list[str] = []
+        calls = ThreadCalls()
+        logs = await Logs.open(RealDirectory(tmp_path), MemoryObjects(), calls=calls)
+        hangs = threading.Event()
+
+        def write() -> None:
+            time.sleep(0.3)
+            happened.append("written")
+
+        for call in (write, hangs.wait):
+            caller = asyncio.ensure_future(calls.run(call))
+            await asyncio.sleep(0.05)
+            caller.cancel()
+        began = time.monotonic()
+        await logs.close()
+        happened.append("closed")
+        took = time.monotonic() - began
+        hangs.set()
+        return happened, took
+
+    happened, took = asyncio.run(play())
+    assert happened == ["written", "closed"]
+    assert took < 20
 
 
 @in_loop

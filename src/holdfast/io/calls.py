@@ -10,9 +10,9 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +36,9 @@ class BlockingCalls(Protocol):
 
     def block(self, seconds: float) -> None:
         """Let time pass inside a blocking call."""
+
+    async def ended(self, seconds: float) -> None:
+        """Wait until no call is under way, also of those whose callers have gone; at most so long."""
 
     def close(self) -> None:
         """Take no more calls. Those under way end by themselves: a store that hangs must not keep us from stopping."""
@@ -62,14 +65,27 @@ class ThreadCalls:
     def __init__(self, threads: int = 8, local_threads: int = 4) -> None:
         self.executor: Executor | None = ThreadPoolExecutor(threads, thread_name_prefix="holdfast-call")
         self._local = ThreadPoolExecutor(local_threads, thread_name_prefix="holdfast-local")
+        self._under_way: set[Future[Any]] = set()
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.executor, lambda: call(*args, **kwargs))
+        assert self.executor is not None
+        return await self._made(self.executor, lambda: call(*args, **kwargs))
 
     async def local(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._local, lambda: call(*args, **kwargs))
+        return await self._made(self._local, lambda: call(*args, **kwargs))
+
+    def _made(self, executor: Executor, call: Callable[[], T]) -> asyncio.Future[T]:
+        under_way = executor.submit(call)
+        self._under_way.add(under_way)
+        under_way.add_done_callback(self._under_way.discard)
+        return asyncio.wrap_future(under_way)
+
+    async def ended(self, seconds: float) -> None:
+        under_way = [asyncio.wrap_future(each) for each in list(self._under_way)]
+        if under_way:
+            await asyncio.wait(under_way, timeout=seconds)
+            for each in under_way:
+                each.add_done_callback(_hear)
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -81,6 +97,12 @@ class ThreadCalls:
         if self.executor is not None:
             self.executor.shutdown(wait=False, cancel_futures=True)
         self._local.shutdown(wait=False, cancel_futures=True)
+
+
+def _hear(ended: asyncio.Future[Any]) -> None:
+    """Its caller has gone: nobody else asks how it ended."""
+    if not ended.cancelled():
+        ended.exception()
 
 
 class InlineCalls:
@@ -100,6 +122,9 @@ class InlineCalls:
         await asyncio.sleep(0)
 
     def block(self, seconds: float) -> None:
+        pass
+
+    async def ended(self, seconds: float) -> None:
         pass
 
     def close(self) -> None:

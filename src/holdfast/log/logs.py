@@ -44,6 +44,8 @@ from holdfast.wal import WalSettings
 
 log = logging.getLogger(__name__)
 
+_CALLS_S = 1.0  # For calls that are under way at the end, and whose callers have gone.
+
 
 class Logs:
     """Use `Logs.open`. Belongs to one event loop."""
@@ -307,7 +309,8 @@ class Logs:
             self._look_calls.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finish(), limit_ms / 1000)
-        if self._failure is None:
+        is_sound = self._failure is None
+        if is_sound:
             self.purge()
         await self._deletions.close()
         await self._openings.close()
@@ -317,6 +320,8 @@ class Logs:
         self._tell_waiters(self._failure)
         if self._space is not None:
             self._space.close()
+        if is_sound:
+            await self._ground.calls.ended(_CALLS_S)  # Nobody writes into the store behind the lock, if it answers.
         self._ground.calls.close()
         self._ground.journal.close()
 
