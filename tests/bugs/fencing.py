@@ -12,6 +12,11 @@ DELETED = "tests/operate/test_deleted_elsewhere.py"
 
 BUGS = [
     Bug(
+        "a byte that was misread is taken for another version",
+        (Edit("io/versions.py", "for _ in range(2))", "for _ in range(1))"),),
+        ("tests/cluster/test_version_log.py::test_a_byte_that_is_misread_behind_a_put_changes_nothing",),
+    ),
+    Bug(
         "who wakes up takes a partition over without a look at who owns the store",
         (Edit("log/recovery/opening.py", "            await self._check_owner()\n", "            pass\n"),),
         (f"{OWNER}::test_who_wakes_up_takes_no_partition_from_its_successor",),
@@ -96,7 +101,7 @@ BUGS = [
         (
             Edit(
                 "io/versions.py",
-                "return self.nonce.encode() in objects.get(self.name, 0, _HEAD_SIZE)",
+                "return any(self.nonce.encode() in objects.get(self.name, 0, _HEAD_SIZE) for _ in range(2))",
                 "return objects.size(self.name) > 0",
             ),
         ),

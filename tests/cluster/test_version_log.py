@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -10,6 +11,7 @@ from holdfast.cluster.metadata import Topic, create_topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
+from holdfast.io.objects.faulty import FaultyObjects, WrongByte, once
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.io.store_errors import HigherEpoch
 from holdfast.io.versions import GRACE_S, VersionRetries
@@ -61,6 +63,20 @@ def test_of_two_that_begin_to_lead_only_one_does() -> None:
     with pytest.raises(HigherEpoch):
         first.commit(made("bb"))
     assert set(second.commit(made("bb")).topics) == {"a", "bb"}
+
+
+def test_a_byte_that_is_misread_behind_a_put_changes_nothing() -> None:
+    """D2, D9: the version below is looked at; read wrongly, it is read again, and the commit is not tried twice."""
+    store = Store()
+    first = store.log()
+    first.commit(made("a"))
+    name = "meta/00000000000000000000.json"
+    at = store.objects.get(name).index(b'"nonce":"') + 12
+    faulty = FaultyObjects(store.objects, once("get", name, WrongByte(at)))
+    patience = VersionRetries(store.clock, SeededChance(7), store.clock.advance)
+    log = MetadataLog(store.objects, "c", "w", patience)
+    log._versions = replace(log._versions, objects=faulty)
+    assert set(log.commit(made("bb")).topics) == {"a", "bb"}
 
 
 def test_who_leads_meets_a_change_of_somebody_who_leads_nothing() -> None:
