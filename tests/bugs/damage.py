@@ -33,8 +33,8 @@ BUGS = [
         (
             Edit(
                 "io/calls.py",
-                "        return await loop.run_in_executor(self._local, lambda: call(*args, **kwargs))\n",
-                "        return await loop.run_in_executor(self.executor, lambda: call(*args, **kwargs))\n",
+                "        return await self._made(self._local, lambda: call(*args, **kwargs))\n",
+                "        return await self._made(self.executor, lambda: call(*args, **kwargs))\n",
             ),
         ),
         (f"{HANG}::test_the_spilled_tail_is_read_while_every_thread_of_the_store_hangs",),

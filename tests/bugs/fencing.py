@@ -12,6 +12,17 @@ DELETED = "tests/operate/test_deleted_elsewhere.py"
 
 BUGS = [
     Bug(
+        "who raised two epochs at once is fenced by the second",
+        (
+            Edit(
+                "segment/manifest/log.py",
+                "before < change.epoch <= self._epoch",
+                "before < change.epoch == self._epoch",
+            ),
+        ),
+        ("tests/segment/test_manifest_races.py::test_whoever_raised_several_epochs_at_once_is_not_fenced_by_the_last",),
+    ),
+    Bug(
         "a byte that was misread is taken for another version",
         (Edit("io/versions.py", "for _ in range(2))", "for _ in range(1))"),),
         ("tests/cluster/test_version_log.py::test_a_byte_that_is_misread_behind_a_put_changes_nothing",),
@@ -210,7 +221,13 @@ BUGS = [
     ),
     Bug(
         "the tails of a fenced broker are not saved",
-        (Edit("log/logs.py", "            await self._save_all_fenced()\n", "            pass\n"),),
+        (
+            Edit(
+                "log/logs.py",
+                "            await self._openings.save_all_fenced(self._partitions.values())\n",
+                "            pass\n",
+            ),
+        ),
         (f"{OWNER}::test_a_broker_that_was_taken_over_stops_acknowledging_and_reading",),
     ),
     Bug(

@@ -283,6 +283,17 @@ def test_a_pause_in_the_middle_of_a_commit_is_noticed(open_log, append, store, c
     assert [method for method, _ in store.requests] == ["put_if_absent", "get", "list"]
 
 
+def test_whoever_raised_several_epochs_at_once_is_not_fenced_by_the_last(open_log, append, store, clock):
+    """A2, D2: the put is stored, and came too late to count: all that it raised is raised."""
+    log = open_log()
+    pauses = [1]
+    store.after["put_if_absent"] = lambda _: pauses and clock.advance(pauses.pop() * GRACE_S)
+    manifest = log.commit(RaiseEpoch(2, 0), RaiseEpoch(4, 0))
+    assert not pauses
+    assert (manifest.epoch, log.epoch) == (4, 4)
+    assert log.commit(append(0, 1)).flushed == 1
+
+
 def test_a_segment_put_long_ago_is_not_listed(open_log, append, clock):
     """S7: the garbage collector may be about to delete it: put it again."""
     log = open_log()

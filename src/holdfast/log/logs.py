@@ -337,18 +337,7 @@ class Logs:
             with contextlib.suppress(HoldfastError):
                 await self._upkeep.save_time()
         elif isinstance(self._failure, Fenced):
-            await self._save_all_fenced()
-
-    async def _save_all_fenced(self) -> None:
-        """Another has the store: what was acknowledged here and is not stored goes to quarantine, with a line each."""
-        left = [each for each in self._partitions.values() if len(each.tail)]
-        records = sum(each.marks.log_end - each.marks.flushed for each in left)
-        facts = {"event": "fenced", "partitions": len(left), "records": records}
-        log.error(
-            "fenced: %d records of %d partitions are not in the store", records, len(left), extra={"facts": facts}
-        )
-        for partition in left:
-            await self._openings.save_fenced(partition)
+            await self._openings.save_all_fenced(self._partitions.values())
 
     def _check_alive(self) -> None:
         if self._failure is not None:

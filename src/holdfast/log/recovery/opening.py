@@ -149,6 +149,16 @@ class Openings:
         if quarantined is not None:
             log.error("%s", quarantined)
 
+    async def save_all_fenced(self, partitions: Iterable[PartitionLog]) -> None:
+        """Another has the store: what was acknowledged here and is not stored goes to quarantine, with a line each."""
+        left = [each for each in partitions if len(each.tail)]
+        records = sum(each.marks.log_end - each.marks.flushed for each in left)
+        facts = {"event": "fenced", "partitions": len(left), "records": records}
+        told = "fenced: %d records of %d partitions are not in the store"
+        log.error(told, records, len(left), extra={"facts": facts})
+        for partition in left:
+            await self.save_fenced(partition)
+
     async def close(self) -> None:
         """Nothing goes to quarantine any more."""
         await self._mover.close()

@@ -137,7 +137,7 @@ class ManifestLog:
 
     def _is_raised(self, change: Change, before: Epoch) -> bool:
         """Whether this commit has raised the epoch already, by a put that is stored but came too late to count."""
-        return isinstance(change, RaiseEpoch) and before < change.epoch == self._epoch
+        return isinstance(change, RaiseEpoch) and before < change.epoch <= self._epoch
 
     def _catch_up(self, changes: tuple[Change, ...]) -> None:
         """After a silence nothing is as it was: list again, and see that the segments are still there."""
