@@ -16,6 +16,11 @@ DELETE = "tests/log/test_delete_topic.py"
 
 BUGS = [
     Bug(
+        "a stop whose last fsync failed is called clean",
+        (Edit("cli/serve/command.py", "    failure = failure or logs.own_failure\n", ""),),
+        ("tests/cli/test_serve_failed_log.py::test_a_stop_whose_last_fsync_fails_is_not_called_clean",),
+    ),
+    Bug(
         "a call whose caller has gone writes behind the lock",
         (Edit("log/logs.py", "            await self._ground.calls.ended(_CALLS_S)", "            pass"),),
         ("tests/log/test_close.py::test_a_call_whose_caller_has_gone_ends_before_the_directory_is_let_go",),

@@ -62,3 +62,19 @@ def test_a_broker_whose_fsync_failed_waits_for_no_store(tmp_path: Path) -> None:
         consumer.close()
     assert (code, broker.said[-1].startswith("holdfast: the logs have stopped")) == (1, True), broker.said[-5:]
     assert took_s < _ENDS_S, f"{took_s:.1f} s"
+
+
+@pytest.mark.timeout(120)
+def test_a_stop_whose_last_fsync_fails_is_not_called_clean(tmp_path: Path) -> None:
+    """W4, A4: what was acknowledged is on the disk; that the log's end is not is told, and the process ends with 1."""
+    controls = Controls(tmp_path / "controls")
+    with broker_with(controls, tmp_path / "data") as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+        assert send(producer, b"acknowledged") is None
+        controls["sync_fails"] = 1
+        assert broker.stop() == 1
+        controls["sync_fails"] = 0
+        broker.restart()
+        found = reader(broker).poll(30)
+        assert found is not None
+        assert found.value() == b"acknowledged"

@@ -391,6 +391,11 @@ class Logs:
         return self._room.is_open
 
     @property
+    def own_failure(self) -> Exception | None:
+        """What stopped the logs by themselves, also while they were closed."""
+        return self._failure if self._failed.is_set() else None
+
+    @property
     def failure(self) -> Exception | None:
         """What stopped the logs, if anything did."""
         return self._failure

@@ -200,10 +200,12 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         await stack.enter_async_context(subscriptions(beside, broker.context, around, asked, counts))
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
-        failure = await _stopped(stop, broker.context.logs)
+        logs = broker.context.logs
+        failure = await _stopped(stop, logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
+    failure = failure or logs.own_failure
     if failure is not None:
-        raise failure  # It had stopped by itself: not a clean stop.
+        raise failure  # It had stopped by itself, or its log failed on the way out: not a clean stop.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
