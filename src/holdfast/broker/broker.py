@@ -85,7 +85,7 @@ class Broker:
             raise UnknownApi(api.key)
         if isinstance(handler, Raw):  # A fetch: produce requests do not come here.
             return await self.held.watch(api.key, self._fetch.handle(request))
-        rights = self._gate.rights(row, request.session)
+        rights = self._gate.rights(row, request.session, api.name)
         if row.first is not None and not rights.may(row.first):
             return encode_response(api.key, request.version, refused(api.key, request.version, row.first))
         request = request._replace(rights=rights, pace=Slices(self._context.clock))

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from holdfast.broker.audit import Audit
 from holdfast.broker.rights import ApiRights, NotAllowed, Right
+from holdfast.io.clock import SystemClock
 from holdfast.security.principal import ANONYMOUS, Session
 from holdfast.security.rules import (
     CLUSTER_NAME,
@@ -29,8 +31,9 @@ _NOBODY_ASKED: Final = -(1 << 31)
 class Gate:
     """What everybody may do, by the rules as they are now."""
 
-    def __init__(self, rules: Callable[[], Rules] | None = None) -> None:
+    def __init__(self, audit: Audit, rules: Callable[[], Rules] | None = None) -> None:
         """Without `rules` there is no authorizer."""
+        self.audit = audit
         self._rules_now = rules
         self._rules = Rules()
         self._verdicts: dict[tuple[Right, str, str, str], bool] = {}
@@ -63,6 +66,15 @@ class Gate:
             verdict = self._verdicts[asked] = may(rules, session, right.operation, Resource(right.kind, name))
         return verdict
 
+    def need(self, session: Session, right: Right, name: str, api: str) -> None:
+        """Raises NotAllowed, and a line says so."""
+        if not self.may(session, right, name):
+            self.audit.refused(session, right, name, api, self._by(session, right, name))
+            raise NotAllowed(right, name)
+
+    def _by(self, session: Session, right: Right, name: str) -> object:
+        return self.rules.judge(session, right.operation, Resource(right.kind, name)).by
+
     def may_any(self, session: Session, right: Right) -> bool:
         """Whether there can be something to which they may do this."""
         return not self.is_on or may_any(self.rules, session, right.operation, right.kind)
@@ -73,29 +85,33 @@ class Gate:
             return authorized_operations(self.rules, session, Resource(kind, name))
         return sum(1 << each for each in SUPPORTED[kind])
 
-    def rights(self, row: ApiRights, session: Session) -> SenderRights:
+    def rights(self, row: ApiRights, session: Session, api: str) -> SenderRights:
         """For one request of an API."""
-        return SenderRights(self, row, session)
+        return SenderRights(self, row, session, api)
 
 
 class SenderRights:
     """What the sender of one request may do. Its API can ask for what stands in its row, and for nothing else."""
 
-    __slots__ = ("_asked", "_gate", "_session")
+    __slots__ = ("_api", "_asked", "_gate", "_session")
 
-    def __init__(self, gate: Gate, row: ApiRights, session: Session) -> None:
+    def __init__(self, gate: Gate, row: ApiRights, session: Session, api: str) -> None:
         self._gate = gate
+        self._api = api
         self._asked = row.asked
         self._session = session
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        self._check(right)
-        return self._gate.may(self._session, right, name)
+        try:
+            self.need(right, name)
+        except NotAllowed:
+            return False
+        return True
 
     def need(self, right: Right, name: str = CLUSTER_NAME) -> None:
         """Raises NotAllowed."""
-        if not self.may(right, name):
-            raise NotAllowed(right, name)
+        self._check(right)
+        self._gate.need(self._session, right, name, self._api)
 
     def sees(self, right: Right, name: str = CLUSTER_NAME) -> bool:
         """Whether it is shown: nobody has tried to do anything."""
@@ -115,5 +131,7 @@ class SenderRights:
             raise AssertionError(f"{right} is not in the row of this API")
 
 
-NOTHING: Final = SenderRights(Gate(Rules), ApiRights(None, frozenset()), Session(ANONYMOUS, "", ""))
+NOTHING: Final = SenderRights(
+    Gate(Audit(SystemClock().monotonic), Rules), ApiRights(None, frozenset()), Session(ANONYMOUS, "", ""), ""
+)
 """Before anybody has looked into the table."""

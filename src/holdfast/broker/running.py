@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from holdfast.broker.audit import Audit
 from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import GROUP, settings_now
 from holdfast.broker.configs.group import consumer_times, share_configs
@@ -182,7 +183,7 @@ async def opened(
                 transactions,
                 markers,
                 users,
-                Gate(lambda: users.rules) if broker.has_authorizer else Gate(),
+                Gate(Audit(around.clock.monotonic), (lambda: users.rules) if broker.has_authorizer else None),
                 around.clock,
                 around.chance,
                 heavy,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 _LINES = 300  # In each period;
 _PERIOD_S = 60.0
 
 
 class SparingLines:
-    """Warnings of one logger, so many in a while; then one line says how many were left out."""
+    """Lines of one logger, so many in a while; then one line says how many were left out."""
 
     def __init__(self, log: logging.Logger, now: Callable[[], float]) -> None:
         self._log = log
@@ -19,10 +19,16 @@ class SparingLines:
         self._count = 0
 
     def warning(self, text: str, *facts: object) -> None:
+        self._write(logging.WARNING, text, facts, None)
+
+    def info(self, text: str, *facts: object, extra: Mapping[str, object] | None = None) -> None:
+        self._write(logging.INFO, text, facts, extra)
+
+    def _write(self, level: int, text: str, facts: tuple[object, ...], extra: Mapping[str, object] | None) -> None:
         self.look()
         self._count += 1
         if self._count <= _LINES:
-            self._log.warning(text, *facts)
+            self._log.log(level, text, *facts, extra=extra)
 
     def look(self) -> None:
         """Say what was left out, when it is time to."""

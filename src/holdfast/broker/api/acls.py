@@ -111,6 +111,10 @@ async def create(context: BrokerContext, message: CreateAclsRequest, request: Re
             made.append(failure)
     steps = [add_rule(each) async for each in request.pace.through(made) if isinstance(each, Rule)]
     failed = await _commit(context, steps)
+    if failed is None:
+        async for rule in request.pace.through(made):
+            if isinstance(rule, Rule):
+                context.gate.audit.changed(request.session, f"a rule is there: {rule}")
     failures = [each if isinstance(each, HoldfastError) else failed for each in made]
     return CreateAclsResponse(results=[AclCreationResult(**_said(each)) for each in failures])
 
@@ -155,6 +159,9 @@ async def delete(context: BrokerContext, message: DeleteAclsRequest, request: Re
             matched.append(failure)
     gone = [rule for each in matched if isinstance(each, list) for rule in each]
     failed = await _commit(context, await context.heavy.run(_removed, gone))
+    if failed is None:
+        async for rule in request.pace.through(gone):
+            context.gate.audit.changed(request.session, f"a rule is gone: {rule}")
     results = []
     for found in matched:
         said = _said(found if isinstance(found, HoldfastError) else failed)

@@ -100,6 +100,11 @@ async def _alter_all(
             await _alter(context, each, change, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
+        else:
+            if not message.validate_only:
+                names = ", ".join(one.name for one in each.configs)
+                what = f"configs of {each.resource_name!r} (resource type {each.resource_type}): {names}"
+                context.gate.audit.changed(request.session, what)
         answers.append(
             answer(
                 error_code=code,

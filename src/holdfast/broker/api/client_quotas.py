@@ -73,9 +73,16 @@ async def alter(
             await _alter(context, each, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
+        else:
+            if not message.validate_only:
+                context.gate.audit.changed(request.session, f"the quotas of {_named(each)}")
         named = [ResponseEntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in each.entity]
         entries.append(ResponseEntryData(error_code=code, error_message=reason, entity=named))
     return AlterClientQuotasResponse(entries=entries)
+
+
+def _named(wanted: RequestEntryData) -> str:
+    return ", ".join(f"{each.entity_type} {each.entity_name!r}" for each in wanted.entity)
 
 
 async def _alter(context: BrokerContext, wanted: RequestEntryData, *, validate_only: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -19,7 +20,7 @@ from holdfast.broker.fetch.watch import PartitionKey, TopicKey
 from holdfast.broker.gate import Gate
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
-from holdfast.broker.rights import READ_TOPIC
+from holdfast.broker.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.calls import BlockingCalls
@@ -132,6 +133,13 @@ class Fetch:
             return not self._gate.may(sender, READ_TOPIC, name)
         topic = self._topics.find_raw_id(name)
         return topic is not None and not self._gate.may(sender, READ_TOPIC, topic.topic.name)
+
+    def note_refused(self, sender: Session, name: TopicKey) -> None:
+        """Once for each answer that says so."""
+        topic = None if isinstance(name, str) else self._topics.find_raw_id(name)
+        called = name if isinstance(name, str) else topic.topic.name if topic is not None else ""
+        with contextlib.suppress(NotAllowed):
+            self._gate.need(sender, READ_TOPIC, called, "Fetch")
 
     def is_unknown_id(self, name: TopicKey) -> bool:
         return isinstance(name, bytes) and self._topics.find_raw_id(name) is None
@@ -293,6 +301,7 @@ class _Reading:
 
     async def _answer(self, key: PartitionKey, wanted: FetchPartition, left: int, *, first: bool) -> Fetched:
         if self._fetch.is_refused(self._sender, key[0]):
+            self._fetch.note_refused(self._sender, key[0])
             return Fetched(key[1], Code.TOPIC_AUTHORIZATION_FAILED)
         partition = self._fetch.find(key)
         if partition is None:

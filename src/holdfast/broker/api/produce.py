@@ -15,7 +15,7 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.gate import Gate
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import WRITE_TOPIC, WRITE_TRANSACTION, NotAllowed, Right
+from holdfast.broker.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced
@@ -308,8 +308,7 @@ class _Answering:
         self._need(WRITE_TOPIC, topic)
 
     def _need(self, right: Right, name: str) -> None:
-        if not self._gate.may(self._request.session, right, name):
-            raise NotAllowed(right, name)
+        self._gate.need(self._request.session, right, name, "Produce")
 
     def _append_to(self, sound: _Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
         partition, places = sound.partition, []

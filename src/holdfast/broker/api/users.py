@@ -77,6 +77,9 @@ async def alter(
         by_user.setdefault(each.name, []).append(each)
     rights, wanted = request.rights, request.pace.through(by_user.items())
     results = [await _alter(context, name, theirs, rights) async for name, theirs in wanted]
+    for result in results:
+        if not result.error_code:
+            context.gate.audit.changed(request.session, f"the logins of user {result.user!r}")
     return AlterUserScramCredentialsResponse(results=results)
 
 

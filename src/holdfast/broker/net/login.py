@@ -207,7 +207,7 @@ class LoginConnection(Connection):
 
     def _note(self, why: str) -> None:
         self._server.closed["sasl"] += 1
-        self._server.lines.warning("%s: connection to %s closed: SASL: %s", self.peer, self.session.listener, why)
+        self._server.audit.failed_login(self.peer, self.session.listener, why)
 
 
 def _framed(header: RequestHeader, answer: SaslAuthenticateResponse) -> Sequence[Buffer]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from holdfast.broker.audit import Audit
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.connection import Connection
 from holdfast.broker.net.frames import SHARED_SIZE
@@ -82,6 +83,7 @@ class Server:
         self._handshakes: dict[TlsLink, float] = {}  # And since when, the oldest first.
         self._logins: dict[LoginConnection, float] = {}  # The same of those who have not said who they are.
         self.users: Callable[[], Users | None] = lambda: None  # None: the store that keeps them has not answered yet.
+        self.audit = Audit(clock.monotonic)
         self.login_calls = ThreadCalls(_LOGIN_THREADS, _LOGIN_THREADS)
         self.requests = Budget(limits.requests_size_max)  # Bytes that have arrived and are not answered.
         self.requests.on_room = self._read_again

@@ -165,6 +165,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     from holdfast.cli.serve.certificates import followed
     from holdfast.cli.serve.garbage import freeze_survivors
     from holdfast.cli.serve.start import StartPlace, addresses, started
+    from holdfast.cli.serve.unguarded import unguarded
     from holdfast.cli.subscribe.port import subscriptions
     from holdfast.operate.data_lock import held
     from holdfast.operate.repair.finish import finish_interrupted
@@ -194,9 +195,11 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         facts = {"event": "serving", "data": str(data), "store": url, "listen": here}
         facts |= {"cluster": broker.context.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
+        for sentence in unguarded(_wanted_listeners(settings), settings.broker):
+            log.warning("%s", sentence, extra={"facts": {"event": "unguarded"}})
         asked = _wanted_listeners(settings)[0].address
         counts = metrics.subscriptions if metrics else None
-        beside = _beside(settings.subscribe, listeners)
+        beside = _beside(settings, listeners)
         await stack.enter_async_context(subscriptions(beside, broker.context, around, asked, counts))
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
@@ -209,11 +212,18 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
 
 
-def _beside(wanted: SubscribeSettings, listeners: Sequence[OpenListener]) -> SubscribeSettings:
+def _beside(settings: config.Settings, listeners: Sequence[OpenListener]) -> SubscribeSettings:
     """The subscribers' port, which has no protection yet, is opened beside a protected one only if it is asked for."""
-    if wanted.listen != "auto" or not any(each.tls is not None or each.checks is not None for each in listeners):
+    wanted = settings.subscribe
+    is_protected = settings.broker.has_authorizer or any(
+        each.tls is not None or each.checks is not None for each in listeners
+    )
+    if wanted.listen != "auto" or not is_protected:
         return wanted
-    log.info("no port for subscribers beside one with TLS or SASL: it would be unprotected; subscribe.listen opens it")
+    log.info(
+        "no port for subscribers beside one with TLS, SASL or an authorizer: it would be unprotected; "
+        "subscribe.listen opens it"
+    )
     return replace(wanted, listen="none")
 
 
