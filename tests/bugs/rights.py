@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 RIGHTS = "tests/broker/test_rights.py"
+AUDIT = "tests/broker/test_audit.py"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -129,5 +130,33 @@ BUGS = [
         "shown = found.topic.name if rights.sees(DESCRIBE_TOPIC, found.topic.name) else None",
         "shown = found.topic.name",
         RIGHTS + "::test_a_topic_that_is_deleted_by_its_id_keeps_its_name_to_itself",
+    ),
+    bug(
+        "a refusal that is repeated floods the audit log",
+        "broker/audit.py",
+        "        if now - written < _AGAIN_S:",
+        "        if False:",
+        AUDIT + "::test_a_refusal_is_told_with_who_from_where_what_and_why",
+    ),
+    bug(
+        "refusals are told to nobody",
+        "broker/gate.py",
+        "            self.audit.refused(session, right, name, api, self._by(session, right, name))\n",
+        "",
+        AUDIT + "::test_a_refusal_is_told_with_who_from_where_what_and_why",
+    ),
+    bug(
+        "the values of configs are in the audit log",
+        "broker/api/alter_configs.py",
+        '", ".join(one.name for one in each.configs)',
+        '", ".join(f"{one.name}={one.value}" for one in each.configs)',
+        AUDIT + "::test_changes_of_users_rules_quotas_and_configs_are_told",
+    ),
+    bug(
+        "an unprotected port for subscribers beside an authorizer",
+        "cli/serve/command.py",
+        "is_protected = settings.broker.has_authorizer or any(",
+        "is_protected = any(",
+        "tests/cli/test_unguarded.py::test_a_start_says_so",
     ),
 ]
