@@ -88,6 +88,6 @@ class MetadataCopy:
         while self._is_due:
             self._is_due = False
             try:
-                await self._calls.run(write_copy, self._directory, self._current())
+                await self._calls.local(write_copy, self._directory, self._current())
             except (OSError, ValueError) as failure:  # A full disk, mostly. The copy before is as good as it was.
                 log.warning("%s in %s is not up to date: %s", NAME, self._directory.path, failure)
