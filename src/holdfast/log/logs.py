@@ -305,8 +305,6 @@ class Logs:
         self._room.close()
         await self._upkeep.stop()
         await self.owner.stop()
-        if self._look_calls is not None:
-            self._look_calls.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finish(), limit_ms / 1000)
         is_sound = self._failure is None
@@ -322,7 +320,9 @@ class Logs:
             self._space.close()
         if is_sound:
             await self._ground.calls.ended(_CALLS_S)  # Nobody writes into the store behind the lock, if it answers.
-        self._ground.calls.close()
+        for calls in (self._look_calls, self._ground.calls):  # A partition that is being opened may still look.
+            if calls is not None:
+                calls.close()
         self._ground.journal.close()
 
     async def _finish(self) -> None:
