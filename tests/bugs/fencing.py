@@ -240,7 +240,7 @@ BUGS = [
         (
             Edit(
                 "segment/manifest/log.py",
-                "        return isinstance(change, RaiseEpoch) and before < change.epoch == self._epoch\n",
+                "        return isinstance(change, RaiseEpoch) and before < change.epoch <= self._epoch\n",
                 "        return False\n",
             ),
         ),

@@ -82,6 +82,9 @@ class ParkedCalls:
     def block(self, seconds: float) -> None:
         pass
 
+    async def ended(self, seconds: float) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

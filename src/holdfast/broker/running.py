@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
 
 STOP_S = 5.0  # For requests that were taken to be answered.
+log = logging.getLogger(__name__)
+
 _LEAD_TRIES = 16
 _FAILED_CLOSE_MS = 500  # For flushes that are under way when a start fails.
 
@@ -228,7 +231,11 @@ async def _lead(metadata: MetadataLog, logs: Logs, calls: BlockingCalls) -> None
     """Fence whoever was the owner before us, before anybody is served: it may only sleep."""
     for _ in range(_LEAD_TRIES):
         await logs.owner.check()
-        if await calls.run(metadata.lead):
+        try:
+            if await calls.run(metadata.lead):
+                return
+        except Unavailable as failure:  # A full disk, or a store that takes nothing: the first change begins it.
+            log.warning("the metadata has no version of this start yet: %s", failure)
             return
         await calls.run(metadata.refresh)
     raise Unavailable(f"other processes wrote {_LEAD_TRIES} versions of the metadata in a row")

@@ -42,9 +42,7 @@ def describe_user_scram_credentials(world: WireWorld, version: int) -> Ask:
 
 def alter_user_scram_credentials(world: WireWorld, version: int) -> Ask:
     new = {"name": "v", "mechanism": 1, "iterations": 4096, "salt": "eA==", "saltedPassword": "eA=="}
-    return refused(
-        {"deletions": [{"name": "u", "mechanism": 1}], "upsertions": [new]}, "RESOURCE_NOT_FOUND", "SECURITY_DISABLED"
-    )
+    return refused({"deletions": [{"name": "u", "mechanism": 1}], "upsertions": [new]}, "RESOURCE_NOT_FOUND", "NONE")
 
 
 def describe_quorum(world: WireWorld, version: int) -> Ask:
