@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -12,7 +13,10 @@ LISTENS = "0A"  # As /proc/net/tcp has it.
 def ports_of(pid: int) -> set[int]:
     """Of TCP, of either family."""
     folder = Path(f"/proc/{pid}/fd")
-    links = {os.readlink(folder / each) for each in os.listdir(folder)}
+    links = set()
+    for each in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # Closed since.
+            links.add(os.readlink(folder / each))
     sockets = {found[1] for link in links if (found := re.fullmatch(r"socket:\[(\d+)\]", link))}
     ports = set()
     for table in ("tcp", "tcp6"):
