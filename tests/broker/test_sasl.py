@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from confluent_kafka import Consumer, KafkaError, Producer
-from kafka import KafkaConsumer, KafkaProducer
+from confluent_kafka import KafkaError, Producer
 from tests.broker.wire import Closed, Wire, batch
 from tests.support.logged_in import KEPT, KEPT_PASSWORD, ODD, PASSWORD, USER, LoggedIn, log_in, shake_hands, upsertions
+from tests.support.round_trips import by_aiokafka, by_confluent, by_kafka_python, serves
 
 from holdfast.protocol.api import APIS, Key
 from holdfast.security.plain import encode_plain
@@ -41,16 +40,12 @@ def _user_of(mechanism: str) -> tuple[str, str]:
     return (USER, PASSWORD) if mechanism == "PLAIN" else (KEPT, KEPT_PASSWORD)
 
 
-def _serves(wire: Wire) -> bool:
-    return bool(wire.ask(Key.METADATA, 9, topics=[]).brokers)
-
-
 # Real clients
 
 
 def _by_confluent(place: LoggedIn, topic: str, mechanism: str, is_tls: bool) -> list[bytes]:
     user, password = (USER, PASSWORD) if mechanism == "PLAIN" else (ODD, KEPT_PASSWORD)
-    conf: dict[str, Any] = {
+    conf = {
         "bootstrap.servers": f"localhost:{place.tls if is_tls else place.sasl}",
         "security.protocol": "SASL_SSL" if is_tls else "SASL_PLAINTEXT",
         "ssl.ca.location": str(place.authority.certificate),
@@ -58,61 +53,29 @@ def _by_confluent(place: LoggedIn, topic: str, mechanism: str, is_tls: bool) -> 
         "sasl.username": user,
         "sasl.password": password,
     }
-    producer = Producer(conf)
-    for value in VALUES:
-        producer.produce(topic, value)
-    assert producer.flush(60) == 0
-    consumer = Consumer({**conf, "group.id": topic, "auto.offset.reset": "earliest"})
-    consumer.subscribe([topic])
-    found: list[bytes] = []
-    until = time.monotonic() + 60
-    while len(found) < len(VALUES) and time.monotonic() < until:
-        message = consumer.poll(1)
-        if message is not None and message.error() is None:
-            found.append(message.value() or b"")
-    consumer.close()
-    return found
+    return by_confluent(topic, VALUES, conf, {})
 
 
-def _by_kafka_python(place: LoggedIn, topic: str, mechanism: str, is_tls: bool) -> list[bytes]:
+def _in_python(place: LoggedIn, mechanism: str, is_tls: bool) -> dict[str, Any]:
+    """What kafka-python and aiokafka call alike."""
     user, password = _user_of(mechanism)
-    conf: dict[str, Any] = {
+    return {
         "bootstrap_servers": f"localhost:{place.tls if is_tls else place.sasl}",
         "security_protocol": "SASL_SSL" if is_tls else "SASL_PLAINTEXT",
-        "ssl_cafile": str(place.authority.certificate),
         "sasl_mechanism": mechanism,
         "sasl_plain_username": user,
         "sasl_plain_password": password,
     }
-    producer = KafkaProducer(**conf)
-    for value in VALUES:
-        producer.send(topic, value).get(60)
-    producer.close()
-    consumer = KafkaConsumer(topic, **conf, auto_offset_reset="earliest", consumer_timeout_ms=20_000)
-    found = [message.value for _, message in zip(VALUES, consumer, strict=False)]
-    consumer.close()
-    return found
+
+
+def _by_kafka_python(place: LoggedIn, topic: str, mechanism: str, is_tls: bool) -> list[bytes]:
+    conf = {**_in_python(place, mechanism, is_tls), "ssl_cafile": str(place.authority.certificate)}
+    return by_kafka_python(topic, VALUES, conf, {})
 
 
 def _by_aiokafka(place: LoggedIn, topic: str, mechanism: str, is_tls: bool) -> list[bytes]:
-    user, password = _user_of(mechanism)
-
-    async def run() -> list[bytes]:
-        conf: dict[str, Any] = {
-            "bootstrap_servers": f"localhost:{place.tls if is_tls else place.sasl}",
-            "security_protocol": "SASL_SSL" if is_tls else "SASL_PLAINTEXT",
-            "ssl_context": place.context() if is_tls else None,
-            "sasl_mechanism": mechanism,
-            "sasl_plain_username": user,
-            "sasl_plain_password": password,
-        }
-        async with AIOKafkaProducer(**conf) as producer:
-            for value in VALUES:
-                await producer.send_and_wait(topic, value)
-        async with AIOKafkaConsumer(topic, **conf, auto_offset_reset="earliest") as consumer:
-            return [(await asyncio.wait_for(consumer.getone(), 60)).value or b"" for _ in VALUES]
-
-    return asyncio.run(run())
+    conf = {**_in_python(place, mechanism, is_tls), "ssl_context": place.context() if is_tls else None}
+    return asyncio.run(by_aiokafka(topic, VALUES, conf, {}))
 
 
 @pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "tls"])
@@ -157,7 +120,7 @@ def test_users_of_the_store_log_in_with_every_mechanism(place: LoggedIn, mechani
     """X4: one set of users for PLAIN and SCRAM."""
     with Wire(place.sasl) as wire:
         assert log_in(wire, KEPT, KEPT_PASSWORD, mechanism, version).error_code == 0
-        assert _serves(wire)
+        assert serves(wire)
 
 
 def test_bare_tokens_follow_the_first_handshake(place: LoggedIn) -> None:
@@ -169,7 +132,7 @@ def test_bare_tokens_follow_the_first_handshake(place: LoggedIn) -> None:
         message, expected = client.final(wire.receive())
         wire.send_bytes(_sized(message))
         client.check(expected, wire.receive())
-        assert _serves(wire)
+        assert serves(wire)
     with Wire(place.sasl) as wire:
         shake_hands(wire, "PLAIN", 0)
         wire.send_bytes(_sized(encode_plain(USER, Secret("wrong"))))
@@ -315,14 +278,14 @@ def test_fuzzed_logins_open_nothing(place: LoggedIn) -> None:
                 continue
     with Wire(place.sasl) as wire:
         assert log_in(wire).error_code == 0
-        assert _serves(wire)
+        assert serves(wire)
 
 
 def test_other_ports_do_not_ask_for_a_login(place: LoggedIn) -> None:
     """X4: a listener without SASL says so to those who try."""
     with Wire(place.plain) as wire:
         assert wire.ask(Key.SASL_HANDSHAKE, 1, mechanism="PLAIN").error_code == 34
-        assert _serves(wire)
+        assert serves(wire)
 
 
 # Sessions
@@ -342,12 +305,12 @@ def test_a_session_that_is_over_takes_only_a_new_login(short: LoggedIn) -> None:
     with Wire(short.sasl) as wire, Wire(short.sasl) as other:
         assert 1000 < log_in(wire).session_lifetime_ms <= 1500
         assert log_in(other).error_code == 0
-        assert _serves(wire)
+        assert serves(wire)
         time.sleep(1.7)
         other.send(Key.METADATA, 9, topics=[])
         assert other.is_closed()
         assert log_in(wire).session_lifetime_ms > 0
-        assert _serves(wire)
+        assert serves(wire)
 
 
 def test_a_session_stays_its_users_and_its_mechanisms(short: LoggedIn) -> None:

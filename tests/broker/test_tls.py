@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from confluent_kafka import Consumer, Producer
-from kafka import KafkaConsumer, KafkaProducer
 from tests.broker.wire import Closed, Wire
 from tests.support.broker_process import COMMAND, BrokerProcess
 from tests.support.certificates import Authority
+from tests.support.round_trips import by_aiokafka, by_confluent, by_kafka_python, serves
 from tests.support.secured import Secured
 
 from holdfast.protocol.api import Key
@@ -37,62 +35,28 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         yield made
 
 
-def _serves(wire: Wire) -> bool:
-    return bool(wire.ask(Key.METADATA, 9, topics=[]).brokers)
-
-
 def _by_confluent(secured: Secured, topic: str) -> list[bytes]:
-    conf: dict[str, Any] = {
+    conf = {
         "bootstrap.servers": f"localhost:{secured.tls}",
         "security.protocol": "SSL",
         "ssl.ca.location": str(secured.authority.certificate),
     }
-    producer = Producer({**conf, "message.max.bytes": 8_000_000})
-    for value in VALUES:
-        producer.produce(topic, value)
-    assert producer.flush(60) == 0
-    consumer = Consumer({**conf, "group.id": topic, "auto.offset.reset": "earliest"})
-    consumer.subscribe([topic])
-    found: list[bytes] = []
-    until = time.monotonic() + 60
-    while len(found) < len(VALUES) and time.monotonic() < until:
-        message = consumer.poll(1)
-        if message is not None and message.error() is None:
-            found.append(message.value() or b"")
-    consumer.close()
-    return found
+    return by_confluent(topic, VALUES, conf, {"message.max.bytes": 8_000_000})
+
+
+def _in_python(secured: Secured) -> dict[str, Any]:
+    """What kafka-python and aiokafka call alike."""
+    return {"bootstrap_servers": f"localhost:{secured.tls}", "security_protocol": "SSL"}
 
 
 def _by_kafka_python(secured: Secured, topic: str) -> list[bytes]:
-    conf: dict[str, Any] = {
-        "bootstrap_servers": f"localhost:{secured.tls}",
-        "security_protocol": "SSL",
-        "ssl_cafile": str(secured.authority.certificate),
-    }
-    producer = KafkaProducer(**conf, max_request_size=8_000_000)
-    for value in VALUES:
-        producer.send(topic, value).get(60)
-    producer.close()
-    consumer = KafkaConsumer(topic, **conf, auto_offset_reset="earliest", consumer_timeout_ms=20_000)
-    found = [message.value for message, _ in zip(consumer, VALUES, strict=False)]
-    consumer.close()
-    return found
+    conf = {**_in_python(secured), "ssl_cafile": str(secured.authority.certificate)}
+    return by_kafka_python(topic, VALUES, conf, {"max_request_size": 8_000_000})
 
 
 def _by_aiokafka(secured: Secured, topic: str) -> list[bytes]:
-    async def run() -> list[bytes]:
-        conf: dict[str, Any] = {
-            "bootstrap_servers": f"localhost:{secured.tls}",
-            "security_protocol": "SSL",
-            "ssl_context": secured.context(),
-        }
-        async with AIOKafkaProducer(**conf, max_request_size=8_000_000) as producer:
-            for value in VALUES:
-                await producer.send_and_wait(topic, value)
-        async with AIOKafkaConsumer(topic, **conf, auto_offset_reset="earliest") as consumer:
-            return [(await asyncio.wait_for(consumer.getone(), 60)).value or b"" for _ in VALUES]
-
-    return asyncio.run(run())
+    conf = {**_in_python(secured), "ssl_context": secured.context()}
+    return asyncio.run(by_aiokafka(topic, VALUES, conf, {"max_request_size": 8_000_000}))
 
 
 @pytest.mark.parametrize("client", [_by_confluent, _by_kafka_python, _by_aiokafka], ids=lambda each: each.__name__)
@@ -119,23 +83,23 @@ def test_a_client_must_show_its_certificate_where_it_is_required(secured: Secure
     stranger = Authority(secured.folder / "other").signed("stranger", "/OU=Services/CN=Reader")
     nobody = secured.authority.signed("nobody", "/O=Tests/CN=Reader")
     with secured.wire(secured.mutual, secured.context(certificate=secured.client)) as wire:
-        assert _serves(wire)
+        assert serves(wire)
     for shown in (None, stranger, nobody):
         with (
             pytest.raises((Closed, ssl.SSLError)),
             secured.wire(secured.mutual, secured.context(certificate=shown)) as wire,
         ):
-            _serves(wire)
+            serves(wire)
 
 
 def test_a_port_speaks_one_language(secured: Secured) -> None:
     """X2: what is plain is closed where TLS is spoken, and the other way round; nobody is served by mistake."""
     with pytest.raises(Closed), Wire(secured.tls) as wire:
-        _serves(wire)
+        serves(wire)
     with pytest.raises((ssl.SSLError, ConnectionError)):
         secured.connect(secured.plain)
     with secured.wire(secured.tls) as wire:
-        assert _serves(wire)
+        assert serves(wire)
 
 
 def test_requests_come_in_pieces(secured: Secured) -> None:
@@ -156,14 +120,14 @@ def test_certificates_are_renewed_under_open_connections(tmp_path: Path) -> None
     renewed = other.signed("broker", "/CN=localhost")
     first, second = secured.context(), ssl.create_default_context(cafile=str(other.certificate))
     with secured.process, secured.wire(secured.tls) as old:
-        assert _serves(old)
+        assert serves(old)
         _replace(secured.keystore, renewed.read_bytes())
         _until(lambda: _is_trusted(secured, second))
         assert not _is_trusted(secured, first)
         _replace(secured.keystore, renewed.read_bytes()[:-300])
         _until(lambda: any("keeps its certificates" in line for line in secured.process.said))
         assert _is_trusted(secured, second)
-        assert _serves(old)
+        assert serves(old)
         _replace(secured.keystore, b"")
         time.sleep(1.5)  # Longer than it takes to look.
         assert _is_trusted(secured, second)
@@ -178,7 +142,7 @@ def _replace(path: Path, data: bytes) -> None:
 def _is_trusted(secured: Secured, context: ssl.SSLContext) -> bool:
     try:
         with secured.wire(secured.tls, context) as wire:
-            return _serves(wire)
+            return serves(wire)
     except ssl.SSLError:
         return False
 

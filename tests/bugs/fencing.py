@@ -49,7 +49,7 @@ BUGS = [
         (
             Edit(
                 "log/ownership/owner.py",
-                "above := _get_twice(self._versions, number)",
+                "above := _get_or_nobodys(self._versions, number)",
                 "above := _get(self._versions, number)",
             ),
         ),

@@ -298,3 +298,14 @@ async def test_a_claim_that_cannot_be_read_stops_whoever_is_below_it() -> None:
     assert isinstance(logs.failure, OwnerChanged)
     assert "damaged" in str(logs.failure)
     assert other.failure is None
+
+
+@in_loop
+async def test_a_claim_that_is_misread_once_at_a_start_refuses_nobody() -> None:
+    """D3: it is the log's own, read again."""
+    world = LogWorld()
+    await (await world.open()).close()
+    world.faults = once("get", world.names(PREFIX)[-1], WrongByte(5))
+    logs = await open_with(world, take_over=False)
+    assert logs.owner.is_owner
+    await logs.close()

@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import Objects
 from holdfast.io.store_errors import Damaged, HigherEpoch, Stale
-from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, take
+from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, read_again, take
 
 Step = list[Any]
 
@@ -208,10 +208,7 @@ class VersionLog(Generic[V]):
 
     def _get(self, number: int) -> dict[str, Any]:
         name, cluster = self._versions.name(number), self.value.cluster_id
-        try:
-            return self._kind.decode(name, cluster, self._versions.objects.get(name))
-        except Damaged:  # What was misread once is no damage.
-            return self._kind.decode(name, cluster, self._versions.objects.get(name))
+        return read_again(lambda: self._kind.decode(name, cluster, self._versions.objects.get(name)))
 
 
 def load_version(kind: SharedKind[V], versions: Versions, number: int, cluster_id: str) -> V:

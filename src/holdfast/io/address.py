@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from ipaddress import ip_address
 from typing import NamedTuple
 
 from holdfast.errors import Rejected
@@ -38,6 +39,14 @@ def parse_address(text: str, *, one_of_several: bool = False) -> Address:
 def parse_addresses(text: str) -> tuple[Address, ...]:
     """`host:port,[::1]:port`."""
     return tuple(parse_address(each.strip(), one_of_several=True) for each in text.split(","))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it. Of a name other than localhost nobody knows."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def bind(address: Address, otherwise: str = "") -> socket.socket:

@@ -24,14 +24,16 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from holdfast.errors import Unavailable
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Exists, NotFound, Objects
-from holdfast.io.store_errors import HigherEpoch, Stale, Undecided
+from holdfast.io.store_errors import Damaged, HigherEpoch, Stale, Undecided
 from holdfast.types import Buffer
+
+T = TypeVar("T")
 
 FULL_EVERY = 64  # Versions whose number this divides carry everything; all others, all changes since such a one.
 GRACE_S = 3600.0
@@ -150,6 +152,13 @@ def _judge(name: str, found: bytes, mine: Stamp, theirs: Stamp) -> bytes | None:
     if theirs.epoch > mine.epoch:
         raise HigherEpoch(name, mine.epoch, theirs.epoch)
     return found
+
+
+def read_again(read: Callable[[], T]) -> T:
+    """Read and decode a version. What was misread once is no damage: then all of it is done once more."""
+    with contextlib.suppress(Damaged):
+        return read()
+    return read()
 
 
 @dataclass(frozen=True)

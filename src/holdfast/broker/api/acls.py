@@ -58,15 +58,7 @@ async def describe(context: BrokerContext, message: DescribeAclsRequest, request
     if not context.gate.is_on:
         return DescribeAclsResponse(resources=[], **_NO_AUTHORIZER)
     try:
-        wanted = _filter(
-            message.resource_type_filter,
-            message.resource_name_filter,
-            message.pattern_type_filter if request.version >= _PATTERNS_FROM else PatternType.LITERAL,
-            message.principal_filter,
-            message.host_filter,
-            message.operation,
-            message.permission_type,
-        )
+        wanted = _filter(message, has_patterns=request.version >= _PATTERNS_FROM)
     except BadRule as failure:
         return DescribeAclsResponse(error_code=code_of(failure), error_message=str(failure), resources=[])
     resources = await context.heavy.run(_resources, wanted, context.users.value.rules)
@@ -153,7 +145,7 @@ async def delete(context: BrokerContext, message: DeleteAclsRequest, request: Re
             request.rights.need(ALTER_CLUSTER)
             if number >= _FILTERS_MAX:
                 raise BadRule(f"a request has {_FILTERS_MAX} filters at most")
-            wanted = _deleted(each, has_patterns=has_patterns)
+            wanted = _filter(each, has_patterns=has_patterns)
             matched.append(await context.heavy.run(_matched, wanted, context.users.value.rules))
         except HoldfastError as failure:
             matched.append(failure)
@@ -175,18 +167,6 @@ def _removed(rules: Iterable[Rule]) -> list[list[Any]]:
     return [remove_rule(rule) for rule in set(rules)]
 
 
-def _deleted(wanted: DeleteAclsFilter, *, has_patterns: bool) -> RuleFilter:
-    return _filter(
-        wanted.resource_type_filter,
-        wanted.resource_name_filter,
-        wanted.pattern_type_filter if has_patterns else PatternType.LITERAL,
-        wanted.principal_filter,
-        wanted.host_filter,
-        wanted.operation,
-        wanted.permission_type,
-    )
-
-
 def _matching(rule: Rule, failure: HoldfastError | None) -> DeleteAclsMatchingAcl:
     return DeleteAclsMatchingAcl(
         resource_type=rule.kind,
@@ -200,17 +180,15 @@ def _matching(rule: Rule, failure: HoldfastError | None) -> DeleteAclsMatchingAc
     )
 
 
-def _filter(
-    kind: int, name: str | None, pattern: int, principal: str | None, host: str | None, operation: int, permission: int
-) -> RuleFilter:
+def _filter(wanted: DescribeAclsRequest | DeleteAclsFilter, *, has_patterns: bool) -> RuleFilter:
     return RuleFilter(
-        _word(ResourceType, kind),
-        name,
-        _word(PatternType, pattern),
-        principal,
-        host,
-        _word(Operation, operation),
-        _word(Permission, permission),
+        _word(ResourceType, wanted.resource_type_filter),
+        wanted.resource_name_filter,
+        _word(PatternType, wanted.pattern_type_filter if has_patterns else PatternType.LITERAL),
+        wanted.principal_filter,
+        wanted.host_filter,
+        _word(Operation, wanted.operation),
+        _word(Permission, wanted.permission_type),
     )
 
 

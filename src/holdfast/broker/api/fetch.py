@@ -129,17 +129,20 @@ class Fetch:
         """Whether they may not read a topic; an id that nobody has is for others to tell."""
         if not self._gate.is_on:
             return False
-        if isinstance(name, str):
-            return not self._gate.may(sender, READ_TOPIC, name)
-        topic = self._topics.find_raw_id(name)
-        return topic is not None and not self._gate.may(sender, READ_TOPIC, topic.topic.name)
+        called = self._called(name)
+        return called is not None and not self._gate.may(sender, READ_TOPIC, called)
 
     def note_refused(self, sender: Session, name: TopicKey) -> None:
         """Once for each answer that says so."""
-        topic = None if isinstance(name, str) else self._topics.find_raw_id(name)
-        called = name if isinstance(name, str) else topic.topic.name if topic is not None else ""
         with contextlib.suppress(NotAllowed):
-            self._gate.need(sender, READ_TOPIC, called, "Fetch")
+            self._gate.need(sender, READ_TOPIC, self._called(name) or "", "Fetch")
+
+    def _called(self, name: TopicKey) -> str | None:
+        """A topic's name; None for an id that nobody has."""
+        if isinstance(name, str):
+            return name
+        topic = self._topics.find_raw_id(name)
+        return None if topic is None else topic.topic.name
 
     def is_unknown_id(self, name: TopicKey) -> bool:
         return isinstance(name, bytes) and self._topics.find_raw_id(name) is None

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from ipaddress import ip_address
 
 from holdfast.broker.listeners import Listener
 from holdfast.broker.settings import BrokerSettings
+from holdfast.io.address import is_loopback
 
 
 def unguarded(listeners: Sequence[Listener], settings: BrokerSettings) -> Iterator[str]:
     """One sentence for each thing that is probably not meant."""
     open_ = [each for each in listeners if not _knows_clients(each, settings)]
     for each in open_:
-        if not _is_loopback(each.address.host):
+        if not is_loopback(each.address.host):
             what = "has only the rights of User:ANONYMOUS" if settings.has_authorizer else "may do everything"
             yield (
                 f"the listener {each.name} is reached from other machines and asks nobody who they are: whoever "
@@ -30,12 +30,3 @@ def _knows_clients(listener: Listener, settings: BrokerSettings) -> bool:
     if listener.protocol.has_sasl:
         return True
     return listener.protocol.has_tls and settings.words_of(listener.name)["ssl.client.auth"] == "required"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # A name, or none: all addresses.
-        return False

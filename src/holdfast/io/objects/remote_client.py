@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from ipaddress import ip_address
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from holdfast.errors import Rejected
+from holdfast.io.address import is_loopback
 from holdfast.io.objects.settings import StoreSettings
 
 Client: TypeAlias = S3Store | GCSStore | AzureStore
@@ -117,14 +117,6 @@ def _plain_http(endpoint: str, *, allowed: bool) -> bool:
     scheme, host = urlsplit(endpoint).scheme, urlsplit(endpoint).hostname or ""
     if scheme != "http":
         return False
-    here = host == "localhost" or _is_loopback_address(host)
-    if not (here or allowed or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"):
+    if not (is_loopback(host) or allowed or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"):
         raise Rejected(f"{endpoint} is not encrypted: use https, or set allow_http if the network is trusted")
     return True
-
-
-def _is_loopback_address(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False  # A name, of whatever machine.

@@ -27,7 +27,7 @@ from holdfast.errors import Unavailable
 from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, Stale
-from holdfast.io.versions import Below, First, Stamp, VersionRetries, Versions, take
+from holdfast.io.versions import Below, First, Stamp, VersionRetries, Versions, read_again, take
 from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged, TookOver
 from holdfast.log.metadata import LIVES_MAX, Life, read_kept, save_kept
 from holdfast.wal import Wal
@@ -119,9 +119,8 @@ class Owner:
         the start is taken now, with `may_claim`.
         """
         number = self.claim.number + 1
-        while (
-            above := _get_twice(self._versions, number)
-        ) is not None:  # Behind any number of questions may be a claim.
+        # Behind any number of questions may be a claim, and one that cannot be read may be anybody's.
+        while (above := _get_or_nobodys(self._versions, number)) is not None:
             number += 1
             if not above.asks and above.incarnation != self.incarnation:
                 raise OwnerChanged(above.here.name, above.number)
@@ -236,7 +235,7 @@ def _take(versions: Versions, claim: Claim, top: Claim | None, patience: Version
 def _get(versions: Versions, number: int) -> Claim | None:
     name = versions.name(number)
     try:
-        return decode(name, versions.objects.get(name))
+        return read_again(lambda: decode(name, versions.objects.get(name)))
     except NotFound:
         return None
 
@@ -247,14 +246,6 @@ def _get_or_nobodys(versions: Versions, number: int) -> Claim | None:
         return _get(versions, number)
     except Damaged as failure:
         return Claim(number, "", "", "", Here("", str(failure)), 0)
-
-
-def _get_twice(versions: Versions, number: int) -> Claim | None:
-    """What was misread once is no damage. What is damaged may be anybody's claim: whoever is below it has to stop."""
-    try:
-        return _get(versions, number)
-    except Damaged:
-        return _get_or_nobodys(versions, number)
 
 
 def _delete_old(versions: Versions, newest: int) -> None:

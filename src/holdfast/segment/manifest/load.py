@@ -6,10 +6,8 @@ newest version, its full list.
 
 from __future__ import annotations
 
-import contextlib
-
 from holdfast.io.objects import NotFound, Objects
-from holdfast.io.versions import Versions, full_before
+from holdfast.io.versions import Versions, full_before, read_again
 from holdfast.segment.errors import Damaged, NoManifest
 from holdfast.segment.manifest.codec import Full, Steps, decode, producers_of
 from holdfast.segment.manifest.manifest import Manifest
@@ -22,11 +20,9 @@ _LOADS_MAX = 3
 def load_version(versions: Versions, number: int, known: tuple[int, Full] | None) -> tuple[Manifest, Steps]:
     """One version: one request if its full version is known (its number and what it holds), otherwise two, or three.
 
-    What was misread once is no damage: then it is loaded again.
+    One that was misread is loaded again.
     """
-    with contextlib.suppress(Damaged):
-        return _load_version(versions, number, known)
-    return _load_version(versions, number, known)
+    return read_again(lambda: _load_version(versions, number, known))
 
 
 def _load_version(versions: Versions, number: int, known: tuple[int, Full] | None) -> tuple[Manifest, Steps]:
