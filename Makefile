@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs kill sync-torture torture fmt docs lock clean
+.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -102,6 +102,11 @@ crash: install
 # bugs: put each known bug into a copy of the code in turn, and show that a test fails
 bugs: install
 	@.ci/run-if-there tests/bugs/run.py
+
+# suites: run librdkafka's own tests against Holdfast and against Apache Kafka side by side, in about half an hour
+suites: install
+	@.ci/install-java-clients
+	@.ci/run-if-there tests/suites/librdkafka.py
 
 # kill: kill the broker under load again and again, as often as ROUNDS= says, and count everything
 kill: install

@@ -37,17 +37,17 @@ class Producing:
         self._start, self._end = start, end
         self._kill_at = kill_at
         self._broker = stage.broker()
-        self._producer = confluent_kafka().Producer(
-            {
-                "bootstrap.servers": self._broker.bootstrap,
-                "enable.idempotence": True,
-                "linger.ms": 5,
-                "compression.type": "lz4",
-                "reconnect.backoff.max.ms": 500,
-                "log_level": 0,  # It would tell of the kill, which is no news.
-                "error_cb": lambda _: None,
-            }
-        )
+        settings = {
+            "bootstrap.servers": self._broker.bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            "compression.type": "lz4",
+            "reconnect.backoff.max.ms": 500,
+            "log_level": 0,  # It would tell of the kill, which is no news.
+            "error_cb": lambda _: None,
+        }
+        package = confluent_kafka()
+        self._producer = stage.interrupt.behind(lambda: package.Producer(settings))
         # So that there is something in flight when the broker dies, and something left to send.
         self._unacked_max = max(min(_UNACKED_MAX, (end - start) // 10), 1)
         self._values: list[bytes] = []  # Of reports that came since the last column was made.

@@ -20,19 +20,18 @@ _SILENT_S_MAX = 60.0
 def read_all(stage: Stage, broker: RunningBroker, account: Account) -> float:
     """Everything that is there now goes into the account; how many seconds it took from the first record on."""
     package = confluent_kafka()
-    consumer = package.Consumer(
-        {
-            "bootstrap.servers": broker.bootstrap,
-            "group.id": "holdfast-demo",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "check.crcs": True,
-            "log_level": 0,
-        }
-    )
+    settings = {
+        "bootstrap.servers": broker.bootstrap,
+        "group.id": "holdfast-demo",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "check.crcs": True,
+        "log_level": 0,
+    }
+    consumer = stage.interrupt.behind(lambda: package.Consumer(settings))
     try:
         places = [package.TopicPartition(TOPIC, number, package.OFFSET_BEGINNING) for number in range(PARTITIONS)]
-        consumer.assign(places)
+        stage.interrupt.behind(lambda: consumer.assign(places))
         return _until_the_end(stage, consumer, account, package.KafkaError._PARTITION_EOF)
     finally:
         stage.interrupt.behind(consumer.close)

@@ -1,0 +1,1 @@
+"""Suites of others, run against Holdfast and against Apache Kafka: `make suites`."""
