@@ -89,11 +89,7 @@ BUGS = [
     ),
     Bug(
         "a late append of the process before fences the next one",
-        (
-            Edit(
-                "log/partition/partition.py", "manifests.lead(ground.journal.heir_of, Offset(end))", "manifests.lead()"
-            ),
-        ),
+        (Edit("log/partition/state.py", "manifests.lead(ground.journal.heir_of, Offset(end))", "manifests.lead()"),),
         (f"{CLONES}::test_an_append_of_the_process_before_that_arrives_late_is_ours",),
     ),
     Bug(

@@ -85,7 +85,7 @@ BUGS = [
         "a flush drops the batch that made it roll over",
         (
             Edit(
-                "log/partition/partition.py",
+                "log/partition/state.py",
                 "        self.tail.release(manifest.flushed)\n",
                 "        self.tail.release(min(manifest.flushed + 1, self.marks.durable))\n",
             ),

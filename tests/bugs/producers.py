@@ -51,14 +51,14 @@ BUGS = [
     ),
     bug(
         "the age of producers is taken from the clock",
-        "log/partition/partition.py",
+        "log/partition/state.py",
         "        return self._ran_before_ms + int((self.ground.clock.monotonic() - self._opened_at) * 1000)\n",
         "        return self.ground.clock.now_ms()\n",
         MEMORY + "::test_no_jump_of_the_clock_forgets_a_producer",
     ),
     bug(
         "the running time begins again with each start",
-        "log/partition/partition.py",
+        "log/partition/state.py",
         "self._opened_at, self._ran_before_ms = ground.clock.monotonic(), manifest.running_ms\n",
         "self._opened_at, self._ran_before_ms = ground.clock.monotonic(), 0\n",
         MEMORY + "::test_the_running_time_goes_on_after_a_restart",

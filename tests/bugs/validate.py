@@ -89,8 +89,8 @@ BUGS = [
     bug(
         "the dirty ratio of a topic is ignored",
         "log/background/compaction.py",
-        "settings.dirty_ratio_min if dirty_min is None else dirty_min",
-        "0.5 if dirty_min is None else dirty_min",
+        "dirty >= settings.dirty_ratio_min",
+        "dirty >= 0.5",
         PROMISES + "::test_less_than_the_ratio_is_left_alone",
     ),
     bug(

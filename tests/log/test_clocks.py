@@ -223,7 +223,7 @@ async def test_nothing_is_collected_while_something_is_put() -> None:
     await partition.flush()  # Something has changed: there may be something to collect.
     asked: list[str] = []
     world.faults = lambda call: asked.append(call.name) if call.kind == "list" else None
-    async with partition._flushing._lock:
+    async with partition._commits._lock:
         await logs._upkeep.collect_garbage()
     assert not [name for name in asked if name.startswith("segments/")]
     await logs._upkeep.collect_garbage()

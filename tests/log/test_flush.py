@@ -143,12 +143,12 @@ async def test_only_durable_batches_are_flushed() -> None:
     await fill(partition, 3)
     [(header, data)] = partition.check_batches(batch(b"not durable"))
     seen = []
-    world.disk.during_sync = lambda: seen.append([each.end for each in partition._flushing._take()])
+    world.disk.during_sync = lambda: seen.append([each.end for each in partition._commits._take()])
     partition.append_one(header, data)
     await turns()
     world.disk.during_sync = None
     assert seen == [[1, 2, 3]]
-    assert len(partition._flushing._take()) == 4
+    assert len(partition._commits._take()) == 4
 
 
 @in_loop

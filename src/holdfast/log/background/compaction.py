@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from holdfast.log.errors import CommitOvertaken
+from holdfast.log.partition.manifest_committer import ManifestCommitter
+from holdfast.log.partition.state import PartitionState
 from holdfast.log.settings import PartitionSettings
 from holdfast.segment.compaction.keys import (
     KeyRules,
@@ -28,20 +29,17 @@ from holdfast.segment.manifest.changes import Replace
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.types import Offset
 
-if TYPE_CHECKING:
-    from holdfast.log.partition.partition import PartitionLog
-
 log = logging.getLogger(__name__)
 
 
-async def compact(partition: PartitionLog, *, dirty_min: float | None = None) -> int:
+async def compact(partition: PartitionState, commits: ManifestCommitter) -> int:
     """Compact and merge what is worth it; the number of segments that were replaced."""
     partition.check_alive()
-    changes = _key_changes(partition, dirty_min) if "compact" in partition.settings.cleanup else _merges(partition)
+    changes = _key_changes(partition) if "compact" in partition.settings.cleanup else _merges(partition)
     replaced = 0
     while (change := await partition.ground.calls.run(next, changes, None)) is not None:
         try:
-            await partition.replace_segments(change)
+            await commits.replace_segments(change)
         except CommitOvertaken as failure:
             log.debug("%s: compaction begins again next time: %s", partition.home.path, failure)
             return replaced
@@ -49,26 +47,24 @@ async def compact(partition: PartitionLog, *, dirty_min: float | None = None) ->
     return replaced
 
 
-def _workshop(partition: PartitionLog) -> RewriteContext:
+def _workshop(partition: PartitionState) -> RewriteContext:
     ground = partition.ground
     place = ground.objects, partition.home, partition.manifests.epoch
     stepped = partial(ground.unreadable.add, "compaction")
     return RewriteContext(*place, ground.clock, ground.chance, ground.settings.segment_size_max, stepped)
 
 
-def _key_changes(partition: PartitionLog, dirty_min: float | None) -> Iterator[Replace]:
+def _key_changes(partition: PartitionState) -> Iterator[Replace]:
     manifest, settings = partition.manifest, partition.settings
     rules = KeyRules(settings.tombstone_retention_ms, lag_ms_min=settings.compaction_lag_ms_min)
     time = partition.ground.time
     now_ms = time.now_ms()
     end = compactable_end(manifest, now_ms, rules)
-    if is_worth_it(manifest, settings, now_ms, end, dirty_min) or has_ripe_tombstones(manifest, now_ms, rules):
+    if is_worth_it(manifest, settings, now_ms, end) or has_ripe_tombstones(manifest, now_ms, rules):
         yield from compact_keys(_workshop(partition), manifest, end, now_ms, rules, since_ms=time.stamp_ms())
 
 
-def is_worth_it(
-    manifest: Manifest, settings: PartitionSettings, now_ms: int, end: Offset, dirty_min: float | None = None
-) -> bool:
+def is_worth_it(manifest: Manifest, settings: PartitionSettings, now_ms: int, end: Offset) -> bool:
     """Whether enough is dirty below `end`, or anything for so long that it must not be any longer."""
     dirty = dirty_ratio(manifest, end)
     if dirty == 0:
@@ -78,10 +74,10 @@ def is_worth_it(
         first = manifest.segments.between(Offset(clean_end_of(manifest)), end)[0]
         if 0 <= first.min_timestamp < now_ms - lag_ms_max:
             return True
-    return dirty >= (settings.dirty_ratio_min if dirty_min is None else dirty_min)
+    return dirty >= settings.dirty_ratio_min
 
 
-def asks_for_soon(partition: PartitionLog, *, again: bool = False) -> bool:
+def asks_for_soon(partition: PartitionState, *, again: bool = False) -> bool:
     """Whether it has something to compact, and promises to do so before all partitions are looked at again.
 
     After a look that was too early only time makes it due, and only lags say when.
@@ -99,7 +95,7 @@ def asks_for_soon(partition: PartitionLog, *, again: bool = False) -> bool:
     return dirty_ratio(partition.manifest, partition.manifest.flushed) > 0
 
 
-def _merges(partition: PartitionLog) -> Iterator[Replace]:
+def _merges(partition: PartitionState) -> Iterator[Replace]:
     manifest = partition.manifest
     for run in small_runs(manifest, manifest.flushed, partition.ground.settings.segment_size_max):
         yield merge(_workshop(partition), run)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.log.errors import ColdReadFailed
+from holdfast.log.partition.manifest_committer import ManifestCommitter
 from holdfast.log.partition.read import look_again
+from holdfast.log.partition.state import PartitionState
 from holdfast.record.batch import BatchHeader, read_header
 from holdfast.record.errors import UNREADABLE
 from holdfast.record.records import read_records
@@ -15,15 +15,13 @@ from holdfast.segment.manifest.info import NO_TIMESTAMP, SegmentInfo
 from holdfast.types import Offset
 from holdfast.wal import ReadBelowPurged
 
-if TYPE_CHECKING:
-    from holdfast.log.partition.partition import PartitionLog
-
 
 class Lookup:
     """Look-ups in one partition. Only what is readable is found."""
 
-    def __init__(self, partition: PartitionLog) -> None:
+    def __init__(self, partition: PartitionState, commits: ManifestCommitter) -> None:
         self._partition = partition
+        self._commits = commits
 
     async def find_timestamp(self, timestamp: int) -> tuple[Offset, int] | None:
         """The first record at or after a time."""
@@ -45,7 +43,7 @@ class Lookup:
         try:
             return await partition.ground.calls.run(self._search_segment, info, timestamp, at)
         except NotFound:
-            await look_again(partition, info, at)
+            await look_again(partition, self._commits, info, at)
             return await self.find_timestamp(timestamp)
         except Corrupt as failure:
             partition.ground.damage.note(partition.home.path, failure, at)
@@ -106,7 +104,7 @@ class Lookup:
         try:
             return await partition.ground.calls.run(self._highest_from_start, info, log_start)
         except NotFound:
-            await look_again(partition, info, log_start)
+            await look_again(partition, self._commits, info, log_start)
             return await self._highest_of_cut_segment(log_start)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, log_start, failure) from failure

@@ -7,7 +7,7 @@ another name. Only the committed manifest moves `flushed`.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from holdfast.errors import Fenced, Rejected
 from holdfast.io.objects import Exists, Objects, StoreFailed, StoreTimedOut
@@ -16,6 +16,7 @@ from holdfast.log.background.retention import is_too_old, new_log_start
 from holdfast.log.errors import CommitOvertaken, OutOfRange
 from holdfast.log.partition.mend import check_same, mend
 from holdfast.log.partition.producers import ProducerTable
+from holdfast.log.partition.state import PartitionState
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.settings import LogSettings
 from holdfast.segment.errors import DoesNotFit
@@ -27,16 +28,13 @@ from holdfast.segment.producers import Producers
 from holdfast.segment.writer import encode_segment
 from holdfast.types import Buffer, Epoch, Offset
 
-if TYPE_CHECKING:
-    from holdfast.log.partition.partition import PartitionLog
-
 _BATCHES_MAX = 1 << 16  # Of one flush: as objects with their bytes, tiny ones take many times what a segment does.
 
 
 class ManifestCommitter:
     """What changes one partition's manifest, one change at a time."""
 
-    def __init__(self, partition: PartitionLog) -> None:
+    def __init__(self, partition: PartitionState) -> None:
         self._partition = partition
         self._lock = asyncio.Lock()
         self._unsure = False  # The last commit got no clear answer: it may have happened.
@@ -86,7 +84,7 @@ class ManifestCommitter:
             after, data, info = await self._encode(taken, buffers)
         except Rejected:  # Memory is not what it was when the batches were acknowledged.
             partition.check_alive()
-            after, data, info = await self._encode(taken, await mend(partition, taken, buffers))
+            after, data, info = await self._encode(taken, await mend(ground, partition.home, taken, buffers))
         partition.check_alive()
         await self._put(info, data)
         partition.check_alive()  # Deleted or fenced meanwhile: the segment stays unlisted, and is collected.
@@ -194,7 +192,7 @@ class ManifestCommitter:
         self._told_deleted = below
 
     async def replace_segments(self, change: Replace) -> None:
-        """Swap compacted segments in."""
+        """Swap compacted segments in for those they were made of; CommitOvertaken when these are gone."""
         async with self._lock:
             self._partition.check_alive()
             await self._become_sure()

@@ -6,19 +6,16 @@ A batch's own crc covers all but its place (offset, epoch, length), which the ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.errors import Corrupt, Rejected
+from holdfast.log.context import LogContext
 from holdfast.log.errors import WrongEverywhere
 from holdfast.log.journal import Journal
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.recovery.quarantine import QuarantinedPart
 from holdfast.record.batch import BatchHeader, check_crc, read_header
 from holdfast.record.errors import InvalidBatch
-from holdfast.types import Buffer
-
-if TYPE_CHECKING:
-    from holdfast.log.partition.partition import PartitionLog
+from holdfast.types import Buffer, PartitionId
 
 
 class Changed(Rejected):
@@ -54,20 +51,22 @@ def read_sound(journal: Journal, batch: TailBatch) -> memoryview | None:
     return data if is_same(batch, data) else None
 
 
-async def mend(partition: PartitionLog, batches: Sequence[TailBatch], data: Sequence[Buffer]) -> list[Buffer]:
+async def mend(
+    ground: LogContext, home: PartitionId, batches: Sequence[TailBatch], data: Sequence[Buffer]
+) -> list[Buffer]:
     """The bytes of these batches, those that have changed from the write-ahead log. Raises WrongEverywhere where its
     copy is wrong, too: nothing may be stored as if it were right."""
-    ground, mended = partition.ground, list(data)
+    mended = list(data)
     for number, batch in enumerate(batches):
         if await ground.calls.local(is_same, batch, data[number]):
             continue
         found = await ground.calls.local(read_sound, ground.journal, batch)
         if found is None:
-            raise WrongEverywhere(partition.home.path, batch.base, batch.end)
+            raise WrongEverywhere(home.path, batch.base, batch.end)
         mended[number] = found
         if batch.data is not None:
             batch.data = found  # Readers get the right bytes, too.
-        ground.damage.note_mended(partition.home.path, batch.base)
+        ground.damage.note_mended(home.path, batch.base)
     return mended
 
 

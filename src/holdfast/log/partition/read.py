@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
 from holdfast.io.store_errors import NewerFormat
 from holdfast.log.errors import ColdReadFailed, OutOfRange
+from holdfast.log.partition.manifest_committer import ManifestCommitter
+from holdfast.log.partition.state import PartitionState
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.segment.cached.read import SegmentRead
 from holdfast.segment.manifest.info import Aborted, SegmentInfo
@@ -21,9 +22,6 @@ from holdfast.segment.missing import judge
 from holdfast.types import Offset
 from holdfast.wal import ReadBelowPurged
 from holdfast.wal.errors import DamagedLog
-
-if TYPE_CHECKING:
-    from holdfast.log.partition.partition import PartitionLog
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +68,9 @@ class _Budget:
 class Reading:
     """The reads of one partition."""
 
-    def __init__(self, partition: PartitionLog) -> None:
+    def __init__(self, partition: PartitionState, commits: ManifestCommitter) -> None:
         self._partition = partition
+        self._commits = commits
         self._reads = partition.ground.reads
         self._times = partition.ground.read_times
         self._now = partition.ground.clock.monotonic
@@ -171,7 +170,7 @@ class Reading:
     def _place_of(self, batches: list[TailBatch]) -> str:
         if batches and batches[0].data is None:
             return "spilled"
-        return "in-flight" if batches and batches[0].base < self._partition.flushing_end else "buffer"
+        return "in-flight" if batches and batches[0].base < self._commits.end else "buffer"
 
     def _note(self, place: str, offset: int, began: float) -> None:
         self._reads[place] += 1
@@ -190,7 +189,7 @@ class Reading:
             if found is None:
                 found = await ground.calls.run(ground.reader.read, info, offset, budget.bytes_left, **limits)
         except NotFound:
-            await look_again(partition, info, offset)
+            await look_again(partition, self._commits, info, offset)
             return await self._from_segments(offset, limit, budget)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, offset, failure) from failure
@@ -202,9 +201,9 @@ class Reading:
         return found
 
 
-async def look_again(partition: PartitionLog, missing: SegmentInfo, offset: int) -> None:
+async def look_again(partition: PartitionState, commits: ManifestCommitter, missing: SegmentInfo, offset: int) -> None:
     """A segment is gone: the newest manifest says that it is expired, or names others in its place."""
     try:
-        judge(missing, await partition.refresh_manifest())
+        judge(missing, await commits.refresh())
     except Unavailable as failure:
         raise ColdReadFailed(partition.home.path, offset, failure) from failure
