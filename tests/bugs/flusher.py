@@ -30,7 +30,7 @@ BUGS = [
         (
             Edit(
                 "log/pressure/backpressure.py",
-                "(size < limit and journal.size_from(self._logs.needed()) < needed_max)",
+                "(size < limit and journal.size_from(self._purge.needed()) < needed_max)",
                 "size < limit",
             ),
         ),

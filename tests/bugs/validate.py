@@ -82,7 +82,7 @@ BUGS = [
     bug(
         "a topic with small segments waits for the round of all",
         "log/background/flusher.py",
-        "            self._logs.compact_soon(partition)\n",
+        "            self._flushed(partition)\n",
         "",
         PROMISES + "::test_records_are_compacted_as_soon_as_their_topic_promises",
     ),

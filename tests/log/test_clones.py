@@ -122,7 +122,7 @@ async def test_the_tail_of_a_fenced_copy_goes_to_quarantine(caplog: pytest.LogCa
     await first.flush()
     with pytest.raises(Fenced):
         await second.flush()
-    await logs.save_fenced(second)
+    await logs._openings.save_fenced(second)
     assert [each.levelname for each in caplog.records if "in quarantine" in each.message] == ["ERROR"]
     (name,) = shelf.names()
     assert "-3-7-" in name

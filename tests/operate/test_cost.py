@@ -100,7 +100,7 @@ async def test_quiet_partitions_ask_nothing() -> None:
         await fill(partition, 2)
         await partition.flush()
     asked: list[str] = []
-    upkeep = Maintenance(logs, logs._ground)
+    upkeep = Maintenance(logs._ground, logs._partitions)
     await upkeep.collect_garbage()
     house.faults = lambda call: asked.append(call.name)
     for work in (upkeep.apply_retention, upkeep.compact, upkeep.collect_garbage):

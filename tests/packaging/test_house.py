@@ -111,3 +111,15 @@ def test_a_class_says_of_what_it_is() -> None:
                     homes.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
     twice = {name: places for name, places in homes.items() if len(places) > 1}
     assert len(twice) < 15, twice
+
+
+def test_no_cycle_of_imports_hides_behind_type_checking() -> None:
+    """Imports go one way: below the doors, what a file works on it imports; only a face names what it loads later."""
+    rooms = ["catalog", "cluster", "io", "log", "metrics", "operate", "record", "security", "segment", "wal"]
+    hidden = [
+        str(path.relative_to(ROOT))
+        for room in rooms
+        for path in sorted((ROOT / "src" / "holdfast" / room).rglob("*.py"))
+        if "TYPE_CHECKING" in path.read_text() and path.name != "__init__.py"
+    ]
+    assert hidden == []

@@ -45,6 +45,11 @@ class Journal:
         return self.kept.identity
 
     @property
+    def has_stopped(self) -> bool:
+        """Whether it takes nothing any more, and tells nobody."""
+        return self._failure is not None
+
+    @property
     def next_index(self) -> int:
         return self._next_index
 

@@ -67,9 +67,16 @@ class Logs:
         )
         self._deletions = Deletions(self._ground, replayed.deleted, self._openings.under_way)
         self._purge = LogPurge(self._ground, self._partitions, self._openings, self._deletions)
-        self._room = Backpressure(self, self._ground, self._use)
-        self._flusher = Flusher(self, self._ground, self._use)
-        self._upkeep = Maintenance(self, self._ground)
+        self._room = Backpressure(self._ground, self._use, self._purge, lambda each: self._flusher.state_of(each))
+        self._upkeep = Maintenance(self._ground, self._partitions)
+        self._flusher = Flusher(
+            self._ground,
+            self._use,
+            self._purge,
+            self._room.held_back,
+            self._openings.save_fenced,
+            self._upkeep.compact_soon,
+        )
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
         journal.on_durable = self._became_durable
@@ -168,10 +175,6 @@ class Logs:
         self._purge.note_set_back()
         self._openings.note_set_back(self._partitions.values())
 
-    async def save_fenced(self, partition: PartitionLog) -> None:
-        """What another leader's writing has made homeless goes to quarantine."""
-        await self._openings.save_fenced(partition)
-
     @property
     def producer_ids(self) -> ProducerIdsGiven:
         """Whoever hands out producer ids says here which exist."""
@@ -266,38 +269,15 @@ class Logs:
         self._room.update()
         self._flusher.look()
 
-    def needed(self) -> int:
-        """The oldest entry of the write-ahead log that anything still needs."""
-        return self._purge.needed()
-
-    @property
-    def is_told(self) -> bool:
-        """Whether producers are, or were just now, held back."""
-        return self._room.held_back.is_told
-
-    def tell(self) -> None:
-        """Say from time to time that producers are held back, and when that is over."""
-        self._room.held_back.look()
-
-    def who_needs_most(self) -> str:
-        """What keeps the oldest entry of the write-ahead log, in words."""
-        what, owner = self._purge.who_needs_most()
-        return what if owner is None else f"{what}, {self._flusher.state_of(owner)}"
-
-    def compact_soon(self, partition: PartitionLog) -> None:
-        """It has new segments: if its topic promises to be compacted before the next round, it is looked at now."""
-        self._upkeep.compact_soon(partition)
-
     def purge(self, *, chunks_only: bool = False) -> None:
         """Let the log go below the oldest entry that anything still needs; or only if that frees a chunk."""
-        if self._failure is None:
-            self._purge.purge(chunks_only=chunks_only)
+        self._purge.purge(chunks_only=chunks_only)
 
     # The end
 
     async def flush_all(self) -> None:
         """Flush everything that is durable."""
-        await self._flusher.flush_all()
+        await self._flusher.flush_all(self._partitions.values())
 
     async def close(self, timeout_ms: int | None = None) -> None:
         """Make everything durable, flush within the time limit (of the settings, if no other), let the directory go."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Coroutine, Iterable
+from typing import NamedTuple
 
 from holdfast.errors import Corrupt, Fenced, HoldfastError, Unavailable
 from holdfast.log.background.backlog import Largest, Oldest, Soonest
@@ -23,10 +23,9 @@ from holdfast.log.ownership.store_watch import StoreWatch
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import MemoryUse
 from holdfast.log.partition.tail_batch import TailBatch
+from holdfast.log.pressure.held_back import HeldBack
+from holdfast.log.pressure.purge import LogPurge
 from holdfast.wal.errors import DamagedLog
-
-if TYPE_CHECKING:
-    from holdfast.log.logs import Logs
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +45,22 @@ class Failed(NamedTuple):
 class Flusher:
     """Knows which partitions are due, and flushes a few at a time."""
 
-    def __init__(self, logs: Logs, ground: LogContext, use: MemoryUse) -> None:
-        self._logs = logs
+    def __init__(
+        self,
+        ground: LogContext,
+        use: MemoryUse,
+        purge: LogPurge,
+        held_back: HeldBack,
+        save_fenced: Callable[[PartitionLog], Coroutine[None, None, None]],
+        flushed: Callable[[PartitionLog], None],
+    ) -> None:
+        """`save_fenced` takes the tail of a partition that cannot be flushed any more; `flushed` is told of others."""
         self._ground = ground
         self._use = use
+        self._purge = purge
+        self._held_back = held_back
+        self._save_fenced = save_fenced
+        self._flushed = flushed
         self._task: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
         self._store = StoreWatch(ground.objects.url)
@@ -201,7 +212,7 @@ class Flusher:
 
     async def _rest(self) -> None:
         """Wait until somebody wakes us, or something may have become due."""
-        may_be_due = bool(self._oldest or self._retries or self._logs.is_told)
+        may_be_due = bool(self._oldest or self._retries or self._held_back.is_told)
         await rest(self._woken, self._ground.calls, self._pause_s() if may_be_due else None)
 
     def _pause_s(self) -> float:
@@ -218,17 +229,17 @@ class Flusher:
 
     def tick(self) -> None:
         """Start what is due."""
-        self._logs.purge(chunks_only=True)
-        self._logs.tell()
-        self._save_fenced()
+        self._purge.purge(chunks_only=True)
+        self._held_back.look()
+        self._save_homeless()
         self._take_retries()
         while self._free > 0 and (partition := self._next()) is not None:
             self._run_for(partition, self._flush(partition))
 
-    def _save_fenced(self) -> None:
+    def _save_homeless(self) -> None:
         while self._homeless:
             partition, _ = self._homeless.popitem()
-            self._run_for(partition, self._logs.save_fenced(partition), again=False)
+            self._run_for(partition, self._save_fenced(partition), again=False)
 
     def _take_retries(self) -> None:
         now = self._ground.clock.monotonic()
@@ -264,8 +275,8 @@ class Flusher:
                 log.debug("%s: flushed again", partition.home.path)
             if not self._failed:
                 self._store.note_success()
-            self._logs.purge(chunks_only=True)
-            self._logs.compact_soon(partition)
+            self._purge.purge(chunks_only=True)
+            self._flushed(partition)
 
     def _note_damage(self, partition: PartitionLog, failure: Corrupt) -> None:
         """A tail that cannot be read goes to quarantine, so that it pins the write-ahead log no longer. An object of
@@ -289,10 +300,10 @@ class Flusher:
         self._tries += 1
         heapq.heappush(self._retries, (until, self._tries, partition))
 
-    async def flush_all(self) -> None:
-        """Flush all durable batches of all partitions; a store that fails is tried again until it works."""
+    async def flush_all(self, partitions: Iterable[PartitionLog]) -> None:
+        """Flush all durable batches of these; a store that fails is tried again until it works."""
         gate = asyncio.Semaphore(self._ground.pace.flushes_max)
-        await asyncio.gather(*(self._flush_out(each, gate) for each in self._logs.partitions if len(each.tail)))
+        await asyncio.gather(*(self._flush_out(each, gate) for each in partitions if len(each.tail)))
 
     async def _flush_out(self, partition: PartitionLog, gate: asyncio.Semaphore) -> None:
         delay = self._ground.settings.flush_retry_ms / 1000

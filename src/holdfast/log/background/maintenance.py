@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from weakref import WeakKeyDictionary
 
 from holdfast.errors import Corrupt, HoldfastError
@@ -16,9 +15,7 @@ from holdfast.log.background.strays import Strays
 from holdfast.log.context import LogContext
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.garbage import collect_partition, collect_versions
-
-if TYPE_CHECKING:
-    from holdfast.log.logs import Logs
+from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +26,9 @@ _ALL_IS_OLD_S = 3 * GRACE_S  # Where nothing has changed for this long, what was
 class Maintenance:
     """Goes round all partitions from time to time."""
 
-    def __init__(self, logs: Logs, ground: LogContext) -> None:
-        self._logs = logs
+    def __init__(self, ground: LogContext, partitions: Mapping[PartitionId, PartitionLog]) -> None:
         self._ground = ground
+        self._partitions = partitions  # Those that are open; the logs' own, which changes.
         self._tasks: list[asyncio.Task[None]] = []
         self._soon: dict[PartitionLog, None] = {}  # To be compacted before the next round.
         self._asked = asyncio.Event()
@@ -73,7 +70,7 @@ class Maintenance:
     ) -> None:
         """Do it for every partition; one that fails does not stop the others, and is tried again next time."""
         late: list[tuple[str, Exception]] = []
-        for partition in self._logs.partitions if partitions is None else partitions:
+        for partition in list(self._partitions.values()) if partitions is None else partitions:
             try:
                 await work(partition)
             except HoldfastError as failure:
@@ -96,7 +93,7 @@ class Maintenance:
 
     async def apply_retention(self) -> None:
         """Let every partition go of what is too old or too much, and forget silent producers."""
-        for partition in self._logs.partitions:
+        for partition in self._partitions.values():
             partition.producers.expire(partition.running_ms - self._ground.settings.producer_expiry_ms)
             self._tell_let_go(partition)
         try:
@@ -179,7 +176,7 @@ class Maintenance:
             self._tell_late("garbage collection", f"late: {failure}")
             return
         now_ms, now_s = ground.time.now_ms(), ground.clock.boottime()
-        there = set(self._logs.partitions)
+        there = set(self._partitions.values())
         self._quiet_since = {each: seen for each, seen in self._quiet_since.items() if each in there}
         self._strays = {each: strays for each, strays in self._strays.items() if each in there}
 

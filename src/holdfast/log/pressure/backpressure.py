@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from holdfast.log.background.backlog import Largest
 from holdfast.log.context import LogContext
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.partition.tail import MemoryUse
 from holdfast.log.pressure.held_back import HeldBack, Reason
-
-if TYPE_CHECKING:
-    from holdfast.log.logs import Logs
+from holdfast.log.pressure.purge import LogPurge
 
 _QUEUE_SIZE_MAX = 64 << 20  # Bytes on their way to the disk.
 _LISTED_SIZE_MIN = 16 << 20  # Bytes of memory that lists of spilled batches may take, whatever the limit is.
@@ -21,10 +19,14 @@ _LISTED_SIZE_MIN = 16 << 20  # Bytes of memory that lists of spilled batches may
 class Backpressure:
     """Whether producers may go on."""
 
-    def __init__(self, logs: Logs, ground: LogContext, use: MemoryUse) -> None:
-        self._logs = logs
-        self._use = use
+    def __init__(
+        self, ground: LogContext, use: MemoryUse, purge: LogPurge, state_of: Callable[[PartitionLog], str]
+    ) -> None:
+        """`state_of` says in words how the flush of a partition stands."""
         self._ground = ground
+        self._use = use
+        self._purge = purge
+        self._state_of = state_of
         self._largest = Largest[PartitionLog](lambda each: each.tail.memory_size)
         self._open = asyncio.Event()
         self._open.set()
@@ -71,7 +73,7 @@ class Backpressure:
         if not self._lists_fit():
             return "memory"
         needed_max = max(limit - 2 * journal.chunk_size_max, limit // 2)
-        if size < needed_max or (size < limit and journal.size_from(self._logs.needed()) < needed_max):
+        if size < needed_max or (size < limit and journal.size_from(self._purge.needed()) < needed_max):
             return None
         return "wal"
 
@@ -81,9 +83,13 @@ class Backpressure:
             return f"{journal.queued_size} bytes wait to be written; the disk is slower than producers are"
         if reason == "memory":
             size = self._use.listed_size + journal.index_size
-            return f"{size} bytes of memory list batches that wait to be flushed; {self._logs.who_needs_most()}"
+            return f"{size} bytes of memory list batches that wait to be flushed; {self._who_needs_most()}"
         limit = self._ground.settings.wal_size_max
-        return f"the write-ahead log has {journal.size} of {limit} bytes; {self._logs.who_needs_most()}"
+        return f"the write-ahead log has {journal.size} of {limit} bytes; {self._who_needs_most()}"
+
+    def _who_needs_most(self) -> str:
+        what, owner = self._purge.who_needs_most()
+        return what if owner is None else f"{what}, {self._state_of(owner)}"
 
     @property
     def is_open(self) -> bool:

@@ -79,6 +79,8 @@ class LogPurge:
         With `chunks_only` only if that frees a chunk: each purge saves the marks of all partitions.
         """
         journal, needed = self._journal, self.needed()
+        if journal.has_stopped:
+            return
         if self._keep_due and journal.keep(self._to_keep):
             self._keep_due = False
         if needed <= self._purged_below:
