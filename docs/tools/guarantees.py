@@ -1,7 +1,9 @@
 """Fills the column "held by" of docs/guarantees.md from the docstrings of the tests: `make docs`, or --check.
 
 A test holds a row when its docstring (or its class's, or its module's) says the row's id before a colon: `W7: …`, or
-`W4, W10: …`. The promise and what is still open are written by hand.
+`W4, W10: …`. One function of them says besides `The test of W7.`: the one that would fail first and most plainly if the
+promise were broken. It is shown, the files of the others are folded. The promise and what is still open are written by
+hand.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from publish import publish
 
@@ -21,27 +24,50 @@ ROWS = [f"{letter}{number}" for letter, count in ROW_COUNTS.items() for number i
 
 _ID = r"[WLASPKDXO]\d{1,2}"
 _NAMED = re.compile(rf"\b({_ID}(?:(?:, | and |, and ){_ID})*):")
+_CHOSEN = re.compile(rf"\bThe test of ({_ID}(?:(?:, | and ){_ID})*)\.")
 _TABLE_ROW = re.compile(rf"\| ({_ID}) \| (.*) \| (.*) \| (.*) \|")
 
 
-def docstrings(path: Path) -> Iterator[str]:
+class Docstring(NamedTuple):
+    """What is said of a test, a class of them, or a whole file."""
+
+    test: str  # As pytest is given it.
+    text: str
+
+    def rows(self, said: re.Pattern[str] = _NAMED) -> set[str]:
+        """The ids that it names: before a colon, or as those of which it is the test."""
+        return {row for group in said.findall(self.text) for row in re.findall(_ID, group)}
+
+
+class Holders(NamedTuple):
+    """Who holds a row."""
+
+    files: set[str]
+    chosen: list[str]  # The tests that say to be the test of it.
+
+
+def docstrings(file: str) -> Iterator[Docstring]:
     """Every docstring of a Python file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+
+    def below(node: ast.AST, name: str) -> Iterator[Docstring]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
+            yield Docstring(name, ast.get_docstring(node) or "")
+        for child in ast.iter_child_nodes(node):
+            yield from below(child, f"{name}::{child.name}" if hasattr(child, "name") else name)
+
+    return below(ast.parse((ROOT / file).read_text(encoding="utf-8")), file)
 
 
-def rows_named(text: str) -> set[str]:
-    """The ids that a docstring names before a colon."""
-    return {row for group in _NAMED.findall(text) for row in re.findall(_ID, group)}
-
-
-def held_by() -> dict[str, list[str]]:
-    """Every row that tests name, with the files of those tests."""
-    found: dict[str, list[str]] = {}
-    for file in test_files():
-        for row in sorted({row for text in docstrings(ROOT / file) for row in rows_named(text)}):
-            found.setdefault(row, []).append(file)
+def held_by() -> dict[str, Holders]:
+    """Every row that tests name, with those tests."""
+    found: dict[str, Holders] = {}
+    for each in (each for file in test_files() for each in docstrings(file)):
+        for row in each.rows():
+            found.setdefault(row, Holders(set(), [])).files.add(each.test.partition("::")[0])
+        for row in each.rows(_CHOSEN):
+            assert row in each.rows(), f"{each.test} says to be the test of {row}, and not what of it: `{row}: …`"
+            assert "::test_" in each.test, f"{each.test} is no test, and says to be that of {row}"
+            found[row].chosen.append(each.test)
     return found
 
 
@@ -57,17 +83,27 @@ def page(there: str) -> str:
     listed = [match[1] for match in map(_TABLE_ROW.fullmatch, there.splitlines()) if match]
     assert listed == ROWS, f"docs/guarantees.md must list every row once, in order: {set(ROWS) ^ set(listed)}"
     assert set(found) <= set(ROWS), f"tests name rows that do not exist: {set(found) - set(ROWS)}"
+    unclear = {row: each.chosen for row, each in found.items() if len(each.chosen) != 1}
+    assert not unclear, f"exactly one test says in its docstring, for W7, `The test of W7.`; not so: {unclear}"
     return "".join(f"{fill(line, found)}\n" for line in there.splitlines())
 
 
-def fill(line: str, found: dict[str, list[str]]) -> str:
-    """One line of the page; a row of the table gets the links to its tests."""
+def fill(line: str, found: dict[str, Holders]) -> str:
+    """One line of the page; a row of the table gets its test, and the links to the others."""
     match = _TABLE_ROW.fullmatch(line)
     if not match:
         return line
     row, promise, _, remark = match.groups()
-    links = ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in found.get(row, []))
-    return f"| {row} | {promise} | {links or 'not yet'} | {remark} |"
+    return f"| {row} | {promise} | {links(found[row]) if row in found else 'not yet'} | {remark} |"
+
+
+def links(holders: Holders) -> str:
+    """The test by its name, and the other files with a count, folded."""
+    [test] = holders.chosen
+    file, _, name = test.partition("::")
+    others = [f"[{Path(each).stem.removeprefix('test_')}](../{each})" for each in sorted(holders.files - {file})]
+    folded = f"<details><summary>and {len(others)} more</summary>{', '.join(others)}</details>" if others else ""
+    return f"[{file.removeprefix('tests/')}](../{file})::`{name}`{folded}"
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ def lines(place: Guarded, *words: str) -> list[str]:
 
 
 def test_a_refusal_is_told_with_who_from_where_what_and_why(place: Guarded) -> None:
-    """X10: the same one once a second, however often; a filter that leaves something out refuses nobody anything."""
+    """X10: the same one once a second, however often; a filter that leaves something out refuses nobody anything.
+    The test of X10."""
     user = place.user()
     with Wire(place.plain) as root, place.wire(user) as wire:
         create_topic(root, "audited")

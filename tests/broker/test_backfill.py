@@ -20,7 +20,7 @@ PATIENCE_S = 30
 
 def test_the_repeat_of_a_two_day_old_record_is_known_after_upkeep(tmp_path: Path) -> None:
     """D6, K4: the broker takes the record, its answer is held back, upkeep goes round, the client sends it again:
-    it is there once."""
+    it is there once. The test of D6."""
     port = free_port()
     with SlowProxy(port) as network:
         settings = ["log.retention_check_ms=50", f"serve.advertise={network.address}"]

@@ -25,7 +25,7 @@ from holdfast.protocol.api import Key
 def test_what_cannot_be_done_is_refused_with_a_sentence(
     wire: Wire, topic: str, name: str, value: str, why: str
 ) -> None:
-    """K11: at creation and later; the default is taken."""
+    """K11: at creation and later; the default is taken. The test of K11."""
     wanted = {"name": topic, "num_partitions": 1, "replication_factor": 1, "assignments": []}
     configs = [{"name": name, "value": value}]
     [made] = wire.ask(
@@ -34,10 +34,15 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(
     assert made.error_code == 40
     assert why in made.error_message
     create_topic(wire, topic, **{name.replace(".", "_"): TOPIC_CONFIGS[name].default})
+    changes = [{"name": name, "config_operation": 0, "value": value}]
+    resources = [{"resource_type": 2, "resource_name": topic, "configs": changes}]
+    [changed] = wire.ask(Key.INCREMENTAL_ALTER_CONFIGS, 1, resources=resources).responses
+    assert changed.error_code == 40
+    assert why in changed.error_message
 
 
-def test_every_config_has_an_effect_or_a_reason() -> None:
-    """K11: nothing is accepted and ignored."""
+def test_every_config_says_what_it_does() -> None:
+    """K11: or why it does nothing; what is said is for people, and held by the tests of each."""
     assert not [each.name for each in TOPIC_CONFIGS.values() if not each.effect]
 
 

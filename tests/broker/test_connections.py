@@ -122,7 +122,7 @@ def test_what_waits_behind_answers_that_nobody_takes_is_appended(broker: BrokerP
 
 
 def test_a_request_that_is_refused_holds_nothing_afterwards(tmp_path: Path) -> None:
-    """O2: bytes of requests are counted for all connections together: what is not given back is missing for ever."""
+    """K10: bytes of requests are counted for all connections together: what is not given back is missing for ever."""
     with InsideBroker(tmp_path, MemoryObjects()) as inside:
         wanted = [{"name": "nowhere", "partition_data": [{"index": 0, "records": batch(b"x")}]}] * 600
         fields = {"transactional_id": None, "acks": 0, "timeout_ms": 5000, "topic_data": wanted}

@@ -139,7 +139,8 @@ COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 def test_a_group_moves_to_the_new_protocol_and_back(
     readers: Readers, fast_broker: BrokerProcess, group: str, classic: dict[str, str]
 ) -> None:
-    """K3: classic consumers, then both kinds, new ones alone over a restart, and back: every record exactly once."""
+    """K3: classic consumers, then both kinds, new ones alone over a restart, and back: every record exactly once.
+    The test of K3."""
     readers.join("a", **classic)
     readers.join("b", **classic)
     readers.settle(a=2, b=2)

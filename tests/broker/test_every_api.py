@@ -222,7 +222,7 @@ def content(key: Key, version: int, topic_id: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("key", "version"), VERSIONS, ids=NAMES)
 def test_an_answer_can_be_read_by_another_implementation(wire: Wire, topic_id: Any, key: Key, version: int) -> None:
-    """K1, K2, K3: and nothing is left over."""
+    """K1, K2, K3: and nothing is left over. The test of K2."""
     body = encode_request(key, version, message(request_class(key), content(key, version, topic_id)))
     wire.send_bytes(b"".join(frame_request(key, version, 1, "every", body)))
     frame = wire.receive()

@@ -61,7 +61,7 @@ def test_offsets_out_of_range_are_refused(wire: Wire, topic: str) -> None:
 
 
 def test_the_first_batch_is_whole_whatever_the_limits(wire: Wire, topic: str) -> None:
-    """A5: a limit of one byte, of none, or of less than none."""
+    """A5: a limit of one byte, of none, or of less than none. The test of A5."""
     create_topic(wire, topic)
     produce(wire, topic, batch(b"x" * 1000))
     produce(wire, topic, batch(b"y" * 1000))
@@ -102,7 +102,7 @@ def test_a_read_in_the_middle_of_a_batch_returns_the_batch(wire: Wire, topic: st
 
 
 def test_a_long_poll_wakes_when_a_record_comes(broker: BrokerProcess, wire: Wire, topic: str) -> None:
-    """L4: long before its time is over, in one partition of two."""
+    """L4: long before its time is over, in one partition of two. The test of L4."""
     create_topic(wire, topic, partitions=2)
     with Wire(broker.port) as waiting:
         fields = fetch_fields(topic, partitions=[0, 1], max_wait_ms=15_000)

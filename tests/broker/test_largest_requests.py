@@ -215,7 +215,7 @@ def test_the_largest_request_of_any_api_holds_nobody_up(
     own_broker: Callable[..., BrokerProcess], largest: Largest
 ) -> None:
     """K9: p99 of a good client stays at 50 ms or less; on a machine that is too busy for that, near that of a client of
-    another broker, to which nobody sends anything large."""
+    another broker, to which nobody sends anything large. The test of K9."""
     attacked, left_alone = (own_broker("auto.create.topics.enable=false") for _ in range(2))
     for each in (attacked, left_alone):
         with Wire(each.port) as wire:

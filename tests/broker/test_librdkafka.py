@@ -28,7 +28,7 @@ from tests.support.broker_process import BrokerProcess
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("idempotent", [False, True])
 def test_records_come_back_as_they_were_sent(broker: BrokerProcess, topic: str, codec: str, idempotent: bool) -> None:
-    """K1, K2: every codec, with keys, headers, timestamps and tombstones; a topic that nobody made."""
+    """K1, K2: every codec, with keys, headers, timestamps and tombstones; a topic that nobody made. The test of K1."""
     now = int(time.time() * 1000)
     rows = [
         {

@@ -58,7 +58,8 @@ def test_a_size_that_cannot_be_closes_the_connection(broker: BrokerProcess, undi
 
 
 def test_garbage_closes_the_connection(broker: BrokerProcess, undisturbed: None) -> None:
-    """K7: another protocol, random bytes behind every API's number and version; each has its line in the log."""
+    """K7: another protocol, random bytes behind every API's number and version; each has its line in the log.
+    The test of K7."""
     before = len(broker.said)
     seed = random.randrange(2**32)
     print(f"seed {seed}")

@@ -116,7 +116,7 @@ def _by_quorum(wire: Wire) -> tuple[str, int]:
     ids=lambda each: each.__name__,
 )
 def test_each_listener_tells_its_own_address(ports: tuple[int, int], told: Callable[[Wire], tuple[str, int]]) -> None:
-    """X1: whoever came through one is never sent to another, whatever was asked before on which."""
+    """X1: whoever came through one is never sent to another, whatever was asked before on which. The test of X1."""
     inside, outside = ports
     for _ in range(2):
         with Wire(inside) as near, Wire(outside) as far:

@@ -56,7 +56,8 @@ def test_from_the_buffer(broker: BrokerProcess, wire: Wire, topic: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["segments/", "manifests/"])
 def test_while_a_flush_is_under_way(tmp_path: Path, topic: str, prefix: str) -> None:
-    """A1, A3: the segment is on its way to the store, or stored and not yet in the manifest."""
+    """A1, A3: the segment is on its way to the store, or stored and not yet in the manifest; what comes meanwhile is
+    buffered; then all of it is flushed, and then the broker has started again. The test of A1."""
     gate = Gate(prefix)
     store = FaultyObjects(MemoryObjects(), gate.plan)
     with InsideBroker(tmp_path, store, FLUSH_AT_ONCE) as inside, Wire(inside.port) as wire:
@@ -73,6 +74,8 @@ def test_while_a_flush_is_under_way(tmp_path: Path, topic: str, prefix: str) -> 
         gate.open.set()
         wait_until_flushed(wire, inside, topic, 2)
         assert read_back(inside.port, topic, 0) == [b"before", b"meanwhile"]
+    with InsideBroker(tmp_path, store, FLUSH_AT_ONCE) as again:
+        assert read_back(again.port, topic, 0) == [b"before", b"meanwhile"]
 
 
 def wait_until_flushed(wire: Wire, inside: InsideBroker, topic: str, end: int) -> None:
@@ -86,7 +89,8 @@ def wait_until_flushed(wire: Wire, inside: InsideBroker, topic: str, end: int) -
 
 @pytest.mark.parametrize("fault", [FailBefore(), FailAfter()])
 def test_while_the_store_fails(tmp_path: Path, topic: str, fault: Fault) -> None:
-    """A3: before or after the upload took effect: nothing is hidden, and it is tried again until it works."""
+    """A3: before or after the upload took effect: nothing is hidden, and it is tried again until it works.
+    The test of A3."""
     failed = threading.Semaphore(0)
     fails = threading.Event()
 
@@ -130,7 +134,7 @@ def epoch_of(wire: Wire, topic: str) -> int:
 
 
 def test_after_a_kill_and_after_a_stop(own_broker: Callable[..., BrokerProcess], topic: str) -> None:
-    """A1, A2, A4: the first fetch after the start finds it; only the kill raises the leader epoch."""
+    """A1, A2, A4: the first fetch after the start finds it; only the kill raises the leader epoch. The test of A2."""
     process = own_broker()
     with Wire(process.port) as wire:
         create_topic(wire, topic)

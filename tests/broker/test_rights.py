@@ -99,7 +99,7 @@ def test_what_is_served_has_a_row_and_the_other_way_round() -> None:
 
 @pytest.mark.parametrize(("key", "version"), VERSIONS, ids=NAMES)
 def test_without_rights_nothing_is_told_and_nothing_done(nobody: Wire, topic_id: Any, key: Key, version: int) -> None:
-    """X8: every API in every version."""
+    """X8: every API in every version. The test of X8."""
     if key in (Key.SASL_HANDSHAKE, Key.SASL_AUTHENTICATE):
         return  # On this listener they are the login's.
     found = set(codes(asked(nobody, key, version, topic_id)))

@@ -7,6 +7,7 @@ import os
 import random
 import struct
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -88,7 +89,8 @@ def test_clients_log_in_and_are_served(
     mechanism: str,
     is_tls: bool,
 ) -> None:
-    """X4: PLAIN with a user of the settings, SCRAM with one of the store, each over both kinds of listeners."""
+    """X4, K5: PLAIN with a user of the settings, SCRAM with one of the store, each over both kinds of listeners.
+    The test of K5."""
     assert client(place, topic, mechanism, is_tls) == VALUES
 
 
@@ -172,7 +174,8 @@ def _sized(data: bytes) -> bytes:
 
 @pytest.mark.parametrize("begin", ["at once", "greeted", "handshake"])
 def test_every_api_before_a_login_closes(place: LoggedIn, begin: str) -> None:
-    """X4: every API key that there is, and others, in its first and last version; without one byte of answer."""
+    """X4: every API key that there is, and others, in its first and last version; without one byte of answer.
+    The test of X4."""
     others = [key for key in [*range(-1, 120), 32767] if key not in {int(each) for each in ALLOWED}]
     for key in others:
         versions = {APIS[Key(key)].min_version, APIS[Key(key)].max_version} if key in APIS else {0}
@@ -301,7 +304,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedIn]:
 
 
 def test_a_session_that_is_over_takes_only_a_new_login(short: LoggedIn) -> None:
-    """X5: its length is told; after it a request closes, and a login goes on."""
+    """X5: its length is told; after it a request closes, and a login goes on. The test of X5."""
     with Wire(short.sasl) as wire, Wire(short.sasl) as other:
         assert 1000 < log_in(wire).session_lifetime_ms <= 1500
         assert log_in(other).error_code == 0
@@ -378,7 +381,8 @@ def test_clients_log_in_again_without_a_gap(short: LoggedIn, topic: str) -> None
 
 
 def test_users_are_altered_as_kafka_does(place: LoggedIn) -> None:
-    """X6: what is made is described by mechanism and iterations; what is wrong has Kafka's code, for its user alone."""
+    """X6: what is made is described by mechanism and iterations; what is wrong has Kafka's code, for its user alone.
+    Neither a password nor what Kafka's tools make of it is stored. The test of X6."""
     good = upsertions("dora", "x", 2)
     wrong: dict[str, dict[str, Any]] = {
         "few": {"iterations": 4095},
@@ -406,6 +410,10 @@ def test_users_are_altered_as_kafka_does(place: LoggedIn) -> None:
         assert told == {"dora": (0, [(2, 4096)]), "few": (91, []), KEPT: (92, [])}
         everybody = wire.ask(Key.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, users=None).results
         assert {"dora", KEPT} <= {each.user for each in everybody}
+        stored = b"".join(each.read_bytes() for each in (place.folder / "data").rglob("*") if each.is_file())
+        assert b"dora" in stored
+        for secret in (KEPT_PASSWORD.encode(), good[0]["salted_password"]):
+            assert not any(form in stored for form in (secret, b64encode(secret), secret.hex().encode()))
         wire.ask(Key.ALTER_USER_SCRAM_CREDENTIALS, 0, deletions=[{"name": "dora", "mechanism": 2}])
 
 

@@ -128,7 +128,7 @@ def test_a_name_of_another_kind_of_group_is_not_moved(wire: Wire) -> None:
 
 
 def test_share_groups_and_their_partitions_are_bounded(wire: Wire) -> None:
-    """K8, K12: by group.share.max.groups and group.share.max.partitions; who comes too late is told so."""
+    """K8, K10: by group.share.max.groups and group.share.max.partitions; who comes too late is told so."""
     assert alter(wire, "g", ("t", 0, 1), ("t", 1, 0)) == (0, [0, 0])
     assert alter(wire, "g", ("t", 2, 1))[0] == Code.COORDINATOR_NOT_AVAILABLE
     assert alter(wire, "g", ("t", 1, 1)) == (0, [0])

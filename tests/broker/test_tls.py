@@ -79,7 +79,8 @@ def test_only_newer_versions_are_spoken(secured: Secured, version: str, is_taken
 
 
 def test_a_client_must_show_its_certificate_where_it_is_required(secured: Secured) -> None:
-    """X2: without one, with one of another authority, or with one that no rule gives a name, it is not served."""
+    """X2: without one, with one of another authority, or with one that no rule gives a name, it is not served.
+    The test of X2."""
     stranger = Authority(secured.folder / "other").signed("stranger", "/OU=Services/CN=Reader")
     nobody = secured.authority.signed("nobody", "/O=Tests/CN=Reader")
     with secured.wire(secured.mutual, secured.context(certificate=secured.client)) as wire:
@@ -114,7 +115,8 @@ def test_requests_come_in_pieces(secured: Secured) -> None:
 
 
 def test_certificates_are_renewed_under_open_connections(tmp_path: Path) -> None:
-    """X3: new handshakes get the new one, open connections stay; a broken file keeps the one before and says so."""
+    """X3: new handshakes get the new one, open connections stay; a broken file keeps the one before and says so.
+    The test of X3."""
     secured = Secured(tmp_path)
     other = Authority(tmp_path / "new", "Another")
     renewed = other.signed("broker", "/CN=localhost")

@@ -54,7 +54,7 @@ class Copier:
 
 def test_a_copy_loop_is_exact(own_broker: Callable[..., BrokerProcess]) -> None:
     """K4, A8: every record is copied once and in order, through aborts, copiers that are given up in the middle of a
-    transaction, and kills of the broker."""
+    transaction, and kills of the broker. The test of K4."""
     broker = own_broker()
     admin = AdminClient({"bootstrap.servers": broker.address})
     create(admin, "from")

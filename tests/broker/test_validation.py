@@ -39,7 +39,7 @@ def counted(count: int, made: bytes) -> bytes:
 
 @pytest.mark.parametrize("name", [*BAD, *CLIENTS_FAIL])
 def test_malformed_records_are_refused(wire: Wire, name: str) -> None:
-    """K12: INVALID_RECORD, nothing is appended, and the connection stays."""
+    """K12: INVALID_RECORD, nothing is appended, and the connection stays. The test of K12."""
     if not _exists(wire, "malformed"):
         create_topic(wire, "malformed")
     bad = bytes(BAD[name][0] if name in BAD else CLIENTS_FAIL[name])

@@ -34,7 +34,8 @@ def read(bootstrap: str, partitions: set[tuple[str, int]]) -> dict[tuple[str, in
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.name)
 def test_a_kept_directory_opens_and_has_everything(kept: Path, tmp_path: Path) -> None:
-    """O5: every record of every codec, from segments and from the tail, in order; the group's offsets; the topics."""
+    """O5: every record of every codec, from segments and from the tail, in order; the group's offsets; the topics.
+    The test of O5."""
     shutil.copytree(kept, tmp_path / "data")
     expected = json.loads(kept.with_suffix(".json").read_text(encoding="utf-8"))
     wanted: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)

@@ -182,7 +182,7 @@ async def test_a_corrupt_internal_partition_stops_only_its_groups() -> None:
 
 @in_loop
 async def test_a_flood_of_groups_gives_way() -> None:
-    """K8, K12: a full table makes room by what nobody uses; a group that reads something is never given up."""
+    """K8, K10: a full table makes room by what nobody uses; a group that reads something is never given up."""
     house, member = await prepared(1)
     shares = house.opened.context.shares
     shares.settings = replace(shares.settings, groups_max=2)

@@ -115,7 +115,8 @@ def p99(good: Neighbour, start: float, end: float) -> float:
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
 def test_an_attack_takes_neither_memory_nor_time(attack: Attack, seen: dict[str, Seen]) -> None:
-    """K7, K9, K10: memory stays below the budgets and what is stated beside them, and a good client is served."""
+    """K7, K9, K10: memory stays below the budgets and what is stated beside them, and a good client is served.
+    The test of K10."""
     found = seen[attack.__name__]
     print(f"{attack.__name__}: {found.growth / MIB:.0f} MiB more, p99 {found.p99_ms:.1f} ms ({found.alone_p99_ms:.1f})")
     assert found.growth < GROWTH_MAX

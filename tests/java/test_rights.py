@@ -51,7 +51,7 @@ def refusals(place: GuardedPorts, user: str, key: Key, version: int, topic_id: A
 
 @pytest.mark.long
 def test_what_kafka_refuses_is_refused_with_the_same_codes(ours: Guarded, tmp_path: Path) -> None:
-    """X7, X8: without rights; with those of an API's row; and with all of them but one."""
+    """X7, X8: without rights; with those of an API's row; and with all of them but one. The test of X7."""
     theirs = GuardedKafka(tmp_path)
     cases: list[tuple[Key, Right | None, bool]] = [(key, None, has_all) for key in RIGHTS for has_all in (False, True)]
     cases += [(key, right, True) for key, right in ASKED]

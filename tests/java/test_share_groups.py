@@ -279,7 +279,7 @@ def test_the_smallest_size_is_waited_for(share: Share) -> None:
 
 def test_kill(share: Share, sharing: Serving) -> None:
     """K8: after kill -9 what was acknowledged never comes again, what was released comes with its count, and what was
-    under way comes again."""
+    under way comes again. The test of K8."""
     share.produce(6)
     share.explicit("a")
     verdicts = {"0": "ACCEPT", "1": "RELEASE", "2": "REJECT", "4": "ACCEPT"}

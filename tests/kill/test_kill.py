@@ -13,7 +13,8 @@ ROUNDS = 10
 
 def test_nothing_acknowledged_is_lost_doubled_moved_or_torn(tmp_path: Path) -> None:
     """A8, K3, K4: 10 kills under load; acked records are there once and in order, groups of both protocols carry on,
-    offsets stay, transactions of three clients are whole or not there, and what is copied exactly once is the same."""
+    offsets stay, transactions of three clients are whole or not there, and what is copied exactly once is the same.
+    The test of A8."""
     seen, problems = run(tmp_path, ROUNDS, SEED)
     failures = seen.transfers.failures + seen.copy_failures
     assert not problems, f"seed {SEED}: {problems[:5]}; clients failed with {failures[:5]}"

@@ -55,7 +55,7 @@ def frame_byte(house: QuarantineWorld, value: bytes) -> tuple[str, int]:
 async def test_a_batch_that_changed_in_memory_is_stored_as_it_was_acknowledged(
     at: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """D9: whichever byte it is, of its place, its header or its records."""
+    """D9: whichever byte it is, of its place, its header or its records. The test of D9."""
     house = QuarantineWorld()
     logs = await house.open()
     partition = await logs.partition(HOME)
@@ -165,7 +165,8 @@ async def test_a_frame_that_is_misread_once_is_read_again() -> None:
 
 @in_loop
 async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    """D5, O2: file and byte at error level, what is readable saved, the write-ahead log not pinned, others served."""
+    """D5, O2: file and byte at error level, what is readable saved, the write-ahead log not pinned, others served.
+    The test of D5."""
     house = QuarantineWorld(wal_size_max=1 << 16, tail_size_max=64)
     logs = await house.open(background=True, flush_age_ms_max=1000)
     broken, sound = await logs.partition(HOME), await logs.partition(OTHER)

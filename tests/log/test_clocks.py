@@ -64,7 +64,8 @@ async def test_a_clock_that_jumps_forward_flushes_nothing_early() -> None:
 
 
 def test_a_clock_that_is_days_ahead_for_seconds_deletes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """D12: eight days ahead for six seconds, with a retention of seven: everything is there, and the jump is said."""
+    """D12: eight days ahead for six seconds, with a retention of seven: everything is there, and the jump is said.
+    The test of D12."""
     caplog.set_level(logging.WARNING, "holdfast")
 
     @in_loop

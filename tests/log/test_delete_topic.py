@@ -124,7 +124,8 @@ async def test_a_re_created_topic_shows_no_old_data() -> None:
 @pytest.mark.parametrize("deleted", range(5))
 @in_loop
 async def test_crash_in_the_middle_of_a_deletion(deleted: int) -> None:
-    """K6: the objects are deleted one by one; the process ends after any of them, and the rest goes after a reopen."""
+    """K6: the objects are deleted one by one; the process ends after any of them, and the rest goes after a reopen.
+    The test of K6."""
     world = LogWorld(segment_size_max=1)
     logs = await world.open()
     partition = await logs.partition(HOME)

@@ -191,7 +191,8 @@ async def test_the_write_ahead_log_goes_up_to_the_lowest_unflushed_entry_and_no_
 
 @in_loop
 async def test_quiet_partition_flushed_by_age() -> None:
-    """A4: a partition that gets no more records is flushed when its oldest batch has the age, and not before."""
+    """A4: a partition that gets no more records is flushed when its oldest batch has the age, and not before; what
+    comes right before a clean stop is flushed by that. The test of A4."""
     world = LogWorld(flush_age_ms_max=5000)
     logs = await world.open(background=True)
     partition = await logs.partition(HOME)
@@ -203,7 +204,12 @@ async def test_quiet_partition_flushed_by_age() -> None:
     await turns()
     assert partition.marks.flushed == 3
     assert not len(partition.tail)
+    await fill(partition, 2, start=3)
     await logs.close()
+    assert world.manifest().flushed == 5
+    partition = await (await world.open()).partition(HOME)
+    assert not len(partition.tail)
+    assert await read_all(partition) == numbered(0, 5)
 
 
 @in_loop

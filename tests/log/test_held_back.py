@@ -24,7 +24,7 @@ async def seconds_pass(world: LogWorld, logs: Logs, seconds: int) -> None:
 
 def test_who_holds_producers_back_and_why_is_said(caplog: pytest.LogCaptureFixture) -> None:
     """D4: one warning at once with the partition and what its flush has met, again now and then, and one when it is
-    over; how long it was is counted."""
+    over; how long it was is counted. The test of D4."""
     caplog.set_level(logging.WARNING, "holdfast.log")
 
     def said(words: str) -> list[str]:

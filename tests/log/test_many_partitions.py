@@ -113,7 +113,8 @@ async def test_producers_are_held_back_by_what_is_needed_not_by_whole_chunks() -
 
 @in_loop
 async def test_an_idle_look_does_not_depend_on_the_number_of_partitions() -> None:
-    """D11, O6: 20,000 partitions that are open and quiet, a few of them with a tail: a look costs less than 1 ms."""
+    """D11, O6: 20,000 partitions that are open and quiet, a few of them with a tail: a look costs less than 1 ms.
+    The test of O6."""
     world = LogWorld()
     logs = await world.open()
     one = await logs.partition(HOME)

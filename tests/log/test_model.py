@@ -30,6 +30,7 @@ PLAYED = settings(
 @pytest.mark.parametrize("number", range(int(START), int(END)), ids=lambda number: f"seed-{number}")
 def test_every_offset_is_readable_exactly_once(number: int) -> None:
     """L1, L2, L6, A1, A2, A3: appends, flushes step by step, failing and lying stores, other writers, roll-over,
-    crashes, reopening, retention, deletes, reads: nothing is lost, doubled, hidden, or said too early."""
+    crashes, reopening, retention, deletes, reads: nothing is lost, doubled, hidden, or said too early.
+    The test of L2."""
     print(f"seed {number}")
     run_state_machine_as_test(seed(number)(PartitionMachine), settings=PLAYED)

@@ -14,6 +14,7 @@ from tests.operate.quarantine_world import QuarantineWorld
 from holdfast.errors import Fenced
 from holdfast.io.calls import InlineCalls
 from holdfast.io.chance import SeededChance
+from holdfast.io.clock import ManualClock
 from holdfast.io.objects.faulty import FailBefore, WrongByte, once
 from holdfast.io.versions import VersionRetries
 from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged
@@ -38,21 +39,38 @@ class Asleep(InlineCalls):
         self._meanwhile()
 
 
+class ByTheClock(InlineCalls):
+    """Pauses are as long as they are, by a clock that the test moves."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+
+    async def pause(self, seconds: float) -> None:
+        end = self._clock.monotonic() + seconds
+        while self._clock.monotonic() < end:
+            await asyncio.sleep(0)
+
+
 async def look(logs: Logs) -> None:
     await logs.owner.look()
 
 
 @in_loop
 async def test_a_broker_that_was_taken_over_stops_acknowledging_and_reading(caplog: pytest.LogCaptureFixture) -> None:
-    """D3: one look later, and not at its next flush; what it acknowledged is in quarantine, with an error line."""
+    """D3: in less than two seconds, and not at its next flush; what it acknowledged is in quarantine, with an error
+    line. The test of D3."""
     world = QuarantineWorld()
-    logs = await world.open()
+    logs = await world.open(calls=ByTheClock(world.clock))
+    logs.owner.start()
     first = await logs.partition(HOME)
     await fill(first, 3)
-    await look(logs)
+    world.clock.advance(1)
+    await turns()
     assert logs.owner.is_owner
     await (await beside(world).open()).partition(HOME)
-    await look(logs)
+    for _ in range(19):
+        world.clock.advance(0.1)
+        await turns()
     assert not logs.owner.is_owner
     assert isinstance(await logs.failed(), OwnerChanged)
     for call in (first.append(batch(b"x")), first.read(0), first.wait(100), logs.partition(HOME), logs.room()):

@@ -37,7 +37,8 @@ WHOLE = [(number, b"%d" % number) for number in range(30)]
 @PLACES
 @in_loop
 async def test_every_offset_and_every_limit(place: str) -> None:
-    """L1, L2: a read depends on nothing but its arguments; whatever the limits, it goes on where the last one ended."""
+    """L1, L2: a read depends on nothing but its arguments; whatever the limits, it goes on where the last one ended.
+    The test of L1."""
     partition = await filled(place)
     size = len(batch(b"0", b"0", b"0"))
     for offset in range(30):
@@ -120,11 +121,20 @@ async def test_below_log_start_the_error_says_the_range() -> None:
 
 @in_loop
 async def test_storage_failing_is_never_an_empty_answer() -> None:
-    """L3: whatever of the store fails, a read below flushed is ColdReadFailed, and one above it is served."""
+    """L3: whatever of the store fails, a read below flushed is ColdReadFailed, and one above it is served; what is too
+    old is told the range, and what is to come is empty, as ever. The test of L3."""
     world = LogWorld(segment_size_max=400)
     partition = await filled("both", world=world)
+    await partition.delete_records(2)
     world.faults = lambda call: FailBefore()
-    for offset in range(18):
+    for offset in range(2):
+        with pytest.raises(OutOfRange) as old:
+            await partition.read(offset)
+        assert (old.value.offset, old.value.log_start, old.value.log_end) == (offset, 2, 30)
+    for offset in (30, 31, 1 << 60):
+        read = await partition.read(offset)
+        assert (read.buffers, read.next_offset, read.end_reached) == ([], offset, True)
+    for offset in range(2, 18):
         with pytest.raises(ColdReadFailed) as found:
             await partition.read(offset)
         assert found.value.offset == offset
@@ -132,7 +142,7 @@ async def test_storage_failing_is_never_an_empty_answer() -> None:
         await partition.find_timestamp(0)
     assert (await read_all(partition, 18)) == WHOLE[18:]
     world.faults = lambda call: None
-    assert await read_all(partition) == WHOLE
+    assert await read_all(partition, 2) == WHOLE[2:]
 
 
 @in_loop
@@ -208,7 +218,7 @@ async def test_log_start_overtakes_a_read() -> None:
 
 @in_loop
 async def test_where_a_read_was_served_from(caplog: pytest.LogCaptureFixture) -> None:
-    """A6: buffer, in flight, spilled, cache and store are counted and in the debug log."""
+    """A6: buffer, in flight, spilled, cache and store are counted and in the debug log. The test of A6."""
     caplog.set_level(logging.DEBUG, "holdfast.log.partition.read")
     calls = ParkedCalls()
     world = LogWorld(tail_size_max=1000)
@@ -238,7 +248,7 @@ async def test_where_a_read_was_served_from(caplog: pytest.LogCaptureFixture) ->
 
 @in_loop
 async def test_marks_are_cheap_to_ask() -> None:
-    """L6: all marks are plain numbers: asking makes no call to the store and none to the disk."""
+    """L6: all marks are plain numbers: asking makes no call to the store and none to the disk. The test of L6."""
     world = LogWorld()
     partition = await filled("both", world=world)
     world.faults = lambda call: pytest.fail("the store was asked")

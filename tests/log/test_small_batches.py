@@ -45,7 +45,7 @@ async def consume(partition: PartitionLog) -> float:
 
 @pytest.mark.slow
 def test_one_record_per_batch_lands_in_few_segments_and_reads_back_fast(tmp_path: Path) -> None:
-    """A7: at most 4 segments, and read back within 5 times the time that batched records take."""
+    """A7: at most 4 segments, and read back within 5 times the time that batched records take. The test of A7."""
 
     async def play() -> None:
         logs = await Logs.open(RealDirectory(tmp_path / "wal"), LocalObjects(tmp_path / "store"))

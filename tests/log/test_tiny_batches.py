@@ -32,7 +32,8 @@ def measured(what: str, folder: Path, count: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_million_batches_of_one_record(tmp_path: Path) -> None:
-    """D11, O6: a spilled batch of 78 bytes takes at most 40 in memory, and a start takes no more than the limit."""
+    """D11, O6: a spilled batch of 78 bytes takes at most 40 in memory, and a start takes no more than the limit.
+    The test of D11."""
     listed = measured("list", tmp_path, MANY)
     assert listed["size"] == 78
     assert listed["rss"] - MEMORY_MAX <= BYTES_MAX * MANY, listed

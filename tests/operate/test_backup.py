@@ -93,7 +93,7 @@ class Writing(threading.Thread):
 
 def test_a_backup_under_load_has_everything_that_was_acknowledged_before(tmp_path: Path) -> None:
     """O4: chunks are purged and segments flushed while the copy is made; the restored broker has every record that
-    was acknowledged before the backup began, once, and a second backup brings it up to date."""
+    was acknowledged before the backup began, once, and a second backup brings it up to date. The test of O4."""
     options = ["--set", f"wal.chunk_size_max={256 << 10}", "--set", f"log.segment_size_max={128 << 10}"]
     options += ["--set", f"log.wal_size_max={2 << 20}", "--set", "num.partitions=4"]
     data, copy = tmp_path / "data", tmp_path / "copy"

@@ -92,7 +92,8 @@ def until_said(broker: RunningBroker, what: str) -> None:
 
 def test_producers_wait_for_space_and_everything_else_works(disk: Path, broker: RunningBroker) -> None:
     """O3: below the reserve librdkafka and kafka-python are refused, and try again by themselves; consumers read,
-    commit and ask for offsets; freed space lets the producers go on, without a restart, and nothing is lost."""
+    commit and ask for offsets; freed space lets the producers go on, without a restart, and nothing is lost.
+    The test of O3."""
     delivered: list[object] = []
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
     for number in range(10):

@@ -97,7 +97,7 @@ SECRETS = [
 
 @pytest.mark.parametrize("text", SECRETS)
 def test_no_secret_is_shown(text: str) -> None:
-    """K5: whatever a store's error or address holds."""
+    """X11: whatever a store's error or address holds."""
     assert "hunter2" not in redacted(text)
 
 

@@ -38,7 +38,8 @@ def lose(data: Path, before_the_marker: int) -> None:
 
 
 def test_the_last_records_are_lost(silent: Path) -> None:
-    """D10, O2: a start, `wal verify` and `repair` all say damage; repair asks before it gives the records up."""
+    """D10, O2: a start, `wal verify` and `repair` all say damage; repair asks before it gives the records up.
+    The test of D10."""
     lose(silent, 1)
     assert "damaged" in run("wal", "verify", silent / "wal")[1]
     code, said = serve("--data", silent)

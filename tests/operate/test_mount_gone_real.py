@@ -94,7 +94,8 @@ def stored_size(place: Path) -> int:
 
 def test_a_mount_that_went_away_is_not_written_around(tmp_path: Path, mount: Mount, broker: RunningBroker) -> None:
     """D7: 6,000 records are acknowledged while the store's file system is not mounted: nothing is put into the bare
-    mount point, the write-ahead log keeps them, also over a kill, and they are flushed when the mount is back."""
+    mount point, the write-ahead log keeps them, also over a kill, and they are flushed when the mount is back.
+    The test of D7."""
     produce(broker, range(1000))
     until(lambda: stored_size(mount.place) > 4000, broker)
     before = stored_size(mount.place)

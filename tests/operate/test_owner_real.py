@@ -110,7 +110,7 @@ def in_quarantine(broker: RunningBroker) -> bytes:
 
 def test_a_copy_that_takes_over_and_its_original_never_go_on_together(original: RunningBroker, tmp_path: Path) -> None:
     """D1, D3: both are written to. The original stops within two looks, says so, and keeps every record that it has
-    acknowledged in its quarantine; the copy has all of its own, and all from before."""
+    acknowledged in its quarantine; the copy has all of its own, and all from before. The test of D1."""
     first = Writing(original, b"first")
     first.until(50)
     copy = broker_on(copied(original), tmp_path / "store", "--take-over")
@@ -164,7 +164,8 @@ def test_a_directory_that_was_moved_goes_on(original: RunningBroker, tmp_path: P
 def test_a_broker_that_was_stopped_acknowledges_nothing_when_another_has_taken_its_place(
     original: RunningBroker, tmp_path: Path
 ) -> None:
-    """D2, D3: SIGSTOP with requests on their way. The next one takes over, and when it goes on it acknowledges none."""
+    """D2, D3: SIGSTOP with requests on their way. The next one takes over, and when it goes on it acknowledges none.
+    The test of D2."""
     writing = Writing(original, b"first")
     writing.until(50)
     os.kill(original.pid, signal.SIGSTOP)

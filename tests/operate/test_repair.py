@@ -188,7 +188,7 @@ async def _nothing(_: Opened) -> None:
 
 
 def test_many_damages_at_once(data: Path) -> None:
-    """O2: everything is itemised together, and accepted together."""
+    """O2: everything is itemised together, and accepted together. The test of O2."""
     flip(chunks(data)[-2], 20_000)
     flip(segments(data, 1)[1], 9000)
     segments(data, 2)[1].unlink()
@@ -303,7 +303,7 @@ def test_a_quarantine_file_that_is_gone_is_a_loss(data: Path) -> None:
 
 
 def test_another_cluster_s_store_is_nothing_to_repair(data: Path) -> None:
-    """O1: one clear sentence, from the broker and from the repair; both ways round."""
+    """O1: one clear sentence, from the broker and from the repair; both ways round. The test of O1."""
     other = data.parent / "other"
     in_broker(other, _nothing)
     for wal, store in ((data, other), (other, data)):

@@ -287,7 +287,7 @@ def test_a_filter_matches_what_kafka_matches(asked: RuleFilter, rule: Rule) -> N
 
 
 def test_a_thousand_rules_of_others_cost_a_question_nothing() -> None:
-    """X12: it is a look-up: the entries it looks at are those of the principal and of everybody."""
+    """X12: it is a look-up: the entries it looks at are those of the principal and of everybody. The test of X12."""
     rules = [_rule(f"allow user{at} READ TOPIC:a") for at in range(1000)]
     made = Rules([*rules, _rule("allow alice READ TOPIC:a")])
     looked = [entry for found in made._tables[ResourceType.TOPIC].about("a") for entry in found.get("alice", ())]

@@ -25,7 +25,7 @@ class Holding:
 @pytest.mark.parametrize("show", [str, repr, ascii, "{}".format, "{!r:>40}".format, "{!s:>40}".format])
 @pytest.mark.parametrize("held", [Secret(TEXT), Holding(Secret(TEXT)), [Secret(TEXT)], {"a": Secret(TEXT)}])
 def test_no_way_of_printing_shows_it(show: Callable[[object], str], held: object) -> None:
-    """X10, X11: whatever is printed reads `…`, alone and inside of others."""
+    """X10, X11: whatever is printed reads `…`, alone and inside of others. The test of X11."""
     shown = show(held)
     assert "hunter2" not in shown
     assert "more" not in shown

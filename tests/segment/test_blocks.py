@@ -109,7 +109,7 @@ def test_a_failed_download_fails_all_who_wait_and_is_not_kept(filled, pool):
 
 
 def test_the_bound_holds_with_many_threads_and_failures(filled):
-    """L5: kept and in flight together never exceed it, and every reader gets the right bytes."""
+    """L5: kept and in flight together never exceed it, and every reader gets the right bytes. The test of L5."""
     cache = BlockCache(filled, 4 * BLOCK, block_size=BLOCK)
     wrong = []
 

@@ -196,9 +196,14 @@ def counted_frame(spark: Any, path: Path, **options: str) -> Any:
 
 
 def test_filters_leave_out_segments_and_rows(spark: Any, counted: Path) -> None:
-    """P1: filters on topic, partition, offset and time change what is read, and never what is found."""
+    """P1: filters on topic, partition, offset and time change what is read, and never what is found. The test of P1."""
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    for condition, tasks in {"topic like 'b%' and offset >= 149": 1, "offset = 120 or partition = 1": 6}.items():
+    conditions = {
+        "topic like 'b%' and offset >= 149": 1,
+        "offset = 120 or partition = 1": 6,
+        f"partition = 0 and timestamp < timestamp_millis({T0 + 50_000})": 2,
+    }
+    for condition, tasks in conditions.items():
         kept = counted_frame(spark, counted, pushFilters="true").where(condition)
         assert kept.rdd.getNumPartitions() == tasks, condition
         assert rows(kept) == rows(counted_frame(spark, counted).where(condition)), condition

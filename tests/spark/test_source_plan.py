@@ -159,7 +159,8 @@ def test_a_short_time_makes_few_and_even_tasks(cluster: StoredCluster, partition
 
 
 def test_a_segment_that_goes_is_lost_replaced_or_corrupt(cluster: StoredCluster, partition: StoredPartition) -> None:
-    """S7: expired is data loss, by choice; replaced is read from the replacement; listed but gone is corrupt."""
+    """S7: expired is data loss, by choice; replaced is read from the replacement; listed but gone is corrupt.
+    The test of S7."""
     for _ in range(3):
         partition.count(10)
         partition.count(10)

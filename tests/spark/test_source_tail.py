@@ -49,7 +49,8 @@ def tail_offsets(task: Any, store: Any, **more: Any) -> list[int]:
 
 
 def test_a_stream_over_flushes_and_kills(broker: Serving, tmp_path: Path) -> None:
-    """P2: a stream with the tail reads every record once, whatever was flushed, killed or started again meanwhile."""
+    """P2: a stream with the tail reads every record once, whatever was flushed, killed or started again meanwhile.
+    The test of P2."""
     produce(broker, 100)
     stream = Driven(tmp_path, subscribe="t", **{"kafka.bootstrap.servers": broker.address})
     found = stream.run()

@@ -95,7 +95,8 @@ def run_driver(folder: Path, address: str, proxy: KafkaProxy, moment: Moment | N
 @pytest.mark.timeout(1800)  # Spark starts eleven times, and the machine may be busy.
 def test_a_driver_killed_at_any_moment(tmp_path: Path, proxy: tuple[KafkaProxy, str]) -> None:
     """P2, P3: killed ten times, between staging and commit, inside the commit, after it, and anywhere else: what is
-    visible is always whole micro-batches; run again, source and sink go on where they were, and the result is exact."""
+    visible is always whole micro-batches; run again, source and sink go on where they were, and the result is exact.
+    The test of P3."""
     seed = int(os.environ.get("HOLDFAST_SEED", random.randrange(2**32)))
     print("HOLDFAST_SEED", seed)
     between, address = proxy

@@ -155,8 +155,8 @@ async def test_the_server_stops_at_any_moment(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_client_that_stops_reading_holds_back_only_itself(tmp_path: Path) -> None:
-    """S2: a stuck client costs bounded memory and holds nobody back; when it goes its stream ends."""
-    async with place_with(tmp_path) as place:
+    """S2: a stuck client costs bounded memory and holds nobody back; when it goes its stream ends. The test of S2."""
+    async with place_with(tmp_path, memory_size_max=4 << 20) as place:
         (log,) = await place.topic("a")
         for number in range(200):
             await write(log, [OLD_MS + 10 * number + each for each in range(10)], key="/" + "k" * 10_000)
@@ -165,6 +165,7 @@ async def test_a_client_that_stops_reading_holds_back_only_itself(tmp_path: Path
         stuck = messages(place.address, asked)
         await anext(stuck)  # Then it reads no more, with 20 MB on their way to it.
         assert await follow(place, until="now", segment_refs=False) == 2000
+        assert 0 < place.site.memory.size < 8 << 20
         await write(log, [OLD_MS + 5000])
         await stuck.aclose()
         await nothing_is_left(place, before)

@@ -27,7 +27,8 @@ async def collect(subscription: Subscription, count: int) -> list[Event]:
 @in_loop
 @pytest.mark.parametrize("refs", [False, True])
 async def test_the_switch_under_constant_writing(tmp_path: Path, refs: bool) -> None:
-    """S5: from references to live while three sources are written and flushed all the time: no gap, no duplicate."""
+    """S5: from references to live while three sources are written and flushed all the time: no gap, no duplicate.
+    The test of S5."""
     async with place_with(tmp_path) as place:
         logs = [(await place.topic(name))[0] for name in ("a", "b", "c")]
         for log in logs:
@@ -83,7 +84,8 @@ async def test_late_events_are_marked_and_counted(tmp_path: Path) -> None:
 
 @in_loop
 async def test_a_source_without_news_delays_the_others_by_max_wait(tmp_path: Path) -> None:
-    """S1, S4: with one of two sources idle, an event comes after max_wait_ms, by an event and not by a poll."""
+    """S1, S4: with one of two sources idle, an event comes after max_wait_ms, by an event and not by a poll.
+    The test of S4."""
     async with place_with(tmp_path, max_wait_ms=300) as place:
         (one,) = await place.topic("a")
         await place.topic("b")

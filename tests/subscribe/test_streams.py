@@ -30,7 +30,8 @@ async def three_sources(place: Place, per_batch: int = 10, batches: int = 5) -> 
 
 @in_loop
 async def test_every_mode_gives_the_same_strict_order(tmp_path: Path) -> None:
-    """S1, S5: three sources come in strict order, whether the server sends them or the client reads the segments."""
+    """S1, S5: three sources come in strict order, whether the server sends them or the client reads the segments.
+    The test of S1."""
     async with place_with(tmp_path) as place:
         times = await three_sources(place)
         for mode in MODES:
@@ -104,7 +105,7 @@ async def test_since_and_until(tmp_path: Path) -> None:
 
 @in_loop
 async def test_filters_on_both_sides(tmp_path: Path) -> None:
-    """S6: the same table of cases, filtered by the server, and by a client that reads segments."""
+    """S6: the same table of cases, filtered by the server, and by a client that reads segments. The test of S6."""
     async with place_with(tmp_path) as place:
         (log,) = await place.topic("t")
         await log.append(build([Record(key, b"v", OLD_MS) for key in KEYS]))

@@ -21,7 +21,8 @@ from holdfast.subscribe.wire.request import Start, SubscribeRequest
 
 @in_loop
 async def test_old_events_are_packed_for_those_who_ask(tmp_path: Path) -> None:
-    """S3: events older than two minutes share messages of at most 256, recent ones go alone, as all do for old ones."""
+    """S3: events older than two minutes share messages of at most 256, recent ones go alone, as all do for old ones.
+    The test of S3."""
     async with place_with(tmp_path) as place:
         (log,) = await place.topic("t")
         now_ms = SystemClock().now_ms()

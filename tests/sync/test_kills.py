@@ -8,7 +8,8 @@ from tests.sync.rounds import Rounds
 
 
 def test_killed_at_random_both_sides_end_equal(tmp_path: Path) -> None:
-    """S8: nothing is lost, doubled or echoed, whoever is killed, and of each origin the order is kept."""
+    """S8: nothing is lost, doubled or echoed, whoever is killed, and of each origin the order is kept.
+    The test of S8."""
     report = Rounds(tmp_path, 1, 10_000, 6).run()
     assert sum(report.kills.values()) == 6
 

@@ -27,7 +27,7 @@ def rolled(wal: Wal) -> None:
     [({"cache_size_max": 250}, 2), ({"cache_entries_max": 3}, 3), ({"cache_size_max": 300, "cache_entries_max": 2}, 2)],
 )
 def test_closed_chunks_are_cached_up_to_a_size_and_a_count(settings: dict[str, Any], kept: int) -> None:
-    """W8: the newest entries stay, within both bounds."""
+    """W8: the newest entries stay, within both bounds. The test of W8."""
     wal = open_log(new_disk(), chunk_entries_max=10, **settings)
     entries = append(wal, 10, size=100) + append(wal, kept, size=100)
     wal.flush()

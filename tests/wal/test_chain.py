@@ -37,7 +37,7 @@ def test_all_chunks_are_replayed_in_order() -> None:
 
 
 def test_a_missing_chunk_between_two_others() -> None:
-    """W6: refused; the error names both sides and the missing one, in fields and in its sentence."""
+    """W6: refused; the error names both sides and the missing one, in fields and in its sentence. The test of W6."""
     disk = new_disk()
     chunks(disk)
     first, second, third, _ = chunk_names(disk)

@@ -28,7 +28,7 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_ten_thousand_crashes(block: int) -> None:
     """W10, D10: all kinds of records, kill and power cut, several in a row, failing disks, crashes in opens, recycling,
-    and lost blocks at the end of silent logs."""
+    and lost blocks at the end of silent logs. The test of W10."""
     counts, found = search(LogLives, range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK))
     assert crash_points(counts) == 10_000 // BLOCKS
     told = "\n".join(f"seed {seed}: {type(failure).__name__}: {failure}" for seed, failure in found.items())

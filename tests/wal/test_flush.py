@@ -33,7 +33,7 @@ def test_append_only_queues() -> None:
 
 
 def test_one_fsync_for_all_who_wait() -> None:
-    """W4: one round serves everything that was appended before it, and its callbacks run in order, after the fsync."""
+    """W4: one round serves everything that was appended before it, and its callback runs after the fsync."""
     disk = new_disk()
     wal = open_log(disk)
     syncs = wal.stat().sync_count
@@ -64,6 +64,40 @@ def test_one_fsync_for_many_who_wait_together(wal: Wal) -> None:
     wal.sync()
     assert told == list(range(16))
     assert wal.stat().sync_count == syncs + 1
+
+
+def test_one_fsync_for_all_then_one_failure_for_all() -> None:
+    """W4: sixteen wait for one fsync and are told in order; the next one fails: sixteen are told that, in order, and
+    nothing is synced, taken or told to be durable any more. The test of W4."""
+    disk = new_disk()
+    told: list[tuple[int, type | None]] = []
+    with Wal.open(disk) as wal:
+
+        def wait(number: int) -> None:
+            append(wal, 1)
+            wal.flush(lambda failure: told.append((number, failure and type(failure))))
+
+        with writer_held(wal):
+            syncs = wal.stat().sync_count
+            for number in range(16):
+                wait(number)
+        wal.sync()
+        assert told == [(number, None) for number in range(16)]
+        assert wal.stat().sync_count == syncs + 1
+        with writer_held(wal):
+            durable = wal.stat().durable
+            disk.fail_next("sync")
+            for number in range(16, 32):
+                wait(number)
+        with pytest.raises(WalFailed):
+            wal.sync()
+        assert told[16:] == [(number, WalFailed) for number in range(16, 32)]
+        calls = disk.calls
+        with pytest.raises(WalFailed):
+            append(wal, 1)
+        with pytest.raises(WalFailed):
+            wal.sync()
+        assert (disk.calls, wal.stat().durable) == (calls, durable)
 
 
 def test_appends_while_a_sync_is_under_way_wait_for_the_next_round() -> None:

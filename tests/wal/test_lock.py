@@ -28,7 +28,8 @@ CHILD = """
 
 
 def test_two_processes_on_one_directory(tmp_path: Path) -> None:
-    """W1: the second is refused, the message names the first by its pid; after kill -9 the log opens at once."""
+    """W1: the second is refused, the message names the first by its pid; after kill -9 the log opens at once.
+    The test of W1."""
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -56,7 +56,8 @@ VIOLATIONS: dict[str, tuple[Callable[[Wal], object], type[Rejected], object, obj
 
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_a_violated_rule_is_its_own_error_with_both_values(name: str) -> None:
-    """W3: the current value and the attempted one are fields and in the message; the log is as it was."""
+    """W3: the current value and the attempted one are fields and in the message; the log is as it was.
+    The test of W3."""
     call, error, current, attempted = VIOLATIONS[name]
     wal = prepared()
     before, end = wal.state, wal.stat().end
@@ -84,7 +85,8 @@ def test_what_the_rules_allow() -> None:
 
 
 def test_the_six_kinds_are_replayed_in_order_into_the_state() -> None:
-    """W2: vote, entries, truncation, purge, commit, user data; after a kill the state and the entries are the same."""
+    """W2: vote, entries, truncation, purge, commit, user data; after a kill the state and the entries are the same.
+    The test of W2."""
     disk = new_disk()
     wal = open_log(disk)
     wal.save_vote(Vote(3, 1))

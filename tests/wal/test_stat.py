@@ -12,7 +12,8 @@ from holdfast.wal import LogId, Wal
 
 
 def test_stat_says_how_the_log_is() -> None:
-    """W9: chunks, the open one, positions, queue, syncs, cache and state."""
+    """W9: chunks, the open one, positions, size, queue, syncs, cache and state; all is listed beside the writer.
+    The test of W9."""
     disk = new_disk()
     wal = open_log(disk, chunk_entries_max=4)
     append(wal, 10, size=50)
@@ -26,6 +27,9 @@ def test_stat_says_how_the_log_is() -> None:
     assert stat.open_chunk == chunk_names(disk)[-1]
     assert stat.state == wal.state
     assert stat.state.last == LogId(1, 9)
+    listing = lines(disk)  # The writer holds the lock.
+    assert [line.last for line in listing if line.kind == "append"] == [LogId(1, number) for number in range(10)]
+    assert wal.on_disk_size() == sum(line.size for line in listing)
 
 
 def test_sizes_are_those_of_the_frames_on_disk() -> None:

@@ -100,7 +100,8 @@ def test_a_torn_tail_is_cut_at_its_first_bad_frame(torn: int, how: Tear, caplog:
 
 @pytest.mark.parametrize("how", TEARS)
 def test_the_second_open_after_a_cut_still_tells_damage_from_torn(how: Tear) -> None:
-    """W7: the new head records where the chunk before ends: what is beyond is ignored for ever, what is below not."""
+    """W7: the new head records where the chunk before ends: what is beyond is ignored for ever, what is below not.
+    The test of W7."""
     disk = new_disk()
     entries = log_with_a_round_of_three(disk)
     name, place = tear(disk, 3, how)
