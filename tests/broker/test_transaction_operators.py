@@ -11,7 +11,7 @@ from tests.broker.transactor import Transactor, committed, uncommitted
 from tests.broker.wire import Wire, create_topic, fetch, wait_for
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.coordinator.runtime.internal_topic import partition_of
 from holdfast.protocol.api import Key
 
 

@@ -93,7 +93,13 @@ BUGS = [
     ),
     Bug(
         "what is put and not yet listed is collected after a jump of the store's clock",
-        (Edit("log/background/strays.py", "        return now - since >= self._grace_s\n", "        return True\n"),),
+        (
+            Edit(
+                "log/background/maintenance.py",
+                "        return now - since >= self._grace_s\n",
+                "        return True\n",
+            ),
+        ),
         (f"{CLOCKS}::test_a_jump_between_put_and_commit_deletes_no_segment",),
     ),
     Bug(

@@ -23,7 +23,7 @@ BUGS = [
         (
             Edit(
                 "broker/topics.py",
-                "        for other in self._by_plain_name.get(_plain(name), ()):\n",
+                "        for other in self._by_plain_name.get(plain_name(name), ()):\n",
                 "        for other in ():\n",
             ),
         ),

@@ -24,7 +24,7 @@ from holdfast.coordinator.group.records import (
     offset_record,
 )
 from holdfast.coordinator.runtime.errors import CorruptRecord, NewerRecord
-from holdfast.coordinator.runtime.placement import java_hash, partition_of
+from holdfast.coordinator.runtime.internal_topic import java_hash, partition_of
 from holdfast.errors import Corrupt
 from holdfast.types import TopicPartition
 

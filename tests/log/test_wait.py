@@ -8,7 +8,7 @@ import pytest
 from tests.log.log_world import HOME, MEMORY, OTHER, LogWorld, batch, fill, in_loop, read_all, turns
 
 from holdfast.log.errors import LogsStopped, PartitionDeleted
-from holdfast.log.partition.wait import wait_any
+from holdfast.log.partition.partition import wait_any
 
 
 @in_loop

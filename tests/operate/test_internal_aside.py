@@ -13,7 +13,7 @@ from tests.broker.wire import Wire, create_topic
 from tests.operate.directory import flip, repair
 
 from holdfast.broker.settings import BrokerSettings
-from holdfast.coordinator.runtime.placement import partition_of
+from holdfast.coordinator.runtime.internal_topic import partition_of
 from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.operate.place import topic_names
 from holdfast.protocol.api import Key

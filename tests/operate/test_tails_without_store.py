@@ -17,7 +17,7 @@ from tests.operate.test_start_without_store import until
 
 from holdfast.cli.doctor.command import look_at_store
 from holdfast.operate.doctor.finding import FindingState
-from holdfast.operate.doctor.running import store_waited_for
+from holdfast.operate.doctor.storage import store_waited_for
 from holdfast.testing.process import RunningBroker
 
 EARLY, LATE = 40, 25  # Records that are in the store, and records that are only in the log.

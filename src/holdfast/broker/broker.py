@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
+from holdfast.broker.codes import code_of
 from holdfast.broker.configs.quotas import rate_of_address
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
@@ -14,14 +16,15 @@ from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.refusals import refused
-from holdfast.broker.rights import RIGHTS
+from holdfast.broker.rights import RIGHTS, NotAllowed, Right
 from holdfast.broker.table import HANDLERS, MessageHandler, Raw
 from holdfast.protocol.api import Key, find
+from holdfast.protocol.classes import response_class
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
-from holdfast.protocol.message import Message, lists_of
+from holdfast.protocol.message import Message, fields_of, lists_of
 from holdfast.protocol.messages import decode_request, encode_response
+from holdfast.security.rules import CLUSTER_NAME
 from holdfast.types import Buffer
 
 _LARGE_SIZE = 16 << 10  # Bytes of a request,
@@ -87,7 +90,7 @@ class Broker:
             return await self.held.watch(api.key, self._fetch.handle(request))
         rights = self._gate.rights(row, request.session, api.name)
         if row.first is not None and not rights.may(row.first):
-            return encode_response(api.key, request.version, refused(api.key, request.version, row.first))
+            return encode_response(api.key, request.version, _refused(api.key, request.version, row.first))
         request = request._replace(rights=rights, pace=Slices(self._context.clock))
         return await self.held.watch(api.key, self._handle(api.key, handler, request))
 
@@ -116,3 +119,13 @@ def _item_count(message: Message) -> int:
 
 def _inside(item: object) -> int:
     return _item_count(item) if isinstance(item, Message) else 0
+
+
+def _refused(key: Key, version: int, right: Right) -> Message:
+    """The answer to whoever has not the right to the cluster. In versions that cannot say why, nothing is told."""
+    made: Any = response_class(key)
+    failure = NotAllowed(right, CLUSTER_NAME)
+    said = {"error_code": code_of(failure), "error_message": str(failure)}
+    known = {each.name for each in fields_of(made) if each.is_in(version)}
+    answer: Message = made(**{name: value for name, value in said.items() if name in known})
+    return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.broker.configs.topic import ConfigInvalid
 from holdfast.broker.rights import NotAllowed
 from holdfast.broker.share import sessions as share_sessions
-from holdfast.broker.topics import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
+from holdfast.broker.topic_limits import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
 from holdfast.cluster.errors import BadUser, TooManyRules, TooManyUsers, TopicExists, TopicUnknown, UserUnknown
 from holdfast.coordinator.group import errors as group_errors
 from holdfast.coordinator.group.consumer import errors as consumer_group_errors

@@ -9,13 +9,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from holdfast.broker.configs.dynamic import Configs, DynamicConfigs, topic_defaults
 from holdfast.broker.configs.topic import check_topic_configs, partition_settings
+from holdfast.broker.topic_limits import (
+    ALL_PARTITIONS_MAX,
+    METADATA_SIZE_MAX,
+    PARTITIONS_MAX,
+    PartitionCountInvalid,
+    TopicLimits,
+    TopicNameCollides,
+    check_name,
+    plain_name,
+    size_of,
+)
 from holdfast.cluster.errors import TopicExists, TopicUnknown
 from holdfast.cluster.metadata import (
     Metadata,
@@ -39,55 +49,12 @@ from holdfast.types import PartitionId
 
 log = logging.getLogger(__name__)
 
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
 SHARE_STATE_TOPIC = "__share_group_state"
 INTERNAL = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STATE_TOPIC})
-PARTITIONS_MAX = 10_000  # Of one topic.
 OPENS_AT_A_TIME = 32
 _STRIKE_S = 10.0  # So long a deletion waits for the list to be changed: readers of the store see it there.
-METADATA_SIZE_MAX = 32 << 20
-ALL_PARTITIONS_MAX = 50_000
-_ROW_SIZE = 64  # Of a topic or a quota, besides its texts.
-
-
-class TopicNameInvalid(Rejected):
-    """No topic may have this name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is no name for a topic: 1 to 249 letters, digits, dots, dashes and underscores")
-        self.name = name
-
-
-class TopicNameCollides(Rejected):
-    """Another topic's name differs only in dots and underscores, which are the same in names of metrics."""
-
-    def __init__(self, name: str, other: str) -> None:
-        super().__init__(f"topic {name!r} collides with {other!r}, which is there: dots and underscores count as equal")
-        self.name = name
-        self.other = other
-
-
-class PartitionCountInvalid(Rejected):
-    """A topic cannot have so many partitions."""
-
-    def __init__(self, count: int, reason: str) -> None:
-        super().__init__(f"{count} partitions: {reason}")
-        self.count = count
-
-
-class MetadataFull(Rejected):
-    """Topics and quotas need more room than the metadata may have."""
-
-    def __init__(self, size_max: int) -> None:
-        super().__init__(f"the names and configs of all topics and quotas have {size_max} bytes, no more are allowed")
-        self.size_max = size_max
-
-
-def _size_of(name: str, configs: Mapping[str, str]) -> int:
-    """About what a topic needs in the metadata."""
-    return _ROW_SIZE + len(name) + sum(len(key) + len(value) for key, value in configs.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +92,7 @@ class Topics:
         self._logs = logs
         self._calls = calls
         self._chance = chance
-        self._size_max = size_max
-        self._partitions_max = partitions_max
-        self._partitions = 0  # Of all topics.
-        self._quotas: tuple[Mapping[str, Mapping[str, float]], int] = {}, 0  # And their size.
-        self._size = 0  # Bytes that all topics need in the metadata, about.
+        self._limits = TopicLimits(size_max, partitions_max)
         self._node_id = node_id
         self.static_defaults = defaults  # As the broker was started with them.
         self.dynamic = DynamicConfigs(metadata.metadata.broker_configs)
@@ -205,37 +168,27 @@ class Topics:
 
     def _add(self, opened: OpenTopic) -> None:
         before = self._by_name.get(opened.topic.name)
-        self._count(opened.topic, 1)
+        self._limits.count(opened.topic, 1)
         if before is not None:
-            self._count(before.topic, -1)
+            self._limits.count(before.topic, -1)
         self._by_name[opened.topic.name] = opened
-        self._by_plain_name.setdefault(_plain(opened.topic.name), set()).add(opened.topic.name)
+        self._by_plain_name.setdefault(plain_name(opened.topic.name), set()).add(opened.topic.name)
         self._by_id[opened.topic.topic_id] = opened
         self._by_raw_id[opened.topic.topic_id.bytes] = opened
         for tell in self.on_change:
             tell()
 
     def _remove(self, opened: OpenTopic) -> None:
-        self._count(opened.topic, -1)
+        self._limits.count(opened.topic, -1)
         del self._by_name[opened.topic.name]
-        same = self._by_plain_name[_plain(opened.topic.name)]
+        same = self._by_plain_name[plain_name(opened.topic.name)]
         same.discard(opened.topic.name)
         if not same:
-            del self._by_plain_name[_plain(opened.topic.name)]
+            del self._by_plain_name[plain_name(opened.topic.name)]
         del self._by_id[opened.topic.topic_id]
         del self._by_raw_id[opened.topic.topic_id.bytes]
         for tell in self.on_change:
             tell()
-
-    def _count(self, topic: Topic, sign: int) -> None:
-        self._size += sign * _size_of(topic.name, topic.configs)
-        self._partitions += sign * topic.partitions
-
-    def _check_partitions(self, more: int) -> None:
-        if self._partitions + more > self._partitions_max:
-            reason = f"there are {self._partitions} in all, and {self._partitions_max} are allowed"
-            raise PartitionCountInvalid(more, reason)
-        self._logs.check_partitions(more)
 
     # Looking
 
@@ -261,27 +214,27 @@ class Topics:
 
     def check_new(self, name: str, partitions: int, configs: Mapping[str, str]) -> None:
         """Whether such a topic could be made."""
-        if not _NAME.fullmatch(name) or name in (".", ".."):
-            raise TopicNameInvalid(name)
+        check_name(name)
         if name in self._by_name:
             raise TopicExists(name)
-        for other in self._by_plain_name.get(_plain(name), ()):
+        for other in self._by_plain_name.get(plain_name(name), ()):
             raise TopicNameCollides(name, other)
         if not 1 <= partitions <= PARTITIONS_MAX:
             raise PartitionCountInvalid(partitions, f"1 to {PARTITIONS_MAX} are allowed")
-        self._check_partitions(partitions)
+        self._check_room(partitions)
         check_topic_configs(configs)
-        self.check_size(_size_of(name, configs))
+        self.check_size(size_of(name, configs))
         if name in INTERNAL and configs.get("holdfast.durability") == "memory":
             raise Rejected(f"{name} is internal: it is never kept in memory only")
 
     def check_size(self, more: int) -> None:
         """Whether the metadata may grow so much: it is written and read as a whole."""
-        quotas = self.metadata.quotas
-        if quotas is not self._quotas[0]:  # Many topics may be asked for in a row.
-            self._quotas = quotas, sum(map(len, quotas)) + _ROW_SIZE * len(quotas)
-        if more > 0 and self._size + self._quotas[1] + self.dynamic.size + more > self._size_max:
-            raise MetadataFull(self._size_max)
+        self._limits.check_size(more, self.metadata.quotas, self.dynamic.size)
+
+    def _check_room(self, more: int) -> None:
+        """Whether there may be so many partitions more."""
+        self._limits.check_partitions(more)
+        self._logs.check_partitions(more)
 
     async def create(self, name: str, partitions: int, configs: Mapping[str, str]) -> OpenTopic:
         """Make a topic; it can be used on return."""
@@ -346,7 +299,7 @@ class Topics:
             raise PartitionCountInvalid(count, f"{opened.topic.name} has {opened.topic.partitions} already")
         if count > PARTITIONS_MAX:
             raise PartitionCountInvalid(count, f"{PARTITIONS_MAX} are allowed")
-        self._check_partitions(count - opened.topic.partitions)
+        self._check_room(count - opened.topic.partitions)
 
     async def change_configs(self, name: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
         """Give a topic other configs: what `change` makes of those it has. Nobody else changes them meanwhile."""
@@ -354,7 +307,7 @@ class Topics:
             opened = self.get(name)
             configs = change(opened.topic.configs)
             check_topic_configs(configs, opened.topic.configs)
-            self.check_size(_size_of(name, configs) - _size_of(name, opened.topic.configs))
+            self.check_size(size_of(name, configs) - size_of(name, opened.topic.configs))
             if name in INTERNAL and configs.get("holdfast.durability") == "memory":
                 raise Rejected(f"{name} is internal: it is never kept in memory only")
             metadata = await self._calls.run(self._metadata.commit, set_configs(opened.topic.topic_id, configs))
@@ -396,7 +349,3 @@ class Topics:
     @property
     def defaults(self) -> Mapping[str, str]:
         return self._defaults
-
-
-def _plain(name: str) -> str:
-    return name.replace(".", "_")

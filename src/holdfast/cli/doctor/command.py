@@ -67,7 +67,7 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
     """Everything, the most basic first."""
     from holdfast.io.chance import SystemChance
     from holdfast.io.clock import SystemClock
-    from holdfast.operate.doctor import machine, running, storage
+    from holdfast.operate.doctor import machine, storage
     from holdfast.operate.doctor.finding import FindingState
 
     serve = settings.serve
@@ -82,7 +82,7 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
     yield machine.port("Kafka port", serve.listen)
     if serve.metrics_listen:
         yield machine.port("metrics port", serve.metrics_listen)
-        yield from running.store_waited_for(serve.metrics_listen)
+        yield from storage.store_waited_for(serve.metrics_listen)
     if settings.subscribe.listen not in ("auto", "none", ""):
         yield machine.port("subscribers' port", settings.subscribe.listen)
     if serve.store:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 
 from holdfast.coordinator.runtime.errors import CoordinatorQuarantined, NewerRecord
-from holdfast.coordinator.runtime.placement import partition_of
 from holdfast.errors import Corrupt
 from holdfast.log.partition.partition import PartitionLog
 
@@ -85,3 +85,19 @@ class InternalTopic:
         self._quarantined[number] = failure
         facts = {"event": "coordinator_quarantined", "of": self._of, "partition": number}
         log.error("%s", failure, extra={"facts": facts})
+
+
+def partition_of(group_id: str, partition_count: int) -> int:
+    """Which internal partition holds a group, or another text; the same one as in Kafka."""
+    hashed = java_hash(group_id)
+    return (0 if hashed == -(1 << 31) else abs(hashed)) % partition_count
+
+
+@lru_cache(10_000)  # The same groups ask again and again.
+def java_hash(text: str) -> int:
+    """Java's String.hashCode: over UTF-16 units, in 32 bits, signed."""
+    data = text.encode("utf-16-be", "surrogatepass")
+    hashed = 0
+    for at in range(0, len(data), 2):
+        hashed = (31 * hashed + int.from_bytes(data[at : at + 2], "big")) & 0xFFFFFFFF
+    return hashed - (1 << 32) if hashed >= 1 << 31 else hashed

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.believed_time import read_known, save_known
+from holdfast.io.clock import Clock
 from holdfast.io.versions import GRACE_S
 from holdfast.log.background.compaction import asks_for_soon
-from holdfast.log.background.strays import Strays
 from holdfast.log.context import LogContext
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.segment.garbage import collect_partition, collect_versions
@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _SOON_S = 1.0  # What is to be compacted before the next round is gathered for so long.
 _ALL_IS_OLD_S = 3 * GRACE_S  # Where nothing has changed for this long, what was to go is gone.
+_STRAYS_MAX = 10_000  # Names that are remembered of one partition; others have to wait for their turn.
 
 
 class Maintenance:
@@ -220,3 +221,29 @@ class Maintenance:
                 continue
             if not found.waiting:
                 self._nothing_left[prefix] = number
+
+
+class Strays:
+    """Segments of one partition that no manifest lists, and since when we know of them.
+
+    A writer lists a segment within half of the grace after it put it, or never. So what we have seen unlisted for all
+    of the grace, by our own count of time, nobody will list any more, whatever the clocks of store and machine say.
+    """
+
+    def __init__(self, clock: Clock, grace_s: float = GRACE_S) -> None:
+        self._clock = clock
+        self._grace_s = grace_s
+        self._seen: dict[str, float] = {}  # When they were first seen, in the clock's seconds.
+        self._now: dict[str, float] = {}  # The same, of those that this round has met.
+
+    def begin(self) -> None:
+        """A new round: what is not met in it is gone, or is listed."""
+        self._seen, self._now = self._now, {}
+
+    def may_go(self, name: str) -> bool:
+        """Whether a segment that is not listed may be deleted. Each is asked for once in a round."""
+        now = self._clock.boottime()
+        since = self._seen.get(name, now)
+        if len(self._now) < _STRAYS_MAX:
+            self._now[name] = since
+        return now - since >= self._grace_s

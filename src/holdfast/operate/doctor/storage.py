@@ -1,4 +1,6 @@
-"""The doctor looks at what keeps the data: the disk, its speed and room, and the store with its put-if-absent."""
+"""The doctor looks at what keeps the data: the disk, its speed and room, the store with its put-if-absent, and whether
+a broker that runs here already waits for it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import os
 import shutil
 import statistics
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from holdfast.io.clock import Clock
 from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import Exists, Objects
 from holdfast.operate.doctor.finding import DoctorFinding, advice, missing, ok
+from holdfast.operate.status import ask
 
 SYNC_COUNT = 30
 SYNC_SIZE = 4096
@@ -125,3 +129,18 @@ def _race(objects: Objects, name: str) -> list[int]:
 
 def _content(number: int) -> bytes:
     return b"written by number %d" % number
+
+
+def store_waited_for(metrics: str) -> Iterator[DoctorFinding]:
+    """Nothing, unless one does: without a broker, or without a wait, there is nothing to say."""
+    try:
+        found = ask(metrics)
+    except HoldfastError:
+        return
+    if found["waits_for_store"]:
+        served = ", ".join(found["served_from_log"]) or "nothing"
+        yield advice(
+            "running broker",
+            f"waits for its store for {found['waited_seconds']} s, and serves {served} from its write-ahead log",
+            "bring the store back: the broker goes on by itself",
+        )
