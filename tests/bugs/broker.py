@@ -85,7 +85,7 @@ BUGS = [
         "producer ids are given again after a restart",
         (
             Edit(
-                "broker/running.py",
+                "broker/coordinators.py",
                 "self._metadata.commit, take_producer_ids(start, start + count))\n",
                 "lambda: None)\n",
             ),

@@ -38,7 +38,7 @@ def test_purged_entries_are_gone_and_the_others_stay() -> None:
 
 
 def test_chunks_go_only_after_the_purge_is_durable() -> None:
-    """W5: write the purge, sync it, then rename or remove, oldest first, each made durable. The test of W5."""
+    """W5: write the purge, sync it, then rename or remove, each made durable. The test of W5."""
     disk = new_disk()
     wal = full_chunks(disk, 5)
     with calls_of(disk) as calls:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from holdfast.broker.audit import Audit
 from holdfast.broker.broker import Broker
-from holdfast.broker.configs.dynamic import GROUP, settings_now
-from holdfast.broker.configs.group import consumer_times, share_configs
+from holdfast.broker.configs.dynamic import settings_now
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.coordinators import ProducerIdBlocks, open_groups, open_shares, open_transactions
 from holdfast.broker.gate import Gate
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.listener import OpenListener
@@ -23,22 +23,14 @@ from holdfast.broker.net.traffic import CountedWork
 from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
-from holdfast.broker.topic_view import GroupTopics
-from holdfast.broker.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, Topics
+from holdfast.broker.topics import Topics
 from holdfast.broker.users import Users
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
-from holdfast.cluster.errors import ProducerIdsTaken
-from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
-from holdfast.coordinator.group.coordinator import GroupCoordinator
-from holdfast.coordinator.group.settings import ConsumerTimes, GroupSettings, Migration
 from holdfast.coordinator.share.coordinator import ShareCoordinator
-from holdfast.coordinator.share.settings import ShareConfigs, ShareSettings
-from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
-from holdfast.coordinator.transaction.settings import TransactionSettings
-from holdfast.errors import Corrupt, Unavailable
+from holdfast.errors import Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -49,7 +41,6 @@ from holdfast.io.versions import VersionRetries
 from holdfast.log.context import Environment as LogEnvironment
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.owner import Here
-from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.recovery.begin import LocalLog, open_local
 from holdfast.log.settings import LogSettings
 from holdfast.measure import Traffic
@@ -160,7 +151,7 @@ async def opened(
         logs.collect_versions(AUTH_PREFIX, lambda: auth.value.version)
         broker = settings.broker
         users = Users(auth, around.calls, broker.rules_of)
-        blocks = _ProducerIdBlocks(metadata, around.calls)
+        blocks = ProducerIdBlocks(metadata, around.calls)
         producer_ids = ProducerIds(blocks, given_end=metadata.metadata.producer_ids_end)
         logs.producer_ids.end = lambda: producer_ids.given_end
         limits = broker.max_metadata_bytes, broker.max_partitions
@@ -168,12 +159,12 @@ async def opened(
             metadata, logs, around.calls, around.chance, broker.topic_defaults(), *limits, node_id=broker.node_id
         )
         await topics.open()
-        groups = await _open_groups(topics, settings.broker, around)
+        groups = await open_groups(topics, broker, around.clock, around.chance)
         shares: ShareCoordinator | None = None
         try:
-            shares = await _open_shares(topics, groups, settings.broker, around)
+            shares = await open_shares(topics, groups, broker, around.clock)
             markers = Markers(topics, groups)
-            transactions = await _open_transactions(topics, settings.broker, markers, producer_ids, around)
+            transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
             context = BrokerContext(
                 settings.broker,
                 identity.cluster,
@@ -239,108 +230,6 @@ async def _lead(metadata: MetadataLog, logs: Logs, calls: BlockingCalls) -> None
             return
         await calls.run(metadata.refresh)
     raise Unavailable(f"other processes wrote {_LEAD_TRIES} versions of the metadata in a row")
-
-
-async def _open_groups(topics: Topics, settings: BrokerSettings, around: BrokerEnvironment) -> GroupCoordinator:
-    """The internal topic of groups and offsets, and the coordinator that lives on it."""
-    offsets = topics.find(OFFSETS_TOPIC)
-    if offsets is None:
-        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
-        offsets = await topics.create(OFFSETS_TOPIC, settings.offsets_topic_num_partitions, configs)
-    group_settings = GroupSettings(
-        session_timeout_ms_min=settings.group_min_session_timeout_ms,
-        session_timeout_ms_max=settings.group_max_session_timeout_ms,
-        initial_rebalance_delay_ms=settings.group_initial_rebalance_delay_ms,
-        members_max=settings.group_max_size,
-        consumer_session_timeout_ms=settings.group_consumer_session_timeout_ms,
-        consumer_heartbeat_interval_ms=settings.group_consumer_heartbeat_interval_ms,
-        consumer_members_max=settings.group_consumer_max_size,
-        consumer_assignors=settings.consumer_assignors(),
-        migration=Migration(settings.group_consumer_migration_policy.lower()),
-        consumer_times_of=lambda group_id: _own_times(topics, settings, group_id),
-        offset_metadata_size_max=settings.offset_metadata_max_bytes,
-        groups_max=settings.max_groups,
-        offsets_size_max=settings.max_committed_offsets_bytes,
-        offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
-    )
-    groups = GroupCoordinator(
-        offsets.logs, group_settings, clock=around.clock, chance=around.chance, topics=GroupTopics(topics)
-    )
-    await groups.load()
-    await groups.offsets.forget_topics(lambda name: topics.find(name) is None)
-    return groups
-
-
-def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> ConsumerTimes | None:
-    """The times of a group that has some of its own."""
-    own = topics.dynamic.of(GROUP, group_id)
-    return consumer_times(own, settings) if own else None
-
-
-async def _open_shares(
-    topics: Topics, groups: GroupCoordinator, settings: BrokerSettings, around: BrokerEnvironment
-) -> ShareCoordinator:
-    """The coordinator of share groups. Its internal topic is made when there is the first of them."""
-
-    async def make_logs() -> Sequence[PartitionLog | Corrupt]:
-        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
-        count = settings.share_coordinator_state_topic_num_partitions
-        return (topics.find(SHARE_STATE_TOPIC) or await topics.create(SHARE_STATE_TOPIC, count, configs)).logs
-
-    of_all = share_configs({}, settings)
-
-    def configs_of(group_id: str) -> ShareConfigs:
-        own = topics.dynamic.of(GROUP, group_id)
-        return share_configs(own, settings) if own else of_all
-
-    share_settings = ShareSettings(
-        configs_of=configs_of,
-        groups_max=settings.group_share_max_groups,
-        partitions_max=settings.group_share_max_partitions,
-    )
-    shares = ShareCoordinator(make_logs, GroupTopics(topics), share_settings, clock=around.clock, is_taken=groups.has)
-    groups.share_names(shares.has)
-    found = topics.find(SHARE_STATE_TOPIC)
-    if found is not None:
-        await shares.load(found.logs)
-    return shares
-
-
-async def _open_transactions(
-    topics: Topics, settings: BrokerSettings, markers: Markers, producer_ids: ProducerIds, around: BrokerEnvironment
-) -> TransactionCoordinator:
-    """The internal topic of transactions, and the coordinator that lives on it."""
-    found = topics.find(TRANSACTIONS_TOPIC)
-    if found is None:
-        configs = {"cleanup.policy": "compact", "retention.ms": "-1"}
-        found = await topics.create(TRANSACTIONS_TOPIC, settings.transaction_state_log_num_partitions, configs)
-    transaction_settings = TransactionSettings(
-        timeout_ms_max=settings.transaction_max_timeout_ms,
-        id_expiration_ms=settings.transactional_id_expiration_ms,
-        ids_max=settings.max_transactional_ids,
-    )
-    transactions = TransactionCoordinator(found.logs, markers, producer_ids, transaction_settings, clock=around.clock)
-    await transactions.load()
-    return transactions
-
-
-class _ProducerIdBlocks:
-    """Blocks of producer ids, from the cluster's metadata."""
-
-    def __init__(self, metadata: MetadataLog, calls: BlockingCalls) -> None:
-        self._metadata = metadata
-        self._calls = calls
-        self._taking = asyncio.Lock()
-
-    async def take(self, count: int) -> int:
-        async with self._taking:
-            while True:
-                start = self._metadata.metadata.producer_ids_end
-                try:
-                    await self._calls.run(self._metadata.commit, take_producer_ids(start, start + count))
-                except ProducerIdsTaken:  # Another process was quicker, or our own commit is stored after all.
-                    continue
-                return start
 
 
 @asynccontextmanager
