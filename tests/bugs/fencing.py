@@ -63,7 +63,23 @@ BUGS = [
     Bug(
         "a broker serves before it leads",
         (Edit("broker/running.py", "        await _lead(metadata, logs, around.calls)\n", ""),),
-        ("tests/broker/test_usurped_metadata.py",),
+        ("tests/broker/test_usurped_metadata.py::test_a_broker_that_wakes_up_makes_no_topic",),
+    ),
+    Bug(
+        "users and rules are not led",
+        (Edit("broker/running.py", "        await _lead(auth, logs, around.calls)\n", ""),),
+        ("tests/broker/test_usurped_metadata.py::test_a_broker_that_wakes_up_changes_no_user_and_no_rule",),
+    ),
+    Bug(
+        "a command that leads nothing is fenced by a broker that starts",
+        (
+            Edit(
+                "cluster/version_log.py",
+                "                    if self._epoch is not None:\n                        raise\n",
+                "                    raise\n",
+            ),
+        ),
+        ("tests/broker/test_usurped_metadata.py::test_a_broker_that_wakes_up_changes_no_user_and_no_rule",),
     ),
     Bug(
         "an append of another process in our epoch is taken for compaction's",

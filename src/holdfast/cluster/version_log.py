@@ -113,6 +113,11 @@ class VersionLog(Generic[V]):
         with self._lock:
             self._reload()
 
+    @property
+    def kind(self) -> str:
+        """What it is, for people."""
+        return self._kind.kind
+
     def refresh(self) -> V:
         """Look for a newer version."""
         with self._lock:
@@ -148,6 +153,10 @@ class VersionLog(Generic[V]):
                     if self._take_next(steps):
                         return self.value
                     self._reload()
+                except HigherEpoch:
+                    if self._epoch is not None:
+                        raise
+                    self._reload()  # Who does not lead follows whoever does.
                 except Rejected:  # By what we know; somebody may have made it fit meanwhile.
                     self._reload()
                     if self.value.version == known:
