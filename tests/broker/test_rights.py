@@ -186,6 +186,25 @@ def test_groups_and_transactions_that_may_not_be_described_are_left_out(place: G
         assert shown >= {"team-a", "team-b"}
 
 
+def test_a_pattern_of_a_group_matches_only_what_may_be_described(place: Guarded) -> None:
+    """X8: ConsumerGroupHeartbeat with a regular expression; what comes with a rule comes with the next heartbeats."""
+    user = place.user()
+    with Wire(place.plain) as root, place.wire(user) as wire:
+        for name in ("regex-open", "regex-hidden"):
+            create_topic(root, name)
+        place.allow(user, rights.READ_GROUP, name="regex-group")
+        place.allow(user, rights.DESCRIBE_TOPIC, name="regex-open")
+        names = {each.topic_id: each.name for each in root.ask(Key.METADATA, 12, topics=None).topics}
+        member = {"group_id": "regex-group", "member_id": "one", "topic_partitions": []}
+        fields = {"subscribed_topic_names": [], "subscribed_topic_regex": "regex-.*", "rebalance_timeout_ms": 5000}
+        joined = wire.ask(Key.CONSUMER_GROUP_HEARTBEAT, 1, member_epoch=0, **fields, **member)
+        assert [names[each.topic_id] for each in joined.assignment.topic_partitions] == ["regex-open"]
+        place.allow(user, rights.DESCRIBE_TOPIC, name="regex-hidden")
+        told = wire.ask(Key.CONSUMER_GROUP_HEARTBEAT, 1, member_epoch=joined.member_epoch, **fields, **member)
+        found = {names[each.topic_id] for each in told.assignment.topic_partitions}
+        assert (told.error_code, found) == (0, {"regex-open", "regex-hidden"})
+
+
 def test_offsets_of_hidden_topics_are_left_out(place: Guarded, topic_id: Any) -> None:
     """X8: of all that a group has committed."""
     user = place.user()

@@ -19,11 +19,14 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.metadata import MetadataRequestTopic
 from holdfast.protocol.header import RequestHeader
 from holdfast.protocol.messages import decode_response, encode_request
-from holdfast.security.principal import ANONYMOUS, Session
+from holdfast.security.principal import ANONYMOUS, Principal, Session
+from holdfast.security.rules import Rules
 
 ORDERS = Topic("orders", UUID(int=7), 2)
 COPY = Metadata("c" * 32, 5, {"orders": ORDERS})
 WAITING = Waiting(COPY, 1)
+ADMIN = Principal("admin")
+GUARDED = Waiting(COPY, 1, rules=Rules((), [ADMIN], is_open=True))  # Whatever is open: the rules are in the store.
 RETRYABLE = {
     Code.KAFKA_STORAGE_ERROR,
     Code.COORDINATOR_NOT_AVAILABLE,
@@ -32,12 +35,12 @@ RETRYABLE = {
 }
 
 
-def ask(key: Key, version: int, **fields: object) -> Any:
+def ask(key: Key, version: int, work: Waiting = WAITING, who: Principal = ANONYMOUS, /, **fields: object) -> Any:
     """The answer to a request, decoded."""
     body = b"".join(bytes(each) for each in encode_request(key, version, request_class(key)(**fields)))
     header = RequestHeader(key, version, 3, "client", 0)
-    request = Request(header, memoryview(body), Session(ANONYMOUS, "here", "PLAINTEXT"), Address("127.0.0.1", 9092))
-    frame = b"".join(bytes(each) for each in asyncio.run(WAITING.handle(request)))
+    request = Request(header, memoryview(body), Session(who, "here", "PLAINTEXT"), Address("127.0.0.1", 9092))
+    frame = b"".join(bytes(each) for each in asyncio.run(work.handle(request)))
     tags = version >= APIS[key].flexible_from and key != Key.API_VERSIONS
     return decode_response(key, version, memoryview(frame)[9 if tags else 8 :])
 
@@ -65,3 +68,19 @@ def test_what_is_refused_can_be_tried_again(row: Api) -> None:
         except NotYet:
             continue
         assert Code(answer.error_code) in RETRYABLE
+
+
+@pytest.mark.parametrize("row", list(advertised()), ids=lambda row: row.name)
+def test_with_an_authorizer_only_super_users_are_answered(row: Api) -> None:
+    """X7, X8: the rules are in the store. Nobody else learns which topics there are, by whatever request."""
+    key = Key(row.key)
+    for version in range(row.min_version, row.max_version + 1):
+        if key == Key.API_VERSIONS:
+            assert ask(key, version, GUARDED).error_code == 0
+            continue
+        for stranger in (ANONYMOUS, Principal("eve")):
+            with pytest.raises(NotYet) as refused:
+                ask(key, version, GUARDED, stranger)
+            assert "orders" not in str(refused.value)
+    if key == Key.METADATA:
+        assert [each.name for each in ask(key, 12, GUARDED, ADMIN, topics=None).topics] == ["orders"]

@@ -159,4 +159,32 @@ BUGS = [
         "is_protected = any(",
         "tests/cli/test_unguarded.py::test_a_start_says_so",
     ),
+    bug(
+        "a pattern of a group matches every topic",
+        "broker/api/consumer_group_heartbeat.py",
+        "sight = _sight(request) if context.gate.is_on else None",
+        "sight = None",
+        RIGHTS + "::test_a_pattern_of_a_group_matches_only_what_may_be_described",
+    ),
+    bug(
+        "groups do not hear of changed rules",
+        "broker/coordinators.py",
+        "        users.on_rules.append(self._grow)\n",
+        "        del users\n",
+        RIGHTS + "::test_a_pattern_of_a_group_matches_only_what_may_be_described",
+    ),
+    bug(
+        "a pattern matches by the rights of another member",
+        "coordinator/group/consumer/core.py",
+        "key = member.regex, sight",
+        "key = member.regex, next(iter(self._sights.values()))",
+        "tests/coordinator/test_consumer_group.py::test_a_pattern_matches_what_its_member_may_know_of",
+    ),
+    bug(
+        "without the store everybody is told which topics there are",
+        "broker/waiting/waiting.py",
+        "if api is not None and self._rules is not None and request.session.principal not in self._rules.super_users:",
+        "if api is None:",
+        "tests/broker/test_waiting.py::test_with_an_authorizer_only_super_users_are_answered",
+    ),
 ]

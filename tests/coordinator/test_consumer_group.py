@@ -17,7 +17,8 @@ from holdfast.coordinator.group.consumer.errors import (
 )
 from holdfast.coordinator.group.errors import GroupFull, GroupNotEmpty, InstanceFenced, TopicSubscribed, UnknownMember
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
-from holdfast.types import TopicPartition
+from holdfast.coordinator.group.topic_view import Sight
+from holdfast.types import PartitionId, TopicPartition
 
 AT = TopicPartition("t", 0)
 
@@ -303,6 +304,49 @@ async def test_topics_by_pattern() -> None:
     assert numbers(told) == []
     told = await group.beat("a", told.epoch, owned=frozenset())
     assert told.assignment == group.of(0, topic="more-orders")
+
+
+@in_loop
+async def test_a_pattern_matches_what_its_member_may_know_of() -> None:
+    """X8: each member by its own rights, as the rules are; also topics that come later, and after a restart."""
+    group = await Group(counts={"t-open": 1, "t-hidden": 1}).open()
+    hidden = {"b": {"t-hidden", "t-later"}, "a": set[str]()}
+
+    def sight(who: str) -> Sight:
+        return Sight(who, lambda name: name not in hidden[who])
+
+    async def holds(*members: str) -> dict[str, set[str]]:
+        """What members end up with, after some rounds of heartbeats."""
+        held: dict[str, frozenset[PartitionId]] = {}
+        for _ in range(5):
+            for member in members:
+                known = next(each.member for each in (await group.describe()).members if each.member.id == member)
+                told = await group.beat(
+                    member, known.epoch, owned=held.get(member, known.assigned), sight=sight(member)
+                )
+                held[member] = held.get(member, known.assigned) if told.assignment is None else told.assignment
+        found = {each.topic_id: each.name for each in map(group.topics.find, group.topics.names()) if each}
+        return {member: {found[each.topic_id] for each in held[member]} for member in members}
+
+    for member in ("a", "b"):
+        await group.join(member, regex="t-.*", topics=frozenset(), sight=sight(member))
+    both = await holds("a", "b")
+    assert both["b"] <= {"t-open"}
+    assert both["a"] | both["b"] == {"t-open", "t-hidden"}
+    group.topics.make("t-later", 1)
+    both = await holds("a", "b")
+    assert "t-later" in both["a"]
+    await group.house.restart()
+    assert (await holds("b", "a"))["b"] <= {"t-open"}
+    hidden["a"].add("t-hidden")
+    group.topics.version += 1  # Rules have changed.
+    both = await holds("a", "b")
+    assert both["a"] | both["b"] == {"t-open", "t-later"}
+    hidden["b"].clear()
+    group.topics.version += 1
+    both = await holds("a", "b")
+    assert both["a"] | both["b"] == {"t-open", "t-later", "t-hidden"}
+    assert "t-hidden" in both["b"]
 
 
 @in_loop

@@ -11,6 +11,7 @@ from holdfast.broker.configs.group import consumer_times, share_configs
 from holdfast.broker.markers import Markers
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, OpenTopic, Topics
+from holdfast.broker.users import Users
 from holdfast.cluster.errors import ProducerIdsTaken
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import MetadataLog
@@ -29,7 +30,9 @@ from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
 
 
-async def open_groups(topics: Topics, settings: BrokerSettings, clock: Clock, chance: Chance) -> GroupCoordinator:
+async def open_groups(
+    topics: Topics, view: GroupTopics, settings: BrokerSettings, clock: Clock, chance: Chance
+) -> GroupCoordinator:
     """The internal topic of groups and offsets, and the coordinator that lives on it."""
     offsets = topics.find(OFFSETS_TOPIC)
     if offsets is None:
@@ -51,7 +54,7 @@ async def open_groups(topics: Topics, settings: BrokerSettings, clock: Clock, ch
         offsets_size_max=settings.max_committed_offsets_bytes,
         offsets_retention_ms=settings.offsets_retention_minutes * 60_000,
     )
-    groups = GroupCoordinator(offsets.logs, group_settings, clock=clock, chance=chance, topics=GroupTopics(topics))
+    groups = GroupCoordinator(offsets.logs, group_settings, clock=clock, chance=chance, topics=view)
     await groups.load()
     await groups.offsets.forget_topics(lambda name: topics.find(name) is None)
     return groups
@@ -64,7 +67,7 @@ def _own_times(topics: Topics, settings: BrokerSettings, group_id: str) -> Consu
 
 
 async def open_shares(
-    topics: Topics, groups: GroupCoordinator, settings: BrokerSettings, clock: Clock
+    topics: Topics, view: GroupTopics, groups: GroupCoordinator, settings: BrokerSettings, clock: Clock
 ) -> ShareCoordinator:
     """The coordinator of share groups. Its internal topic is made when there is the first of them."""
 
@@ -84,7 +87,7 @@ async def open_shares(
         groups_max=settings.group_share_max_groups,
         partitions_max=settings.group_share_max_partitions,
     )
-    shares = ShareCoordinator(make_logs, GroupTopics(topics), share_settings, clock=clock, is_taken=groups.has)
+    shares = ShareCoordinator(make_logs, view, share_settings, clock=clock, is_taken=groups.has)
     groups.share_names(shares.has)
     found = topics.find(SHARE_STATE_TOPIC)
     if found is not None:
@@ -113,12 +116,14 @@ async def open_transactions(
 class GroupTopics:
     """What groups need to know of the topics, as they are now."""
 
-    def __init__(self, topics: Topics) -> None:
+    def __init__(self, topics: Topics, users: Users) -> None:
         self._topics = topics
         self._version = 0
         topics.on_change.append(self._grow)
+        users.on_rules.append(self._grow)
 
     def _grow(self) -> None:
+        """Topics have changed, or who may know of them."""
         self._version += 1
 
     @property

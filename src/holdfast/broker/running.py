@@ -12,7 +12,7 @@ from holdfast.broker.audit import Audit
 from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import settings_now
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.coordinators import ProducerIdBlocks, open_groups, open_shares, open_transactions
+from holdfast.broker.coordinators import GroupTopics, ProducerIdBlocks, open_groups, open_shares, open_transactions
 from holdfast.broker.gate import Gate
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.listener import OpenListener
@@ -148,6 +148,7 @@ async def opened(
         auth = await around.calls.run(
             AuthLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
+        await _lead(auth, logs, around.calls)
         logs.collect_versions(AUTH_PREFIX, lambda: auth.value.version)
         broker = settings.broker
         users = Users(auth, around.calls, broker.rules_of)
@@ -159,10 +160,11 @@ async def opened(
             metadata, logs, around.calls, around.chance, broker.topic_defaults(), *limits, node_id=broker.node_id
         )
         await topics.open()
-        groups = await open_groups(topics, broker, around.clock, around.chance)
+        view = GroupTopics(topics, users)
+        groups = await open_groups(topics, view, broker, around.clock, around.chance)
         shares: ShareCoordinator | None = None
         try:
-            shares = await open_shares(topics, groups, broker, around.clock)
+            shares = await open_shares(topics, view, groups, broker, around.clock)
             markers = Markers(topics, groups)
             transactions = await open_transactions(topics, broker, markers, producer_ids, around.clock)
             context = BrokerContext(
@@ -218,18 +220,18 @@ async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> Loca
     )
 
 
-async def _lead(metadata: MetadataLog, logs: Logs, calls: BlockingCalls) -> None:
+async def _lead(versions: MetadataLog | AuthLog, logs: Logs, calls: BlockingCalls) -> None:
     """Fence whoever was the owner before us, before anybody is served: it may only sleep."""
     for _ in range(_LEAD_TRIES):
         await logs.owner.check()
         try:
-            if await calls.run(metadata.lead):
+            if await calls.run(versions.lead):
                 return
         except Unavailable as failure:  # A full disk, or a store that takes nothing: the first change begins it.
-            log.warning("the metadata has no version of this start yet: %s", failure)
+            log.warning("the %s has no version of this start yet: %s", versions.kind, failure)
             return
-        await calls.run(metadata.refresh)
-    raise Unavailable(f"other processes wrote {_LEAD_TRIES} versions of the metadata in a row")
+        await calls.run(versions.refresh)
+    raise Unavailable(f"other processes wrote {_LEAD_TRIES} versions of the {versions.kind} in a row")
 
 
 @asynccontextmanager

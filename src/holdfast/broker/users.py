@@ -30,6 +30,7 @@ class Users:
         self._rules_of = rules_of
         self._known = auth.value.rules
         self.rules = rules_of(self._known)
+        self.on_rules: list[Callable[[], None]] = []  # Called when they are other ones.
 
     @property
     def value(self) -> Auth:
@@ -49,6 +50,8 @@ class Users:
         if known is not self._known:
             self.rules = await self._calls.run(self._looked_up, known)
             self._known = known
+            for each in list(self.on_rules):
+                each()
 
     def _looked_up(self, rules: frozenset[Rule]) -> Rules:
         """In a thread: there may be many."""

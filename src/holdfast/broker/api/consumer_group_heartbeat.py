@@ -11,6 +11,7 @@ from holdfast.broker.net.request import Request
 from holdfast.broker.rights import DESCRIBE_TOPIC, READ_GROUP
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
+from holdfast.coordinator.group.topic_view import Sight
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.consumer_group_heartbeat import (
@@ -36,7 +37,8 @@ async def handle(
         request.rights.need(READ_GROUP, message.group_id)
         for name in message.subscribed_topic_names or ():
             request.rights.need(DESCRIBE_TOPIC, name)
-        beaten = await context.groups.beat(message.group_id, _wanted(message, member_id, request))
+        sight = _sight(request) if context.gate.is_on else None
+        beaten = await context.groups.beat(message.group_id, _wanted(message, member_id, request, sight))
     except HoldfastError as failure:
         return ConsumerGroupHeartbeatResponse(
             error_code=group_code_of(failure), error_message=str(failure), member_id=member_id or None, member_epoch=0
@@ -53,7 +55,15 @@ async def handle(
     )
 
 
-def _wanted(message: ConsumerGroupHeartbeatRequest, member_id: str, request: Request) -> HeartbeatRequest:
+def _sight(request: Request) -> Sight:
+    """What a pattern may match: topics that its member may not describe are none."""
+    rights, session = request.rights, request.session
+    return Sight((session.principal, session.host), lambda name: rights.sees(DESCRIBE_TOPIC, name))
+
+
+def _wanted(
+    message: ConsumerGroupHeartbeatRequest, member_id: str, request: Request, sight: Sight | None
+) -> HeartbeatRequest:
     names, owned = message.subscribed_topic_names, message.topic_partitions
     return HeartbeatRequest(
         member_id=member_id,
@@ -67,6 +77,7 @@ def _wanted(message: ConsumerGroupHeartbeatRequest, member_id: str, request: Req
         owned=None if owned is None else _partitions(owned),
         client_id=request.header.client_id or "",
         client_host=f"/{request.client_host}",
+        sight=sight,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -15,12 +16,20 @@ class KnownTopic(NamedTuple):
     partitions: int  # How many.
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Which topics a member may know of, by the rules as they are when it is asked."""
+
+    who: Hashable  # The same for all who see the same.
+    sees: Callable[[str], bool] = field(compare=False, repr=False)
+
+
 class TopicView(Protocol):
     """All topics as they are now."""
 
     @property
     def version(self) -> int:
-        """Grows with every change of any topic."""
+        """Grows with every change of any topic, and of who may know of them."""
 
     def find(self, name: str) -> KnownTopic | None: ...
 

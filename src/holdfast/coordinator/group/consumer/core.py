@@ -18,7 +18,7 @@ from holdfast.coordinator.group.consumer.records import Epoch, encode_member, en
 from holdfast.coordinator.group.consumer.roster import ConsumerRoster
 from holdfast.coordinator.group.errors import AssignmentTooLarge, GroupFull
 from holdfast.coordinator.group.settings import GroupSettings
-from holdfast.coordinator.group.topic_view import KnownTopic, TopicView
+from holdfast.coordinator.group.topic_view import KnownTopic, Sight, TopicView
 
 _KEY_ROOM = 1 << 16  # Bytes of a record that are left for its key.
 
@@ -37,6 +37,10 @@ class ConsumerCore:
         self.used: dict[str, int] = {}  # The epoch that a member has last spoken of, since this process began.
         self._size_max = max(record_size_max - _KEY_ROOM, record_size_max // 2)
         self._seen: int | None = None  # The version of the topics that was last looked at.
+        self._sights: dict[str, Sight] = {}  # Of members that may not know of all topics, since this process began.
+        self._has_new_sight = False
+        self._by_sight: dict[tuple[str, Sight], frozenset[str]] = {}  # What each of them sees of a pattern's topics.
+        self._shown: dict[str, frozenset[str]] = {}  # The same by the member's id.
 
     # Members
 
@@ -69,14 +73,24 @@ class ConsumerCore:
         """Nobody is known by this id any more."""
         self.deadlines.forget(member_id)
         self.used.pop(member_id, None)
+        self._sights.pop(member_id, None)
+
+    def look(self, member: ConsumerMember, sight: Sight | None) -> None:
+        """By whose rights the member's pattern is matched from here on."""
+        if sight is None or not member.regex:
+            self._has_new_sight |= self._sights.pop(member.id, None) is not None
+        elif self._sights.get(member.id) != sight:
+            self._sights[member.id] = sight
+            self._has_new_sight = True
 
     # Epochs and the target
 
     def refresh(self, *, changed: bool) -> None:
         """Begin a new epoch if members have `changed`, or if the topics they read have."""
-        if not changed and self._seen == self.topics.version:
+        if not changed and self._seen == self.topics.version and not self._has_new_sight:
             return
         self._match_patterns()
+        changed |= self._hide()
         self._seen = self.topics.version
         roster, topics_hash = self.roster, self._topics_hash()
         if changed or topics_hash != roster.epoch.topics_hash:
@@ -89,10 +103,31 @@ class ConsumerCore:
         found = {each: known.get(each) or Matched(matches(each, names)) for each in sorted(wanted)}
         self.roster.set_patterns(found)
 
+    def _hide(self) -> bool:
+        """Look up what members may know of; whether that is not what it was."""
+        is_new = self._seen != self.topics.version
+        before, self._by_sight = self._by_sight, {} if is_new else self._by_sight
+        shown: dict[str, frozenset[str]] = {}
+        changed = False
+        for member_id, sight in self._sights.items():
+            member = self.roster.get(member_id)
+            matched = None if member is None else self.roster.patterns.get(member.regex)
+            if member is None or matched is None:
+                continue
+            key = member.regex, sight
+            if key not in self._by_sight:
+                found = frozenset(name for name in matched.topics if sight.sees(name))
+                self._by_sight[key] = before[key] if before.get(key) == found else found
+            known, shown[member_id] = self._shown.get(member_id, matched.topics), self._by_sight[key]
+            changed |= known is not shown[member_id] and known != shown[member_id]
+        changed |= any(each not in shown and self.roster.get(each) is not None for each in self._shown)
+        self._shown, self._has_new_sight = shown, False
+        return changed
+
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
-        """All topics that a member reads, by name or by pattern."""
+        """All topics that a member reads, by name or by pattern; by that only those that it may know of."""
         matched = self.roster.patterns.get(member.regex)
-        return member.topics if matched is None else member.topics | matched.topics
+        return member.topics if matched is None else member.topics | self._shown.get(member.id, matched.topics)
 
     def topic_names(self) -> frozenset[str]:
         names: set[str] = set()

@@ -30,6 +30,7 @@ class ConsumerProtocol:
             self._core.check_size(after)
             self._roster.put(after)
         self._core.touch(after, now)
+        self._core.look(after, request.sight)
         changed = member is None or (before.topics, before.regex) != (after.topics, after.regex)
         self._core.refresh(changed=changed)
         self._core.retarget()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.coordinator.group.answers import GroupState
 from holdfast.coordinator.group.consumer.errors import InvalidHeartbeat
 from holdfast.coordinator.group.consumer.member import JOINS, LEAVES, PAUSES, ConsumerMember, Partitions
+from holdfast.coordinator.group.topic_view import Sight
 from holdfast.coordinator.runtime.fields import check_text
 
 
@@ -25,6 +26,7 @@ class HeartbeatRequest:
     owned: Partitions | None = None
     client_id: str = ""
     client_host: str = ""
+    sight: Sight | None = None  # What its pattern may match; None: everything.
 
     def check(self) -> None:
         """Raise InvalidHeartbeat for what no group can make sense of."""
