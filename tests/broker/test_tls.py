@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import pytest
 from tests.broker.wire import Closed, Wire
 from tests.support.broker_process import COMMAND, BrokerProcess
-from tests.support.certificates import Authority
 from tests.support.round_trips import by_aiokafka, by_confluent, by_kafka_python, serves
 from tests.support.secured import Secured
 
 from holdfast.protocol.api import Key
+from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port
 
 VALUES = [b"%d" % number * 200_000 for number in range(4)]  # Each of many records of TLS.
@@ -81,8 +81,8 @@ def test_only_newer_versions_are_spoken(secured: Secured, version: str, is_taken
 def test_a_client_must_show_its_certificate_where_it_is_required(secured: Secured) -> None:
     """X2: without one, with one of another authority, or with one that no rule gives a name, it is not served.
     The test of X2."""
-    stranger = Authority(secured.folder / "other").signed("stranger", "/OU=Services/CN=Reader")
-    nobody = secured.authority.signed("nobody", "/O=Tests/CN=Reader")
+    stranger = AuthorityFolder(secured.folder / "other").signed("stranger", "CN=Reader,OU=Services")
+    nobody = secured.authority.signed("nobody", "CN=Reader,O=Tests")
     with secured.wire(secured.mutual, secured.context(certificate=secured.client)) as wire:
         assert serves(wire)
     for shown in (None, stranger, nobody):
@@ -118,8 +118,8 @@ def test_certificates_are_renewed_under_open_connections(tmp_path: Path) -> None
     """X3: new handshakes get the new one, open connections stay; a broken file keeps the one before and says so.
     The test of X3."""
     secured = Secured(tmp_path)
-    other = Authority(tmp_path / "new", "Another")
-    renewed = other.signed("broker", "/CN=localhost")
+    other = AuthorityFolder(tmp_path / "new", "Another")
+    renewed = other.signed("broker", "CN=localhost")
     first, second = secured.context(), ssl.create_default_context(cafile=str(other.certificate))
     with secured.process, secured.wire(secured.tls) as old:
         assert serves(old)
@@ -182,8 +182,8 @@ def test_what_cannot_be_is_refused_at_the_start(tmp_path: Path, settings: list[s
 
 def test_a_password_is_found_where_the_file_says(tmp_path: Path) -> None:
     """X2: an encrypted key, its password in another file; no line and no config shows it."""
-    authority, port = Authority(tmp_path / "ca"), free_port()
-    keystore = authority.signed("broker", "/CN=localhost", password="open sesame")
+    authority, port = AuthorityFolder(tmp_path / "ca"), free_port()
+    keystore = authority.signed("broker", "CN=localhost", password="open sesame")
     (tmp_path / "secrets.properties").write_text("key=open sesame\n")
     file = tmp_path / "server.properties"
     file.write_text(

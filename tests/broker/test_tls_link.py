@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.certificates import Authority
 
 from holdfast.broker.listeners import SecurityProtocol
 from holdfast.broker.net.listener import OpenListener
@@ -25,6 +24,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.security.mapping import PrincipalMapping
 from holdfast.security.principal import Principal, Session
 from holdfast.security.tls import TlsSettings, WatchedContext
+from holdfast.testing.certificates import AuthorityFolder
 from holdfast.types import Buffer
 
 MIB = 1 << 20
@@ -52,8 +52,8 @@ class Place:
     """A server with one listener, and the authority that its clients trust."""
 
     def __init__(self, folder: Path, words: dict[str, str], limits: ConnectionLimits) -> None:
-        self.authority = Authority(folder)
-        words = {"ssl.keystore.location": str(self.authority.signed("broker", "/CN=localhost"))} | words
+        self.authority = AuthorityFolder(folder)
+        words = {"ssl.keystore.location": str(self.authority.signed("broker", "CN=localhost"))} | words
         words |= {"ssl.truststore.location": str(self.authority.certificate)}
         self.bound = bind(Address("127.0.0.1", 0))
         self.port: int = self.bound.getsockname()[1]
@@ -105,8 +105,8 @@ def test_a_session_has_the_name_in_the_certificate(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path, ssl_client_auth="requested") as place:
             shown = {
-                "/C=DE/O=Tests/OU=Services/CN=Reader": "reader",
-                "/C=DE/O=A, B/CN=J=K": r"CN=J\=K,O=A\, B,C=DE",
+                "CN=Reader,OU=Services,O=Tests,C=DE": "reader",
+                r"CN=J\=K,O=A\, B,C=DE": r"CN=J\=K,O=A\, B,C=DE",
                 None: "ANONYMOUS",
             }
             for number, subject in enumerate(shown):

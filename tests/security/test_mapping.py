@@ -8,12 +8,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.memory_certificates import MemoryAuthority
 
 from holdfast.security.errors import BadSetting
 from holdfast.security.mapping import NobodysName, PrincipalMapping, subject_of
+from holdfast.testing.certificates import Authority
 
-CA = MemoryAuthority()
+CA = Authority()
 TYPES = [
     NameOID.COMMON_NAME,
     NameOID.ORGANIZATION_NAME,

@@ -13,7 +13,6 @@ import pytest
 from cryptography import x509
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.memory_certificates import MemoryAuthority, Pair
 
 from holdfast.security.errors import BadSetting
 from holdfast.security.secret import Secret
@@ -27,9 +26,10 @@ from holdfast.security.tls import (
     read_material,
     server_context,
 )
+from holdfast.testing.certificates import Authority, Pair
 
-CA = MemoryAuthority()
-OTHER_CA = MemoryAuthority("another")
+CA = Authority()
+OTHER_CA = Authority("another")
 SERVER = CA.issue()
 CLIENT = CA.issue("alice")
 
@@ -39,7 +39,7 @@ def _server(**given: Any) -> ssl.SSLContext:
     return server_context(settings, read_material(settings))
 
 
-def _client(pair: Pair | None = None, ca: MemoryAuthority = CA, **given: Any) -> ssl.SSLContext:
+def _client(pair: Pair | None = None, ca: Authority = CA, **given: Any) -> ssl.SSLContext:
     if pair is not None:
         given |= {"certificate_chain": pair.chain_pem, "key": Secret(pair.key_pem())}
     settings = TlsSettings(truststore_certificates=ca.trust_pem, **given)

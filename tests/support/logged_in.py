@@ -9,12 +9,12 @@ from typing import Any
 
 from tests.broker.wire import Wire
 from tests.support.broker_process import BrokerProcess
-from tests.support.certificates import Authority
 
 from holdfast.protocol.api import Key
 from holdfast.security.plain import encode_plain
 from holdfast.security.scram import ScramClient, salt_password
 from holdfast.security.secret import Secret
+from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port
 
 USER, PASSWORD = "alice", 'pa"ss, word=1'  # Of the settings.
@@ -29,8 +29,8 @@ class LoggedIn:
 
     def __init__(self, folder: Path, *settings: str) -> None:
         self.folder = folder
-        self.authority = Authority(folder / "ca")
-        keystore = self.authority.signed("broker", "/O=Tests/CN=localhost")
+        self.authority = AuthorityFolder(folder / "ca")
+        keystore = self.authority.signed("broker", "CN=localhost,O=Tests")
         self.plain, self.sasl, self.tls = free_port(), free_port(), free_port()
         file = folder / "server.properties"
         escaped = PASSWORD.replace('"', '\\\\"')  # Once for JAAS, and once for the file.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.broker.wire import Wire
 from tests.support.broker_process import BrokerProcess
-from tests.support.certificates import Authority
 
+from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port
 
 
@@ -18,9 +18,9 @@ class Secured:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.authority = Authority(folder / "ca")
-        self.keystore = self.authority.signed("broker", "/O=Tests/CN=localhost")
-        self.client = self.authority.signed("client", "/C=DE/O=Tests/OU=Services/CN=Reader")
+        self.authority = AuthorityFolder(folder / "ca")
+        self.keystore = self.authority.signed("broker", "CN=localhost,O=Tests")
+        self.client = self.authority.signed("client", "CN=Reader,OU=Services,O=Tests,C=DE")
         self.plain, self.tls, self.mutual = free_port(), free_port(), free_port()
         file = folder / "server.properties"
         file.write_text(

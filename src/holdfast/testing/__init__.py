@@ -3,11 +3,15 @@
     with running_broker(num_partitions=3) as broker:
         client = Producer({"bootstrap.servers": broker.bootstrap})
 
-`plugin` has the same as fixtures of pytest: `holdfast_broker` and `holdfast_own_broker`.
+    with secured_broker({"alice": ["WRITE topic:orders"]}) as broker:
+        client = Producer(broker.conf("alice"))
+
+`plugin` has the same as fixtures of pytest: `holdfast_broker`, `holdfast_own_broker`, `holdfast_secured_broker`.
 """
 
 from holdfast.testing.ports import free_port
 from holdfast.testing.process import BrokerDidNotStart, RunningBroker
 from holdfast.testing.running import running_broker
+from holdfast.testing.secured import SecuredBroker, secured_broker
 
-__all__ = ["BrokerDidNotStart", "RunningBroker", "free_port", "running_broker"]
+__all__ = ["BrokerDidNotStart", "RunningBroker", "SecuredBroker", "free_port", "running_broker", "secured_broker"]

@@ -1,25 +1,43 @@
 """Fixtures of pytest: every project that has Holdfast installed has them.
 
-holdfast_broker      one broker for all tests of a session
-holdfast_own_broker  a broker of the test's own, to be killed and started again
-holdfast_settings    the settings of both, none unless a project's own conftest.py says otherwise
+holdfast_broker          one broker for all tests of a session
+holdfast_own_broker      a broker of the test's own, to be killed and started again
+holdfast_secured_broker  one with TLS, users and rights, for all tests of a session
+holdfast_settings        the settings of all, none unless a project's own conftest.py says otherwise
+holdfast_users           its users, and what each may do; none but `admin` unless a conftest.py says otherwise
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import pytest
 
 from holdfast.testing.process import RunningBroker
 from holdfast.testing.running import running_broker
+from holdfast.testing.secured import SecuredBroker, secured_broker
 
 
 @pytest.fixture(scope="session")
 def holdfast_settings() -> Mapping[str, object]:
     """Settings of the brokers, such as {"num_partitions": 3}. Override it in your conftest.py."""
     return {}
+
+
+@pytest.fixture(scope="session")
+def holdfast_users() -> Mapping[str, Sequence[str]]:
+    """Users and their rights, such as {"alice": ["WRITE topic:orders"]}. Override it in your conftest.py."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def holdfast_secured_broker(
+    holdfast_users: Mapping[str, Sequence[str]], holdfast_settings: Mapping[str, object]
+) -> Iterator[SecuredBroker]:
+    """A broker with TLS, users and rights that all tests share: `conf("alice")`, `properties("alice")`."""
+    with secured_broker(holdfast_users, **dict(holdfast_settings)) as broker:  # type: ignore[arg-type]
+        yield broker
 
 
 @pytest.fixture(scope="session")

@@ -22,12 +22,18 @@ def running_broker(data: Path | None = None, *, port: int = 0, **settings: objec
 
     A setting has its name with `_` for every dot: `num_partitions=3`, `log_retention_check_ms=100`.
     """
-    if settings.get("serve_log_level") in TOO_QUIET:
-        raise Rejected(f"serve_log_level {settings['serve_log_level']} hides the broker's port: take info or debug")
+    given = checked(settings)
     with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-        broker = RunningBroker(data or Path(folder), port=port, environment=variables({**FOR_TESTS, **settings}))
+        broker = RunningBroker(data or Path(folder), port=port, environment=variables(given))
         with broker:
             yield broker
+
+
+def checked(settings: dict[str, object]) -> dict[str, object]:
+    """With what tests want. Raises Rejected."""
+    if settings.get("serve_log_level") in TOO_QUIET:
+        raise Rejected(f"serve_log_level {settings['serve_log_level']} hides the broker's port: take info or debug")
+    return {**FOR_TESTS, **settings}
 
 
 def variables(settings: dict[str, object]) -> dict[str, str]:
