@@ -152,3 +152,7 @@ RIGHTS: Final[Mapping[Key, ApiRights]] = {
     Key.ALTER_SHARE_GROUP_OFFSETS: _each(READ_GROUP, READ_TOPIC),
     Key.DELETE_SHARE_GROUP_OFFSETS: _each(DELETE_GROUP, READ_TOPIC),
 }
+
+# The ports beside Kafka's.
+SUBSCRIBE: Final = _each(READ_TOPIC, DESCRIBE_TOPIC)
+METRICS: Final = _each(DESCRIBE_CLUSTER)

@@ -14,12 +14,13 @@ from typing import Final, Protocol
 from holdfast.errors import Unavailable
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
-from holdfast.security.errors import BadSetting
+from holdfast.security.errors import BadSetting, LoginFailed
+from holdfast.security.header import parse_authorization
 from holdfast.security.jaas import SETTING as JAAS
 from holdfast.security.jaas import parse_jaas
 from holdfast.security.jwt import TokenKeys, TokenSettings, check_token, parse_bearer
 from holdfast.security.login import Login, More, Proven
-from holdfast.security.plain import check_plain, parse_plain
+from holdfast.security.plain import Claim, check_plain, parse_plain
 from holdfast.security.principal import Principal, Session
 from holdfast.security.scram import MECHANISMS as SCRAM
 from holdfast.security.scram import Verifier, fake_verifier, parse_client_first, server_final, server_first
@@ -85,9 +86,9 @@ class LoginChecks:
         """
         name = login.mechanism
         if name == PLAIN:
-            return self._proven(before, name, self._plain(token, users))
+            return self._password(parse_plain(token), name, before, users)
         if name == OAUTHBEARER:
-            return self._bearer(token, before)
+            return self._token(*parse_bearer(token), before)
         if login.exchange is not None:
             answer = server_final(login.exchange, token)
             return self._proven(before, name, login.exchange.user, answer)
@@ -97,18 +98,36 @@ class LoginChecks:
         exchange, answer = server_first(first, kept.verifier(first.user, name), fake, ours)
         return More(answer, exchange)
 
-    def _plain(self, token: bytes, users: Users | None) -> str:
-        claim, passwords = parse_plain(token), self._by_name[PLAIN].passwords
-        kept = _there(users)
-        found = (kept.verifier(claim.user, each) for each in _STRONGEST_FIRST)
-        known = next((each for each in found if each is not None), None)
-        check_plain(claim, passwords, known, fake_verifier(_STRONGEST_FIRST[0], claim.user, kept.secret))
-        return claim.user
+    def check_header(self, text: str, before: Session, users: Users | None, *, is_private: bool) -> Session:
+        """Who somebody is by `Authorization`, where no SASL is spoken: Basic as PLAIN, Bearer as OAUTHBEARER.
 
-    def _bearer(self, data: bytes, before: Session) -> Proven:
+        Users of SCRAM are known by Basic, too, if the way is private: with SCRAM no password is ever sent.
+        Raises LoginFailed, or Unavailable.
+        """
+        said = parse_authorization(text)
+        if isinstance(said, Secret):
+            if OAUTHBEARER not in self.mechanisms:
+                raise LoginFailed("Bearer is for OAUTHBEARER, which is not enabled")
+            return self._token(said, "", before).session
+        taken = [
+            each for each in (PLAIN, *_STRONGEST_FIRST) if each in self.mechanisms and (is_private or each == PLAIN)
+        ]
+        if not taken:
+            raise LoginFailed("Basic is for PLAIN, or with TLS for SCRAM, which is not enabled", said.user)
+        return self._password(said, taken[0], before, users).session
+
+    def _password(self, claim: Claim, name: str, before: Session, users: Users | None) -> Proven:
+        """`name` is the mechanism: with PLAIN those of SCRAM are users, too."""
+        kept, fits = _there(users), _STRONGEST_FIRST if name == PLAIN else self.mechanisms
+        found = (kept.verifier(claim.user, each) for each in _STRONGEST_FIRST if each in fits)
+        known = next((each for each in found if each is not None), None)
+        fake = fake_verifier(_STRONGEST_FIRST[0], claim.user, kept.secret)
+        check_plain(claim, self._by_name[name].passwords, known, fake)
+        return self._proven(before, name, claim.user)
+
+    def _token(self, secret: Secret, wanted: str, before: Session) -> Proven:
         keys = self._by_name[OAUTHBEARER].keys
         assert keys is not None
-        secret, wanted = parse_bearer(data)
         now_s = self._clock.now_ms() / 1000
         token = check_token(secret, keys.settings, keys.find, now_s, wanted)
         return self._proven(before, OAUTHBEARER, token.user, b"", max(token.expires_s - now_s, 0.0))

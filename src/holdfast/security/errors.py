@@ -26,3 +26,8 @@ class LoginFailed(Rejected):
         super().__init__(why)
         self.why = why
         self.user = user  # As it was claimed; empty if it was not even said.
+
+    @property
+    def for_audit(self) -> str:
+        """Who, and why not."""
+        return f"{self.user[:80]!r}: {self.why}" if self.user else self.why

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import ssl
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -44,6 +45,7 @@ CIPHERS_13: Final = ("TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "
 
 _KEY = b"PRIVATE KEY-----"
 _CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
+_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----.*?-----END \1-----\s*", re.DOTALL)
 _ENCRYPTED = (b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"Proc-Type: 4,ENCRYPTED")
 _TO_PEM = (
     "keytool -importkeystore -srckeystore {path} -destkeystore store.p12 -deststoretype PKCS12 && "
@@ -196,6 +198,32 @@ def client_context(settings: TlsSettings, material: Material, *, check_name: boo
     return context
 
 
+class Pem(NamedTuple):
+    """What others who speak TLS themselves make a context of."""
+
+    key: bytes  # Not encrypted.
+    chain: bytes
+    trust: bytes
+
+    def __repr__(self) -> str:
+        return "Pem(…)"
+
+
+def pem_of(settings: TlsSettings, material: Material) -> Pem:
+    """Of material that a context was made of."""
+    from cryptography.hazmat.primitives import serialization  # Here: it takes time to load.
+
+    password = settings.key_password.reveal().encode() or None
+    blocks = [(each[1], each[0]) for each in _BLOCK.finditer(material.certificate)]
+    key = serialization.load_pem_private_key(
+        next(text for kind, text in blocks if kind.endswith(b"PRIVATE KEY")), password
+    )
+    plain = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return Pem(plain, b"".join(text for kind, text in blocks if kind == b"CERTIFICATE"), material.trust)
+
+
 class WatchedContext:
     """A context that follows its files. `look` blocks and belongs in a thread; `current` may be read anywhere."""
 
@@ -213,7 +241,12 @@ class WatchedContext:
         self.problem = ""  # Why the files, as they are, were not taken; empty while all is well.
         self._settings = settings
         self._make = make
+        self._material = material
         self._taken = self._seen = material.digest()
+
+    def pem(self) -> Pem:
+        """What `current` is made of."""
+        return pem_of(self._settings, self._material)
 
     def look(self) -> bool:
         """Take what has changed in the files, or keep what there is; whether it was taken."""
@@ -233,7 +266,7 @@ class WatchedContext:
         """Take other settings, such as another file. Raises BadSetting, and stays as it is."""
         material = read_material(settings)
         made = self._make(settings, material)
-        self._settings, self.current, self.problem = settings, made, ""
+        self._settings, self._material, self.current, self.problem = settings, material, made, ""
         self._taken = self._seen = material.digest()
         self.renewals += 1
 
@@ -246,7 +279,7 @@ class WatchedContext:
         except BadSetting as failure:
             self._complain(str(failure))
             return False
-        self.current, self._taken, self.problem = made, digest, ""
+        self._material, self.current, self._taken, self.problem = material, made, digest, ""
         self.renewals += 1
         log.info("the certificates of listener %s were renewed", self.name)
         return True

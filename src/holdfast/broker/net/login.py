@@ -134,7 +134,7 @@ class LoginConnection(Connection):
         try:
             verdict = await self._verdict(token)
         except LoginFailed as failure:
-            verdict, why = Failed(), f"{failure.user[:80]!r}: {failure.why}" if failure.user else failure.why
+            verdict, why = Failed(), failure.for_audit
         except HoldfastError as failure:
             self.refuse(failure)
             return

@@ -1,0 +1,113 @@
+"""Ports beside Kafka's, for subscribers and for metrics: who comes through them, and what they may do.
+
+Each has the protection of one listener. Where that asks for SASL, these ports take `Authorization`: Basic or Bearer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from holdfast.broker.gate import Gate
+from holdfast.broker.net.listener import OpenListener
+from holdfast.broker.net.server import Server
+from holdfast.broker.rights import DESCRIBE_CLUSTER, DESCRIBE_TOPIC, METRICS, READ_TOPIC, SUBSCRIBE
+from holdfast.broker.users import Users
+from holdfast.errors import Rejected, Unavailable
+from holdfast.security.checks import LoginChecks
+from holdfast.security.errors import LoginFailed
+from holdfast.security.principal import Session
+
+CHECKED_MAX: Final = 64  # Logins that are looked at, at the same time.
+HELD_MAX: Final = 256  # Failures that are not told yet; for one more the oldest is told.
+
+
+class SideDoor:
+    """Says who somebody is, once for each call. A failure is told late, with the same words whatever the cause."""
+
+    def __init__(self, server: Server, listener: OpenListener) -> None:
+        self.listener = listener
+        self._server = server
+        self._checked = 0
+        self._held: dict[asyncio.Event, None] = {}
+
+    async def admit(self, peer: str, certificate: bytes | None, authorization: str | None) -> Session:
+        """Raises LoginFailed, or Unavailable: try again."""
+        began = self._server.clock.monotonic()
+        try:
+            return await self._session(peer, certificate, authorization)
+        except LoginFailed as failure:
+            self._server.audit.failed_login(peer, self.listener.name, failure.for_audit)
+            await self._hold_back(began)
+            raise
+
+    async def _session(self, peer: str, certificate: bytes | None, authorization: str | None) -> Session:
+        checks = self.listener.checks
+        try:
+            session = self.listener.session(peer, certificate)
+        except Rejected as failure:
+            raise LoginFailed(str(failure)) from None
+        if checks is not None:
+            if not authorization:
+                raise LoginFailed("there is no Authorization")
+            return await self._proven(checks, authorization, session)
+        if authorization:
+            raise LoginFailed("there is an Authorization, but this port's listener has no SASL")
+        return session
+
+    async def _proven(self, checks: LoginChecks, authorization: str, session: Session) -> Session:
+        if self._checked >= CHECKED_MAX:
+            raise Unavailable(f"{self._checked} logins are looked at: try again later")
+        calls = self._server.login_calls
+        run = calls.run if authorization[:6].lower() == "bearer" else calls.local  # Others may have to be asked.
+        self._checked += 1
+        try:
+            users, is_private = self._server.users(), self.listener.protocol.has_tls
+            return await run(checks.check_header, authorization, session, users, is_private=is_private)
+        finally:
+            self._checked -= 1
+
+    async def _hold_back(self, began: float) -> None:
+        """Until the failure may be told: at the same time after the call, however long its check took."""
+        if len(self._held) >= HELD_MAX:
+            oldest = next(iter(self._held))
+            del self._held[oldest]
+            oldest.set()
+        told = asyncio.Event()
+        self._held[told] = None
+        left_s = self._server.limits.failed_login_ms / 1000 - (self._server.clock.monotonic() - began)
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(told.wait(), max(left_s, 0))
+        finally:
+            self._held.pop(told, None)
+
+
+class SubscriberGate:
+    """What subscribers are let through by."""
+
+    def __init__(self, door: SideDoor, gate: Gate, users: Users) -> None:
+        self.admit = door.admit
+        self.on_change: list[Callable[[], None]] = users.on_rules
+        self._gate = gate
+
+    def may_read(self, session: Session, topic: str) -> bool:
+        return self._gate.rights(SUBSCRIBE, session, "Subscribe").may(READ_TOPIC, topic)
+
+    def sees(self, session: Session, topic: str) -> bool:
+        return self._gate.rights(SUBSCRIBE, session, "Subscribe").sees(DESCRIBE_TOPIC, topic)
+
+
+class MetricsGate:
+    """What those who read metrics are let through by."""
+
+    def __init__(self, door: SideDoor, gate: Gate) -> None:
+        self._door = door
+        self._gate = gate
+
+    async def admits(self, peer: str, certificate: bytes | None, authorization: str | None) -> bool:
+        """Whether they may read them. Raises LoginFailed, or Unavailable."""
+        session = await self._door.admit(peer, certificate, authorization)
+        return self._gate.rights(METRICS, session, "Metrics").may(DESCRIBE_CLUSTER)
