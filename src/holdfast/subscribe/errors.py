@@ -6,10 +6,13 @@ Rejected
 ├── NoSuchSource        no topic of that name, or none that matches the pattern
 ├── BadCursor           not a cursor, or one of a newer release
 ├── StoreOutOfReach     the store that the server names cannot be opened from here
+├── NotPermitted        no rule lets this user read a topic
+├── NotLoggedIn         the server does not know who this is: look at user, password, token, certificate
 ├── CursorDiverged      records that the cursor has seen were lost: choose where to go on
 └── SourceGone          a topic was deleted while it was followed
 Unavailable
 ├── ServerGone          the server cannot be reached, or went away: go on from the cursor
+├── SessionOver         a token, or the time of a login, has ended: log in again, and go on from the cursor
 └── ServerFailed        something in the server that nobody expected: tried some times, then raised
 Stopped
 └── SubscriptionClosed  it was closed, or has failed for good
@@ -61,6 +64,21 @@ class StoreOutOfReach(Rejected):
         self.url = url
 
 
+class NotPermitted(Rejected):
+    """Whoever subscribes has not the right to read a topic, be it there or not."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"no rule lets you READ the TOPIC {topic}")
+        self.topic = topic
+
+
+class NotLoggedIn(Rejected):
+    """Who it is was not proven. Why is in the server's audit log."""
+
+    def __init__(self) -> None:
+        super().__init__("the server does not know who you are: look at user and password, token or certificate")
+
+
 class CursorDiverged(Rejected):
     """The log has another history than the one that the cursor has seen."""
 
@@ -91,6 +109,13 @@ class ServerGone(Unavailable):
         super().__init__(f"the server at {address} is gone: {reason}")
         self.address = address
         self.reason = reason
+
+
+class SessionOver(Unavailable):
+    """A session has come to its end: that of its token, or that of the time a login lasts."""
+
+    def __init__(self) -> None:
+        super().__init__("the session is over: log in again")
 
 
 class ServerFailed(Unavailable):

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.log.logs import Logs
-    from holdfast.subscribe.settings import SubscribeSettings
 
 log = logging.getLogger("holdfast")
 
@@ -163,16 +162,18 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings
     from holdfast.cli.serve.certificates import followed
+    from holdfast.cli.serve.doors import Door, subscribers_door
     from holdfast.cli.serve.garbage import freeze_survivors
     from holdfast.cli.serve.start import StartPlace, addresses, started
     from holdfast.cli.serve.unguarded import unguarded
-    from holdfast.cli.subscribe.port import subscriptions
+    from holdfast.cli.subscribe.port import SubscribersPlace, subscriptions
     from holdfast.operate.data_lock import held
     from holdfast.operate.repair.finish import finish_interrupted
 
     data = Path(settings.serve.data_path)
     listeners = _listeners(settings)
-    metrics = _metrics(settings.serve.metrics_listen)
+    metrics = _metrics(settings, listeners)
+    door = subscribers_door(settings.subscribe.listen, listeners, settings.broker)
     everything = AllSettings(
         broker=settings.broker,
         log=settings.log,
@@ -195,12 +196,16 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         facts = {"event": "serving", "data": str(data), "store": url, "listen": here}
         facts |= {"cluster": broker.context.cluster_id}
         log.info("serving %s with segments in %s, Kafka clients at %s", data, url, here, extra={"facts": facts})
-        for sentence in unguarded(_wanted_listeners(settings), settings.broker):
+        opens = door if isinstance(door, Door) else None
+        for sentence in unguarded(_wanted_listeners(settings), settings.broker, opens):
             log.warning("%s", sentence, extra={"facts": {"event": "unguarded"}})
-        asked = _wanted_listeners(settings)[0].address
-        counts = metrics.subscriptions if metrics else None
-        beside = _beside(settings, listeners)
-        await stack.enter_async_context(subscriptions(beside, broker.context, around, asked, counts))
+        if isinstance(door, Door):
+            asked = _wanted_listeners(settings)[0].address
+            counts = metrics.subscriptions if metrics else None
+            beside = SubscribersPlace(settings.subscribe, door, asked, counts)
+            await stack.enter_async_context(subscriptions(beside, broker.context, around, server))
+        elif door.why:
+            log.info("%s", door.why)
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
         logs = broker.context.logs
@@ -210,21 +215,6 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     if failure is not None:
         raise failure  # It had stopped by itself, or its log failed on the way out: not a clean stop.
     log.info("stopped", extra={"facts": {"event": "stopped"}})
-
-
-def _beside(settings: config.Settings, listeners: Sequence[OpenListener]) -> SubscribeSettings:
-    """The subscribers' port, which has no protection yet, is opened beside a protected one only if it is asked for."""
-    wanted = settings.subscribe
-    is_protected = settings.broker.has_authorizer or any(
-        each.tls is not None or each.checks is not None for each in listeners
-    )
-    if wanted.listen != "auto" or not is_protected:
-        return wanted
-    log.info(
-        "no port for subscribers beside one with TLS, SASL or an authorizer: it would be unprotected; "
-        "subscribe.listen opens it"
-    )
-    return replace(wanted, listen="none")
 
 
 def _listeners(settings: config.Settings) -> list[OpenListener]:
@@ -265,12 +255,14 @@ def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None
     )
 
 
-def _metrics(listen: str) -> Metrics | None:
+def _metrics(settings: config.Settings, listeners: Sequence[OpenListener]) -> Metrics | None:
+    listen = settings.serve.metrics_listen
     if not listen:
         return None
+    from holdfast.cli.serve.doors import metrics_door
     from holdfast.cli.serve.metrics import Metrics
 
-    return Metrics(listen)
+    return Metrics(metrics_door(listen, listeners, settings.broker))
 
 
 async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:

@@ -6,11 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.broker.listeners import Listener
 from holdfast.broker.settings import BrokerSettings
-from holdfast.io.address import is_loopback
+from holdfast.cli.serve.doors import Door
+from holdfast.io.address import is_loopback, parse_address
 
 
-def unguarded(listeners: Sequence[Listener], settings: BrokerSettings) -> Iterator[str]:
+def unguarded(
+    listeners: Sequence[Listener], settings: BrokerSettings, subscribers: Door | None = None
+) -> Iterator[str]:
     """One sentence for each thing that is probably not meant."""
+    if subscribers is not None and subscribers.listener is not None and subscribers.listen != "auto":
+        like = next(each for each in listeners if each.name == subscribers.listener.name)
+        if not _knows_clients(like, settings) and not is_loopback(parse_address(subscribers.listen).host):
+            yield (
+                f"subscribe.listen is reached from other machines and, as the listener {like.name}, asks nobody who "
+                f"they are: choose another one with NAME://{subscribers.listen}, or listen on 127.0.0.1"
+            )
     open_ = [each for each in listeners if not _knows_clients(each, settings)]
     for each in open_:
         if not is_loopback(each.address.host):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.io.address import Address, parse_address
 from holdfast.measure import SubscriptionCounts
 
 if TYPE_CHECKING:
     from holdfast.broker.context import BrokerContext
+    from holdfast.broker.net.server import Server
     from holdfast.broker.running import BrokerEnvironment
+    from holdfast.cli.serve.doors import Door
     from holdfast.subscribe.server.context import ServerContext
     from holdfast.subscribe.settings import SubscribeSettings
 
@@ -22,29 +24,31 @@ log = logging.getLogger(__name__)
 PORT_ABOVE = 2  # With Kafka clients at 9092, subscribers are at 9094.
 
 
+class SubscribersPlace(NamedTuple):
+    """Where subscribers are served, and how it is protected."""
+
+    settings: SubscribeSettings
+    door: Door
+    kafka: Address  # The Kafka port as it was asked for: beside port 0, which takes any free one, so does this one.
+    counts: SubscriptionCounts | None = None
+
+
 @asynccontextmanager
 async def subscriptions(
-    settings: SubscribeSettings,
-    context: BrokerContext,
-    around: BrokerEnvironment,
-    kafka: Address,
-    counts: SubscriptionCounts | None = None,
+    place: SubscribersPlace, context: BrokerContext, around: BrokerEnvironment, server: Server
 ) -> AsyncIterator[None]:
-    """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start.
-
-    `kafka` is the Kafka port as it was asked for: beside port 0, which takes any free one, so does this one.
-    """
-    if settings.listen in ("", "none"):
-        yield
-        return
+    """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start."""
+    from holdfast.broker.side_door import SideDoor, SubscriberGate
     from holdfast.subscribe.server.context import ServerContext
 
-    beside = around.objects.url, around.calls, around.clock, settings
-    site = ServerContext(context.topics, context.cluster_id, *beside, counts or SubscriptionCounts())
-    port = _Port(site, kafka)
+    assert place.door.listener is not None
+    gate = SubscriberGate(SideDoor(server, place.door.listener), context.gate, context.users)
+    beside = around.objects.url, around.calls, around.clock, place.settings
+    site = ServerContext(context.topics, context.cluster_id, *beside, place.counts or SubscriptionCounts(), gate)
+    port = _Port(site, place)
     task = asyncio.ensure_future(port.run())
     try:
-        if settings.listen != "auto":
+        if place.door.listen != "auto":
             await port.started  # Whoever asks for a port by its number is told when it is taken.
         yield
     finally:
@@ -55,9 +59,10 @@ async def subscriptions(
 class _Port:
     """The service from its start to its end, in a task of its own."""
 
-    def __init__(self, site: ServerContext, kafka: Address) -> None:
+    def __init__(self, site: ServerContext, place: SubscribersPlace) -> None:
         self._site = site
-        self._kafka = kafka
+        self._door = place.door
+        self._kafka = place.kafka
         self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.stop = asyncio.Event()
 
@@ -66,24 +71,31 @@ class _Port:
         try:
             await self.serve()
         except Exception as failure:
-            if self.started.done() or self._site.settings.listen == "auto":
+            if self.started.done() or self._door.listen == "auto":
                 log.error("subscribers are not served: %s", failure, extra={"facts": {"event": "subscribers_failed"}})
             else:
                 self.started.set_exception(failure)
 
     async def serve(self) -> None:
         service = await self._site.calls.run(_load)
-        address = address_of(self._site.settings.listen, self._kafka)
+        address = address_of(self._door.listen, self._kafka)
         try:
-            async with service.serving(self._site, str(address)) as port:
+            async with self._opened(service, address) as port:
                 await self._serving(address, port)
         except service.PortTaken as failure:
-            if self._site.settings.listen != "auto":
+            if self._door.listen != "auto":
                 self.started.set_exception(failure)
                 return
             free = Address(address.host, 0)
-            async with service.serving(self._site, str(free)) as port:
+            async with self._opened(service, free) as port:
                 await self._serving(free, port)
+
+    def _opened(self, service: Any, address: Address) -> AbstractAsyncContextManager[int]:
+        tls = self._door.listener.tls if self._door.listener is not None else None
+        opened: AbstractAsyncContextManager[int] = service.serving(
+            self._site, str(address), tls, wants_certificates=self._door.wants_certificates
+        )
+        return opened
 
     async def _serving(self, address: Address, port: int) -> None:
         here = Address(address.host, port)

@@ -35,6 +35,7 @@ class Sender:
         self._queue: deque[bytes] = deque()
         self._size = 0
         self._failure: BaseException | None = None
+        self._refusal: Exception | None = None
         self._filled = asyncio.Event()
         self._moved = asyncio.Event()  # Something was sent, or will never be.
         self.sent = 0  # Messages.
@@ -57,10 +58,17 @@ class Sender:
     def _has_room(self) -> bool:
         if self._failure is not None:
             raise self._failure
+        if self._refusal is not None:
+            raise self._refusal
         if not self._queue:
             return True
         within = len(self._queue) < self._messages_max and self._size < self._size_max
         return within and self._share.allows(_MESSAGE_SIZE)
+
+    def refuse(self, why: Exception) -> None:
+        """Take nothing more: whoever wants to send, or waits for room to, is told why."""
+        self._refusal = why
+        self._moved.set()
 
     async def close(self) -> None:
         """Wait until all is sent. Raises what the sender failed with."""

@@ -1,17 +1,36 @@
-"""The gRPC service: one call. Only this module and `feed` import grpc."""
+"""The gRPC service: one call. Only this module and `feed` import grpc.
+
+Who calls is known before anything is read that they send: a call is taken as a stream of requests, which has one.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote
 
 import grpc
 import grpc.aio
 
 from holdfast.errors import Corrupt, HoldfastError, Rejected
-from holdfast.subscribe.errors import BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone
+from holdfast.security.errors import LoginFailed
+from holdfast.security.principal import Session
+from holdfast.security.tls import WatchedContext
+from holdfast.subscribe.errors import (
+    BadCursor,
+    BadFilter,
+    BadRequest,
+    CursorDiverged,
+    NoSuchSource,
+    NotLoggedIn,
+    NotPermitted,
+    SessionOver,
+    SourceGone,
+)
 from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.keepalive import with_signs
 from holdfast.subscribe.wire import messages
@@ -31,10 +50,16 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),  # A port that is taken is an error.
 )
 
+AUTHORIZATION: Final = "authorization"
+_REQUEST_S = 10.0  # For the request to arrive.
+
 CODES = (  # The first that fits; the client turns them back.
     (CursorDiverged, grpc.StatusCode.OUT_OF_RANGE),
     (SourceGone, grpc.StatusCode.ABORTED),
     (NoSuchSource, grpc.StatusCode.NOT_FOUND),
+    (NotPermitted, grpc.StatusCode.PERMISSION_DENIED),
+    (NotLoggedIn, grpc.StatusCode.UNAUTHENTICATED),
+    (SessionOver, grpc.StatusCode.UNAUTHENTICATED),
     (BadCursor, grpc.StatusCode.INVALID_ARGUMENT),
     (BadFilter, grpc.StatusCode.INVALID_ARGUMENT),
     (BadRequest, grpc.StatusCode.INVALID_ARGUMENT),
@@ -52,18 +77,20 @@ class Service:
         self._is_warm = False
         self.streams = 0
 
-    async def subscribe(self, request: wire.Request, context: Any) -> None:
+    async def subscribe(self, requests: AsyncIterator[wire.Request], context: Any) -> None:
         """One stream. It is cancelled when its client goes away."""
         settings = self._site.settings
         if self.streams >= settings.subscriptions_max:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self.streams} subscriptions are open: try later")
         self.streams += 1
         try:
+            session = await self._admitted(context)
+            request = await _only(requests)
             if not self._is_warm:
                 await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
             from holdfast.subscribe.server.stream import ServerStream
 
-            await ServerStream(self._site, SubscribeRequest.from_message(request), context.write).run()
+            await ServerStream(self._site, SubscribeRequest.from_message(request), context.write, session).run()
         except HoldfastError as failure:
             code = next(code for kind, code in CODES if isinstance(failure, kind))
             log.info("a subscription ends: %s", failure)
@@ -76,15 +103,42 @@ class Service:
         finally:
             self.streams -= 1
 
+    async def _admitted(self, context: Any) -> Session:
+        """Who calls. Raises NotLoggedIn, or Unavailable."""
+        said = [value for name, value in context.invocation_metadata() or () if name == AUTHORIZATION]
+        certificates = context.auth_context().get("x509_pem_cert", ())
+        certificate = next((ssl.PEM_cert_to_DER_cert(each.decode()) for each in certificates), None)
+        try:
+            return await self._site.gate.admit(host_in(context.peer()), certificate, ", ".join(map(str, said)) or None)
+        except LoginFailed:
+            raise NotLoggedIn from None
+
     async def _warm(self) -> None:
         await self._site.calls.run(_warm)
         self._is_warm = True
 
     def handler(self) -> Any:
-        method = grpc.unary_stream_rpc_method_handler(
+        method = grpc.stream_stream_rpc_method_handler(
             self.subscribe, request_deserializer=wire.Request.FromString, response_serializer=None
         )
         return grpc.method_handlers_generic_handler(SERVICE, {"Subscribe": method})
+
+
+async def _only(requests: AsyncIterator[wire.Request]) -> wire.Request:
+    """The request of a call. Who brings none holds its place for a while, and no longer."""
+    try:
+        async with asyncio.timeout(_REQUEST_S):
+            async for request in requests:
+                return request
+    except TimeoutError:
+        pass
+    raise BadRequest("a call begins with one request")
+
+
+def host_in(peer: str) -> str:
+    """The address in what gRPC calls a peer: `ipv4:10.0.0.7:4711`, `ipv6:%5B::1%5D:4711`."""
+    _, _, rest = unquote(peer).partition(":")
+    return rest.rpartition(":")[0].removeprefix("[").removesuffix("]") or peer
 
 
 def _warm() -> None:
@@ -102,8 +156,29 @@ class PortTaken(Rejected):
         self.address = address
 
 
+def _credentials(tls: WatchedContext, *, wants_certificates: bool) -> Any:
+    """The certificates as they are at each handshake."""
+    taken = tls.renewals
+
+    def fetch() -> Any:
+        nonlocal taken
+        if tls.renewals == taken:
+            return None
+        taken = tls.renewals
+        return _certificates(tls)
+
+    return grpc.dynamic_ssl_server_credentials(_certificates(tls), fetch, wants_certificates)
+
+
+def _certificates(tls: WatchedContext) -> Any:
+    pem = tls.pem()
+    return grpc.ssl_server_certificate_configuration([(pem.key, pem.chain)], pem.trust or None)
+
+
 @asynccontextmanager
-async def serving(site: ServerContext, address: str) -> AsyncIterator[int]:
+async def serving(
+    site: ServerContext, address: str, tls: WatchedContext | None = None, *, wants_certificates: bool = False
+) -> AsyncIterator[int]:
     """The port, for as long as the block lasts. Streams end with it."""
     settings = site.settings
     limits = (
@@ -113,7 +188,10 @@ async def serving(site: ServerContext, address: str) -> AsyncIterator[int]:
     server = grpc.aio.server(options=_OPTIONS + limits)
     server.add_generic_rpc_handlers((Service(site).handler(),))
     try:
-        port = server.add_insecure_port(address)
+        if tls is None:
+            port = server.add_insecure_port(address)
+        else:
+            port = server.add_secure_port(address, _credentials(tls, wants_certificates=wants_certificates))
     except RuntimeError:
         raise PortTaken(address) from None
     if not port:

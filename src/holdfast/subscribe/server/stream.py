@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
 import numpy as np
 
+from holdfast.errors import HoldfastError
+from holdfast.security.principal import Session
 from holdfast.subscribe.errors import SourceGone
 from holdfast.subscribe.merge.gather import gather
 from holdfast.subscribe.merge.memory import Share
@@ -17,6 +19,7 @@ from holdfast.subscribe.merge.pump import Pump
 from holdfast.subscribe.merge.sizes import SMALL_SIZE, rows_size
 from holdfast.subscribe.merge.task_set import TaskSet
 from holdfast.subscribe.server.context import ServerContext
+from holdfast.subscribe.server.guard import NOBODY, Guard
 from holdfast.subscribe.server.keepalive import with_signs
 from holdfast.subscribe.server.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
 from holdfast.subscribe.server.partition_reader import READ_SIZE_MAX, READ_SIZE_MIN, ReaderContext, ServerLane
@@ -36,14 +39,22 @@ MARKER_S = 1.0  # How far a client's cursor falls behind at most while nothing p
 class ServerStream:
     """Runs until the bound is reached, the client goes away (then it is cancelled), or something fails."""
 
-    def __init__(self, site: ServerContext, asked: SubscribeRequest, write: Callable[[bytes], Awaitable[Any]]) -> None:
+    def __init__(
+        self,
+        site: ServerContext,
+        asked: SubscribeRequest,
+        write: Callable[[bytes], Awaitable[Any]],
+        session: Session = NOBODY,
+    ) -> None:
         self._site = site
         self._asked = asked
+        self._guard = Guard(site.gate, session, site.clock)
         self._share = Share(site.memory)
         self._sender = Sender(write, share=self._share)
         self._merge = Merge(site.settings.max_wait_ms / 1000)
         self._pump = Pump(self._merge, site.clock, size_max=site.settings.read_ahead_size, share=self._share)
         self._crew = TaskSet(self._pump.fail)
+        self._meant: set[str] = set()  # The topics, before there are lanes.
         self._lanes: list[ServerLane] = []
         self._live = asyncio.Event()
         self._topics_changed = False
@@ -57,10 +68,13 @@ class ServerStream:
         """The whole life of the stream. On return all is sent."""
         catalogue = self._site.catalogue
         catalogue.on_change.append(self._note_change)
+        self._site.gate.on_change.append(self._guard.note)
         self._site.counts.open.add(self.lag_records)
         try:
             self._crew.start(self._sender.run())
-            await self._open()
+            self._crew.start(self._ended_by(self._guard.watch_rules(self._read_topics, self._note_change)))
+            self._crew.start(self._ended_by(self._guard.watch_session()))
+            await self._open(await self._resolve())
             await self._deliver()
             await self._send(*self._marker(), messages.ended())
             await self._sender.close()
@@ -69,6 +83,7 @@ class ServerStream:
             raise
         finally:
             catalogue.on_change.remove(self._note_change)
+            self._site.gate.on_change.remove(self._guard.note)
             self._site.counts.open.discard(self.lag_records)
             await self._crew.stop()
             self._share.close()
@@ -83,9 +98,17 @@ class ServerStream:
 
     # Opening
 
-    async def _open(self) -> None:
+    async def _resolve(self) -> list[SourcePartition]:
+        """What is meant, by rules that have not changed meanwhile."""
+        while True:
+            changes = self._guard.changes
+            found = await resolve(self._site.catalogue, self._asked.sources, self._guard.rights)
+            if self._guard.changes == changes:
+                self._meant = {each.topic for each in found}
+                return found
+
+    async def _open(self, found: list[SourcePartition]) -> None:
         site, asked = self._site, self._asked
-        found = resolve(site.catalogue, asked.sources)
         opening = positions_of(asked.start, found, site.cluster_id)
         asked_for = await with_signs(opening, self._give_sign, site.settings.sign_ms)
         starts = {number: _still_there(each, asked_for[number]) for number, each in enumerate(found)}
@@ -226,6 +249,7 @@ class ServerStream:
         return call(*args) if here else await self._site.calls.run(call, *args)
 
     async def _send(self, *data: bytes) -> None:
+        await self._guard.passed()
         await self._sender.send(*data)
         self._site.counts.sent_size += sum(map(len, data))
         if data:
@@ -269,16 +293,25 @@ class ServerStream:
         self._topics_changed = True
         self._pump.wake()
 
+    def _read_topics(self) -> set[str]:
+        return {lane.found.topic for lane in self._lanes if not lane.is_over} if self._lanes else self._meant
+
+    async def _ended_by(self, watch: Coroutine[Any, Any, None]) -> None:
+        """What ends the stream also keeps it from sending more, however long its client takes to read."""
+        try:
+            await watch
+        except HoldfastError as failure:
+            self._sender.refuse(failure)
+            raise
+
     async def _look_again(self) -> None:
         """Partitions that came later are read from their beginning."""
         self._topics_changed = False
         if self._asked.until_now:
             return
         known = {(lane.found.topic_id, lane.found.partition) for lane in self._lanes}
-        new = sorted(
-            {each[:3]: each for each in matching(self._site.catalogue, self._asked.sources)}.values(),
-            key=lambda each: each[:3],
-        )
+        found = matching(self._site.catalogue, self._asked.sources, self._guard.rights)
+        new = sorted({each[:3]: each for each in found}.values(), key=lambda each: each[:3])
         new = [each for each in new if (each.topic_id, each.partition) not in known]
         if not new:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -11,7 +12,10 @@ from holdfast.cluster.metadata import Topic
 from holdfast.errors import Corrupt
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.subscribe.errors import BadRequest, NoSuchSource
+from holdfast.subscribe.server.gate import ReaderRights
 from holdfast.subscribe.wire.request import Source
+
+_NAMES_A_TURN = 64
 
 
 class SubscribedTopic(Protocol):
@@ -43,34 +47,42 @@ class SourcePartition(NamedTuple):
     log: PartitionLog
 
 
-def resolve(catalogue: Catalogue, sources: Iterable[Source]) -> list[SourcePartition]:
-    """All partitions that are meant, in order. A name that is not there is an error; so is a pattern at the start."""
+async def resolve(catalogue: Catalogue, sources: Iterable[Source], rights: ReaderRights) -> list[SourcePartition]:
+    """All partitions that are meant, in order. A name that is not there is an error; so is a pattern at the start.
+
+    Raises NotPermitted for what may not be read. What may not even be seen no pattern means.
+    """
     wanted = list(sources)
     if not wanted:
         raise BadRequest("a subscription needs at least one source")
     found: dict[tuple[str, int], SourcePartition] = {}
-    for source in wanted:
+    for number, source in enumerate(wanted):
+        if source.is_pattern or not number % _NAMES_A_TURN:
+            await asyncio.sleep(0)  # With many of them others get their turn.
         before = len(found)
-        for each in _matching(catalogue, source):
+        for each in _matching(catalogue, source, rights):
             found[each.topic, each.partition] = each
-        if len(found) == before and not any(each for each in _matching(catalogue, source)):
+        if len(found) == before and not any(each for each in _matching(catalogue, source, rights)):
             raise NoSuchSource(source.topic)
     return [found[key] for key in sorted(found)]
 
 
-def matching(catalogue: Catalogue, sources: Iterable[Source]) -> Iterator[SourcePartition]:
+def matching(catalogue: Catalogue, sources: Iterable[Source], rights: ReaderRights) -> Iterator[SourcePartition]:
     """The partitions that are meant and there, for whoever looks again."""
     for source in sources:
-        yield from _matching(catalogue, source)
+        yield from _matching(catalogue, source, rights)
 
 
-def _matching(catalogue: Catalogue, source: Source) -> Iterator[SourcePartition]:
+def _matching(catalogue: Catalogue, source: Source, rights: ReaderRights) -> Iterator[SourcePartition]:
     if not source.is_pattern:
+        rights.need(source.topic)  # Before it is looked for: who may not read it is not told whether it is there.
         opened = catalogue.find(source.topic)
         topics: Sequence[SubscribedTopic] = () if opened is None else (opened,)
     else:
-        topics = [each for each in catalogue.all() if _is_meant(each.topic.name, source.topic)]
+        meant = [each for each in catalogue.all() if _is_meant(each.topic.name, source.topic)]
+        topics = [each for each in meant if rights.sees(each.topic.name)]
     for each in topics:
+        rights.need(each.topic.name)
         yield from _partitions(each, source)
 
 

@@ -14,8 +14,11 @@ from holdfast.subscribe.errors import (
     BadRequest,
     CursorDiverged,
     NoSuchSource,
+    NotLoggedIn,
+    NotPermitted,
     ServerFailed,
     ServerGone,
+    SessionOver,
     SourceGone,
 )
 
@@ -25,9 +28,29 @@ UNEXPECTED = "unexpected"  # The kind of whatever is not one of our errors.
 # at most in the status, six in the facts, and an error has at most two texts.
 _TEXT_SIZE_MAX = 400
 _KINDS: dict[str, type[HoldfastError]] = {
-    kind.__name__: kind for kind in (BadCursor, BadFilter, BadRequest, CursorDiverged, NoSuchSource, SourceGone)
+    kind.__name__: kind
+    for kind in (
+        BadCursor,
+        BadFilter,
+        BadRequest,
+        CursorDiverged,
+        NoSuchSource,
+        NotLoggedIn,
+        NotPermitted,
+        SessionOver,
+        SourceGone,
+    )
 }
-_REFUSED = ("INVALID_ARGUMENT", "NOT_FOUND", "OUT_OF_RANGE", "ABORTED", "FAILED_PRECONDITION", "UNIMPLEMENTED")
+_REFUSED = (
+    "INVALID_ARGUMENT",
+    "NOT_FOUND",
+    "OUT_OF_RANGE",
+    "ABORTED",
+    "FAILED_PRECONDITION",
+    "UNIMPLEMENTED",
+    "UNAUTHENTICATED",
+    "PERMISSION_DENIED",
+)
 
 
 def facts_of(failure: HoldfastError) -> tuple[tuple[str, str], ...]:
