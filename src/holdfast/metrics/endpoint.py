@@ -3,6 +3,8 @@
 It runs on the broker's own event loop, where the state is; only the text is written elsewhere. A request has a few
 seconds and a few kilobytes. A few connections may be there at the same time; when one more comes, the one that has been
 silent for longest makes room, and those whose answer is being made do not.
+
+With TLS and a gate nobody is answered who may not read them: 401 for strangers, 403 for others.
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from typing import NamedTuple, Protocol
 
+from holdfast.errors import Unavailable
 from holdfast.metrics.collect import Sample
 from holdfast.metrics.families import gather, text_of
+from holdfast.security.errors import LoginFailed
+from holdfast.security.tls import WatchedContext
 
 log = logging.getLogger(__name__)
 
@@ -23,14 +29,30 @@ _REQUEST_SIZE_MAX = 8192
 _REQUEST_S_MAX = 10.0
 _SCRAPES_MAX = 8  # Answers made at the same time; one more is told to come back.
 _ASKING_MAX = 64  # Connections that have not asked yet; for one more the oldest goes.
+_CHALLENGE = 'WWW-Authenticate: Basic realm="holdfast"'
 _TAKING_MAX = 16  # The same of those that have not taken their answer.
+
+
+class Gate(Protocol):
+    """What readers are let through by."""
+
+    async def admits(self, peer: str, certificate: bytes | None, authorization: str | None) -> bool:
+        """Whether they may read metrics. `certificate` is DER. Raises LoginFailed, or Unavailable."""
+
+
+class Protection(NamedTuple):
+    """Of the port."""
+
+    tls: WatchedContext | None
+    gate: Callable[[], Gate]  # As it is now.
 
 
 class Endpoint:
     """Answers scrapes."""
 
-    def __init__(self, samples: Callable[[], AsyncIterator[Sample]]) -> None:
+    def __init__(self, samples: Callable[[], AsyncIterator[Sample]], protection: Protection | None = None) -> None:
         self._samples = samples
+        self._protection = protection
         self._tasks: set[asyncio.Task[None]] = set()
         self._asking = _Few(_ASKING_MAX)
         self._taking = _Few(_TAKING_MAX)
@@ -45,8 +67,11 @@ class Endpoint:
         try:
             async with asyncio.timeout(_REQUEST_S_MAX):
                 with self._asking.one_more(task):
-                    request = await reader.readuntil(b"\r\n\r\n")
-                answer = await self._answer(request.decode("latin-1"))
+                    if self._protection is not None and self._protection.tls is not None:
+                        await writer.start_tls(self._protection.tls.current)
+                    request = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                    refusal = await self._refusal(request, writer)
+                answer = refusal or await self._answer(request)
                 with self._taking.one_more(task):
                     writer.write(answer)
                     await writer.drain()
@@ -59,6 +84,23 @@ class Endpoint:
             if writer.transport.get_write_buffer_size():
                 writer.transport.abort()
             writer.close()
+
+    async def _refusal(self, request: str, writer: asyncio.StreamWriter) -> bytes | None:
+        """What whoever may not read metrics is answered, whatever they ask for."""
+        if self._protection is None:
+            return None
+        link = writer.get_extra_info("ssl_object")
+        certificate = link.getpeercert(binary_form=True) if link is not None else None
+        said = _header(request.split("\r\n")[1:], "authorization") or None
+        try:
+            peer = str(writer.get_extra_info("peername")[0])
+            if await self._protection.gate().admits(peer, certificate, said):
+                return None
+        except LoginFailed:
+            return _response("401 Unauthorized", "say who you are: Basic, Bearer, or a certificate\n", _CHALLENGE)
+        except Unavailable as failure:
+            return _response("503 Service Unavailable", f"{failure}\n")
+        return _response("403 Forbidden", "no rule lets you DESCRIBE the CLUSTER\n")
 
     async def _answer(self, request: str) -> bytes:
         first, *headers = request.split("\r\n")
@@ -73,7 +115,7 @@ class Endpoint:
         self._scrapes += 1
         try:
             families = await gather(self._samples())
-            text, content_type = await asyncio.to_thread(text_of, families, _accepted(headers))
+            text, content_type = await asyncio.to_thread(text_of, families, _header(headers, "accept"))
         finally:
             self._scrapes -= 1
         return _head("200 OK", content_type, len(text)) + text
@@ -105,27 +147,30 @@ class _Few:
             self._tasks.pop(task, None)
 
 
-def _accepted(headers: list[str]) -> str:
+def _header(headers: list[str], wanted: str) -> str:
     for header in headers:
         name, _, value = header.partition(":")
-        if name.strip().lower() == "accept":
+        if name.strip().lower() == wanted:
             return value.strip()
     return ""
 
 
-def _response(status: str, text: str) -> bytes:
-    return _head(status, "text/plain; charset=utf-8", len(text)) + text.encode()
+def _response(status: str, text: str, *more: str) -> bytes:
+    data = text.encode()
+    return _head(status, "text/plain; charset=utf-8", len(data), *more) + data
 
 
-def _head(status: str, content_type: str, size: int) -> bytes:
+def _head(status: str, content_type: str, size: int, *more: str) -> bytes:
     lines = (f"HTTP/1.1 {status}", f"Content-Type: {content_type}", f"Content-Length: {size}", "Connection: close")
-    return "\r\n".join([*lines, "", ""]).encode()
+    return "\r\n".join([*lines, *more, "", ""]).encode()
 
 
 @asynccontextmanager
-async def scraped(samples: Callable[[], AsyncIterator[Sample]], bound: socket.socket) -> AsyncIterator[None]:
+async def scraped(
+    samples: Callable[[], AsyncIterator[Sample]], bound: socket.socket, protection: Protection | None = None
+) -> AsyncIterator[None]:
     """Metrics on a socket that is bound already, for as long as the block lasts."""
-    endpoint = Endpoint(samples)
+    endpoint = Endpoint(samples, protection)
     server = await asyncio.start_server(endpoint.serve, sock=bound, limit=_REQUEST_SIZE_MAX)
     try:
         yield

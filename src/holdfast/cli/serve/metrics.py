@@ -9,8 +9,11 @@ from contextlib import asynccontextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 
+from holdfast.broker.gate import Gate
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import Opened
+from holdfast.broker.side_door import MetricsGate, SideDoor
+from holdfast.cli.serve.doors import Door
 from holdfast.io.address import Address, bind, parse_address
 from holdfast.io.clock import SystemClock
 from holdfast.io.disk.timed import TimedDirectory
@@ -19,7 +22,8 @@ from holdfast.io.objects.timed import StoreTimes, TimedObjects
 from holdfast.measure import Histogram, SubscriptionCounts, Traffic
 from holdfast.metrics.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
 from holdfast.metrics.collect_waiting import WatchedWait, waiting_samples
-from holdfast.metrics.endpoint import scraped
+from holdfast.metrics.endpoint import Protection, scraped
+from holdfast.security.rules import Rules
 
 log = logging.getLogger("holdfast")
 
@@ -27,8 +31,10 @@ log = logging.getLogger("holdfast")
 class Metrics:
     """Takes its address at once, so that a wrong one is known before anything is opened."""
 
-    def __init__(self, listen: str) -> None:
-        self._bound = bind(parse_address(listen), "choose another with --metrics HOST:PORT (serve.metrics_listen)")
+    def __init__(self, door: Door) -> None:
+        self._listener = door.listener
+        self._gate: MetricsGate | None = None
+        self._bound = bind(parse_address(door.listen), "choose another with --metrics HOST:PORT (serve.metrics_listen)")
         self._clock = SystemClock()
         self._syncs = Histogram()
         self._store = StoreTimes()
@@ -50,8 +56,9 @@ class Metrics:
         return TimedObjects(inner, self._clock, self._store)
 
     @asynccontextmanager
-    async def waiting(self, watched: WatchedWait) -> AsyncIterator[None]:
-        """The port, while the store is away and after."""
+    async def waiting(self, watched: WatchedWait, server: Server, rules: Rules | None) -> AsyncIterator[None]:
+        """The port, while the store is away and after. `rules` are those without the store; None: no authorizer."""
+        self._let_through(server, Gate(server.audit, None if rules is None else lambda: rules))
         self._samples = lambda: waiting_samples(
             _version(), watched, chain(traffic_samples(self.traffic), store_samples(self._store))
         )
@@ -60,15 +67,28 @@ class Metrics:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
-        async with scraped(lambda: self._samples(), self._bound):
+        protection, scheme = None, "http"
+        if self._listener is not None:
+            protection = Protection(self._listener.tls, self._gate_now)
+            scheme = "http" if self._listener.tls is None else "https"
+        async with scraped(lambda: self._samples(), self._bound, protection):
             self._is_open = True
-            log.info("metrics at http://%s/metrics", self.address, extra={"facts": {"event": "metrics"}})
+            log.info("metrics at %s://%s/metrics", scheme, self.address, extra={"facts": {"event": "metrics"}})
             yield
+
+    def _let_through(self, server: Server, gate: Gate) -> None:
+        if self._listener is not None:
+            self._gate = MetricsGate(SideDoor(server, self._listener), gate)
+
+    def _gate_now(self) -> MetricsGate:
+        assert self._gate is not None
+        return self._gate
 
     @asynccontextmanager
     async def served(self, opened: Opened, server: Server) -> AsyncIterator[None]:
         """The port, for as long as the block lasts."""
         context = opened.context
+        self._let_through(server, context.gate)
         watched = Watched(
             version=_version(),
             logs=context.logs,

@@ -187,7 +187,7 @@ class _Wait:
         stack.callback(lambda: self._reads.end())
         if metrics is not None:
             watched = WatchedWait(self._copy.cluster_id, self._waited_s, self._served, server.counts)
-            await stack.enter_async_context(metrics.waiting(watched))
+            await stack.enter_async_context(metrics.waiting(watched, server, self._rules))
         if attempt.done() and attempt.exception() is not None:
             self._reason = str(attempt.exception())
         self._say_first()

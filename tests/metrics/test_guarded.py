@@ -1,0 +1,110 @@
+"""The port of the metrics, where other machines may reach it: TLS, and only for those who may."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.broker.wire import wait_for
+from tests.support.broker_process import BrokerProcess
+
+from holdfast.testing import BrokerDidNotStart, SecuredBroker, free_port, running_broker, secured_broker
+from holdfast.testing.certificates import AuthorityFolder
+
+PORT = free_port()
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[SecuredBroker]:
+    users = {"scraper": ["DESCRIBE cluster"], "other": ["READ topic:*"]}
+    with secured_broker(users, serve_metrics_listen=f"0.0.0.0:{PORT}") as broker:
+        yield broker
+
+
+def get(port: int, context: ssl.SSLContext | None, said: str | None = None, path: str = "/metrics") -> tuple[int, str]:
+    """The status of an answer, and its text."""
+    link = (
+        http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        if context is None
+        else http.client.HTTPSConnection("127.0.0.1", port, timeout=20, context=context)
+    )
+    link.request("GET", path, headers={"Authorization": said} if said else {})
+    answer = link.getresponse()
+    text = answer.read().decode()
+    link.close()
+    return answer.status, text
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def test_who_may_describe_the_cluster_reads_metrics(broker: SecuredBroker) -> None:
+    """X8: 401 for strangers, 403 for those without the right, and both are in the audit log."""
+    context = broker.ssl_context()
+    status, text = get(PORT, context, basic("scraper", broker.password("scraper")))
+    assert status == 200
+    assert "holdfast_partition_log_end" in text
+    for said in (None, basic("scraper", "hunter2-wrong"), basic("nobody", "hunter2-wrong"), "Bearer x"):
+        for path in ("/metrics", "/", "/nothing"):
+            status, text = get(PORT, context, said, path)
+            assert (status, "holdfast_" in text) == (401, False)
+    assert get(PORT, context, basic("other", broker.password("other")))[0] == 403
+    assert get(PORT, context, basic("admin", broker.password("admin")), "/nothing")[0] == 404
+    wait_for(lambda: any("User:other" in each and "DESCRIBE CLUSTER" in each for each in broker.said))
+    wait_for(lambda: any("login failed" in each and "'nobody'" in each for each in broker.said))
+    assert not any("hunter2" in each for each in broker.said)
+
+
+def test_without_tls_nobody_is_answered(broker: SecuredBroker) -> None:
+    """X8."""
+    with pytest.raises((http.client.HTTPException, OSError)):
+        get(PORT, None, basic("scraper", broker.password("scraper")))
+
+
+def test_a_certificate_reads_metrics_also_after_a_renewal(tmp_path: Path) -> None:
+    """X2, X3, X8: by the name in it."""
+    files, port, kafka = AuthorityFolder(tmp_path / "ca"), free_port(), free_port()
+    keystore = files.signed("broker")
+    settings = [
+        f"listeners=SSL://127.0.0.1:{kafka}",
+        f"ssl.keystore.location={keystore}",
+        f"ssl.truststore.location={files.certificate}",
+        "ssl.client.auth=required",
+        "authorizer.class.name=standard",
+        "super.users=User:CN=scraper",
+        f"serve.metrics_listen=SSL://127.0.0.1:{port}",
+    ]
+    with BrokerProcess(tmp_path / "data", port=kafka, settings=settings, sets_listeners=True) as broker:
+
+        def context(trust: Path, name: str) -> ssl.SSLContext:
+            made = ssl.create_default_context(cafile=str(trust))
+            made.load_cert_chain(files.signed(name, name))
+            return made
+
+        assert get(port, context(files.certificate, "scraper"))[0] == 200
+        assert get(port, context(files.certificate, "other"))[0] == 403
+        with pytest.raises((http.client.HTTPException, OSError)):
+            get(port, ssl.create_default_context(cafile=str(files.certificate)))
+        other = AuthorityFolder(tmp_path / "other")
+        other.signed("broker").rename(keystore)
+        wait_for(lambda: any("were renewed" in each for each in broker.said))
+        assert get(port, context(other.certificate, "scraper"))[0] == 200
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "PLAINTEXT://0.0.0.0:0", "NOBODY://127.0.0.1:0"])
+def test_beyond_loopback_a_start_needs_a_protection(listen: str) -> None:
+    """X8: topics and groups are named in labels."""
+    with pytest.raises(BrokerDidNotStart, match=r"serve\.metrics_listen"), running_broker(serve_metrics_listen=listen):
+        pass
+
+
+def test_on_loopback_whoever_is_on_this_machine_reads_them() -> None:
+    """X8: also beside a protected listener, unless that is named."""
+    port = free_port()
+    with secured_broker({}, serve_metrics_listen=f"127.0.0.1:{port}"):
+        assert get(port, None)[0] == 200
