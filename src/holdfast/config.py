@@ -65,7 +65,7 @@ class ServeSettings:
     store: str = ""  # Where segments go: a path, s3://bucket/prefix, gs://… or az://…; empty: objects in data_path.
     take_over: bool = False  # Whether a new write-ahead log may go on with a store that holds partitions already.
     disk_reserve_size: int = 128 << 20  # Bytes of the disk kept for the way back when it is full; 0 keeps none.
-    metrics_listen: str = ""  # The address of the metrics for Prometheus; port 0 takes a free one; empty: none.
+    metrics_listen: str = ""  # HOST:PORT or LISTENER://HOST:PORT of the metrics; port 0 takes a free one; empty: none.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
     log_format: str = "text"  # How it is told: text for people, json for machines.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class SubscribeSettings:
     """How the subscription service behaves."""
 
-    listen: str = "auto"  # The gRPC port; auto: beside the Kafka port, two numbers higher; none: no such port.
+    listen: str = "auto"  # HOST:PORT or LISTENER://HOST:PORT of the gRPC port; auto: two above the Kafka port; or none.
     max_wait_ms: int = 5  # How long a source without news holds back the others.
     heartbeat_ms: int = 5_000  # How long a stream is silent at most.
     read_ahead_size: int = 32 << 20  # Bytes read ahead for one subscription, over all its partitions.
