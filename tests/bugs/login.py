@@ -100,13 +100,12 @@ BUGS = [
         "",
         LIMITS + "::test_a_quarter_of_the_connections_may_be_strangers",
     ),
-    Bug(
-        "login: without the store a login fails",
-        (
-            Edit("security/checks.py", '        raise Unavailable("nobody', '        raise LoginFailed("nobody'),
-            Edit("security/checks.py", "errors import BadSetting\n", "errors import BadSetting, LoginFailed\n"),
-        ),
-        (LIMITS + "::test_without_the_store_nobody_is_told_that_a_password_is_wrong",),
+    bug(
+        "without the store a login fails",
+        "security/checks.py",
+        '        raise Unavailable("nobody',
+        '        raise LoginFailed("nobody',
+        LIMITS + "::test_without_the_store_nobody_is_told_that_a_password_is_wrong",
     ),
     bug(
         "what is set for a listener counts before what is set for its mechanism",

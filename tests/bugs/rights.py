@@ -153,13 +153,6 @@ BUGS = [
         AUDIT + "::test_changes_of_users_rules_quotas_and_configs_are_told",
     ),
     bug(
-        "an unprotected port for subscribers beside an authorizer",
-        "cli/serve/command.py",
-        "is_protected = settings.broker.has_authorizer or any(",
-        "is_protected = any(",
-        "tests/cli/test_unguarded.py::test_a_start_says_so",
-    ),
-    bug(
         "a pattern of a group matches every topic",
         "broker/api/consumer_group_heartbeat.py",
         "sight = _sight(request) if context.gate.is_on else None",

@@ -1,0 +1,89 @@
+"""`Authorization`: who somebody is where no SASL is spoken."""
+
+from __future__ import annotations
+
+import contextlib
+from base64 import b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.cluster.auth import Auth, apply_auth, set_user
+from holdfast.errors import Unavailable
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import ManualClock
+from holdfast.security.checks import LoginChecks
+from holdfast.security.errors import LoginFailed
+from holdfast.security.header import parse_authorization
+from holdfast.security.plain import Claim
+from holdfast.security.principal import ANONYMOUS, Principal, Session
+from holdfast.security.scram import make_verifier
+from holdfast.security.secret import Secret
+
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+KEPT = apply_auth(Auth("c"), [set_user("kept", make_verifier("SCRAM-SHA-512", Secret("p:w"), b"salt" * 5))])
+STRANGER = Session(ANONYMOUS, "10.0.0.7", "OUTSIDE")
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+
+
+def checks(mechanisms: str, **words: str) -> LoginChecks:
+    given = {
+        "sasl.enabled.mechanisms": mechanisms,
+        "sasl.server.max.receive.size": "1000",
+        "sasl.jaas.config": f'{MODULE} user_set="secret";' if "PLAIN" in mechanisms else "",
+        **{name.replace("_", "."): value for name, value in words.items()},
+    }
+    return LoginChecks(lambda _: given, ManualClock(), SeededChance(1))
+
+
+def test_a_user_and_a_password_or_a_token_is_read() -> None:
+    """X8: a password may hold colons; a scheme is written in any case."""
+    assert parse_authorization(basic("alice", "a:b c")) == Claim("alice", Secret("a:b c"))
+    assert parse_authorization("bearer  x.y.z ") == Secret("x.y.z")
+
+
+@given(st.text() | st.binary().map(lambda data: "Basic " + b64encode(data).decode()) | st.text().map("Basic {}".format))
+def test_any_text_fails_cleanly(text: str) -> None:
+    """X8: as a login that failed, and nothing else."""
+    with contextlib.suppress(LoginFailed):
+        parse_authorization(text)
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "is_private", "said", "user"),
+    [
+        ("PLAIN", False, basic("set", "secret"), "set"),
+        ("PLAIN", False, basic("kept", "p:w"), "kept"),
+        ("PLAIN", True, basic("set", "wrong"), None),
+        ("PLAIN", True, basic("nobody", "secret"), None),
+        ("SCRAM-SHA-512", True, basic("kept", "p:w"), "kept"),
+        ("SCRAM-SHA-512", False, basic("kept", "p:w"), None),
+        ("SCRAM-SHA-256", True, basic("kept", "p:w"), None),
+        ("SCRAM-SHA-512", True, basic("set", "secret"), None),
+        ("SCRAM-SHA-512", True, "Bearer x.y.z", None),
+    ],
+)
+def test_users_are_those_of_the_mechanisms_that_are_enabled(
+    mechanisms: str, is_private: bool, said: str, user: str | None
+) -> None:
+    """X8: with SCRAM no password is sent in plain, so none is taken there."""
+    try:
+        found = checks(mechanisms).check_header(said, STRANGER, KEPT, is_private=is_private)
+    except LoginFailed:
+        assert user is None
+    else:
+        assert user is not None
+        assert (found.principal, found.host, found.listener) == (Principal(user), "10.0.0.7", "OUTSIDE")
+
+
+def test_a_session_ends_as_one_of_sasl_does() -> None:
+    """X5, X8; and without the store nobody is told that a password is wrong."""
+    found = checks("PLAIN", connections_max_reauth_ms="2000")
+    session = found.check_header(basic("set", "secret"), STRANGER, KEPT, is_private=True)
+    assert session.until == pytest.approx(ManualClock().boottime() + 2)
+    with pytest.raises(Unavailable):
+        found.check_header(basic("set", "wrong"), STRANGER, None, is_private=True)
