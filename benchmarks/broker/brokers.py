@@ -56,11 +56,12 @@ def kafka_is_there() -> bool:
 
 
 @contextmanager
-def ours(folder: Path) -> Iterator[Running]:
-    """`holdfast serve` with its defaults: an fsync before every ack."""
+def ours(folder: Path, *settings: str) -> Iterator[Running]:
+    """`holdfast serve`, with its defaults where nothing else is set: an fsync before every ack."""
     port = free_port()
     command = [str(Path(sys.executable).parent / "holdfast"), "serve", "--data", str(folder)]
-    yield from _run("holdfast", [*command, "--listen", f"127.0.0.1:{port}"], port, folder)
+    command += [word for each in settings for word in ("--set", each)]
+    yield from run("holdfast", [*command, "--listen", f"127.0.0.1:{port}"], port, folder)
 
 
 @contextmanager
@@ -68,7 +69,7 @@ def profiled(folder: Path) -> Iterator[Running]:
     """Ours under Python's profiler; what it found is in `folder / "said"` after the end, if `folder` is kept."""
     port = free_port()
     command = [sys.executable, str(Path(__file__).with_name("profiled_serve.py")), str(folder)]
-    yield from _run("holdfast", [*command, f"127.0.0.1:{port}"], port, folder, keep=True)
+    yield from run("holdfast", [*command, f"127.0.0.1:{port}"], port, folder, keep=True)
 
 
 @contextmanager
@@ -84,7 +85,8 @@ def kafka(folder: Path, *, fsync: bool) -> Iterator[Running]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(name: str, command: list[str], port: int, folder: Path, *, keep: bool = False) -> Iterator[Running]:
+def run(name: str, command: list[str], port: int, folder: Path, *, keep: bool = False) -> Iterator[Running]:
+    """A broker of ours, from its start to its end."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "said").open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)

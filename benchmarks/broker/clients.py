@@ -137,6 +137,18 @@ def looking(broker: Running, codec: str, size: int, seconds: float, turns: int) 
     return {**_figures(said), "client_cpu_seconds": cpu}
 
 
+def tls(address: str, pid: int, trust: str, kind: str, *numbers: int) -> dict[str, float]:
+    """A client with TLS."""
+    said, cpu = _run(_child("tls", address, pid, trust, kind, *numbers))
+    return {**_figures(said), "client_cpu_seconds": cpu}
+
+
+def rights(off: str, off_pid: int, on: str, on_pid: int, size: int, seconds: float, turns: int) -> dict[str, float]:
+    """What an authorizer costs."""
+    said, cpu = _run(_child("rights", off, off_pid, on, on_pid, size, seconds, turns))
+    return {**_figures(said), "client_cpu_seconds": cpu}
+
+
 def _child(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-m", f"benchmarks.broker.{name}", *map(str, arguments)]
 

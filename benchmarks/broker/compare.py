@@ -6,16 +6,16 @@ import argparse
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
 from benchmarks.broker import brokers, parts, rdkafka_tool
-from benchmarks.broker.parts import Part
+from benchmarks.broker.parts import Part, Start
 from benchmarks.broker.plan import Workload, workloads
+from benchmarks.broker.secure import RunningTls
 from benchmarks.broker.tables import ratio_bars, tables
 from benchmarks.machine import busy_percent, versions
 from benchmarks.results import new_run, publish
@@ -30,7 +30,6 @@ METHOD = (
     "where the client needs a whole core, the broker's CPU per MB says more than the rate."
 )
 TOPICS = ("rd-1024", "rd-100", "java-100", "java-1024", "single", "latency")
-Start = Callable[[Path], AbstractContextManager[brokers.Running]]
 talk = Console(stderr=True)
 
 
@@ -51,13 +50,15 @@ def main() -> int:
     for part in _parts(asked, tool if isinstance(tool, Path) else None):
         plan = [each for each in part.plan if asked.only in each.name]
         if plan:
-            _run(asked, part, plan, peers if part.peers else peers[:1], notes)
+            starts = peers if part.starts is None else part.starts[: 2 if brokers.kafka_is_there() else 1]
+            _run(asked, part, plan, starts if part.peers else peers[:1], notes)
     return 0
 
 
 def _parts(asked: argparse.Namespace, tool: Path | None) -> list[Part]:
     whole = Part("broker", TITLE, METHOD, list(workloads(tool, 0.25 if asked.quick else 1.0)), tables)
-    every = [whole, parts.partitions(quick=asked.quick), parts.looking(quick=asked.quick)]
+    made = (parts.partitions, parts.looking, parts.tls, parts.rights)
+    every = [whole, *(each(quick=asked.quick) for each in made)]
     return [each for each in every if asked.part in (None, each.name)]
 
 
@@ -81,7 +82,7 @@ def _run(
 def _arguments() -> argparse.Namespace:
     parser = parser_of("Measure the broker beside Apache Kafka.", less="fewer records and one round")
     parser.add_argument("--only", default="", help="only what has this in its name, such as transactions")
-    parser.add_argument("--part", choices=["broker", "broker-partitions", "broker-looking"], help="only this part")
+    parser.add_argument("--part", choices=["broker", *parts.NAMES], help="only this part")
     parser.add_argument("--profile", action="store_true", help="only ours, and where its time goes")
     parser.add_argument("--rounds", type=int, default=0, help="default 3, or 1 with --quick")
     asked = parser.parse_args()
@@ -133,7 +134,10 @@ def _one(broker: brokers.Running, workload: Workload) -> dict[str, object]:
 
 
 def _make_topics(broker: brokers.Running) -> None:
-    admin = AdminClient({"bootstrap.servers": broker.address})
+    settings = {"bootstrap.servers": broker.address}
+    if isinstance(broker, RunningTls):
+        settings |= {"security.protocol": "SSL", "ssl.ca.location": str(broker.trust)}
+    admin = AdminClient(settings)
     wanted = [NewTopic(name, 1, 1) for name in TOPICS] + [NewTopic("six-rd", 6, 1)]
     for made in admin.create_topics(wanted).values():
         made.result(30)

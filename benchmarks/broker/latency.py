@@ -9,6 +9,7 @@ The first speaks the protocol itself: a client library would take longer than th
 from __future__ import annotations
 
 import asyncio
+import ssl
 import struct
 import sys
 import threading
@@ -33,13 +34,15 @@ def produce_frame(topic: str, batch: bytes, correlation_id: int, partition: int 
     return b"".join(frame_request(_PRODUCE, _VERSION, correlation_id, "bench", [body]))
 
 
-async def single(address: str, topic: str, size: int, count: int, producers: int) -> None:
+async def single(
+    address: str, topic: str, size: int, count: int, producers: int, tls: ssl.SSLContext | None = None
+) -> None:
     host, _, port = address.rpartition(":")
     batch = bytes(build([Record(None, bytes(size), int(time.time() * 1000))]))
     took: list[float] = []
 
     async def one(records: int) -> None:
-        reader, writer = await asyncio.open_connection(host, int(port))
+        reader, writer = await asyncio.open_connection(host, int(port), ssl=tls)
         frame = produce_frame(topic, batch, 1)
         code_at = 4 + 4 + 2 + len(topic.encode()) + 4 + 4  # Behind id, topics, name, partitions and index.
         for _ in range(records):

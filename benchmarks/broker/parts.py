@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.broker import clients
 from benchmarks.broker.brokers import Running
 from benchmarks.broker.plan import Measured, Workload
+from benchmarks.broker.secure import kafka_tls, ours_tls, rights_workloads, tls_workloads
 from benchmarks.broker.tables import BROKERS, Rows, against, series, workloads_with
 from benchmarks.figures import ratio, spread
 from benchmarks.tables import Table, median_text, spread_text
 
 PARTITIONS = (1, 100, 2_000, 10_000)
 LOOKED_AT = (("none", 16 << 10), ("lz4", 16 << 10), ("lz4", 34 << 10))  # Codec, and bytes of records.
+NAMES = ("broker-partitions", "broker-looking", "broker-tls", "broker-rights")
 COST_MAX = 0.10
+_IDLE_KIB_MAX = 100.0
+Start = Callable[[Path], AbstractContextManager[Running]]
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class Part:
     plan: list[Workload]
     tables: Callable[[Rows], list[Table]]
     peers: bool = True  # Whether there is something to compare with.
+    starts: list[tuple[str, Start]] | None = None  # Brokers of its own; None: those that all parts have.
 
 
 def partitions(*, quick: bool) -> Part:
@@ -67,6 +74,58 @@ def looking(*, quick: bool) -> Part:
     )
 
 
+def tls(*, quick: bool) -> Part:
+    return Part(
+        "broker-tls",
+        "TLS, beside Apache Kafka with TLS",
+        "Each broker has one listener with TLS 1.3 and an ECDSA key. librdkafka produces and consumes; single records "
+        "go over raw connections of Python's. Memory of a connection is what the broker's process grows by while "
+        "a thousand are open and say nothing. Kafka does no fsync before an ack.",
+        tls_workloads(0.25 if quick else 1.0),
+        _tls_tables,
+        starts=[("holdfast", ours_tls), ("kafka", kafka_tls)],
+    )
+
+
+def rights(*, quick: bool) -> Part:
+    return Part(
+        "broker-rights",
+        "What an authorizer costs",
+        "Two brokers of ours, one with `authorizer.class.name=standard`, take turns of 0.1 s; in each the same "
+        "batch is sent again and again over four connections, five requests under way on each. Ratios are of turns "
+        "that follow one another, and the median of a round is one figure. CPU is that of all threads of the broker.",
+        rights_workloads(15 if quick else 60),
+        _rights_tables,
+        peers=False,
+    )
+
+
+def _tls_tables(rows: Rows) -> list[Table]:
+    lines = []
+    for name in workloads_with(rows, "records_per_second"):
+        key, cpu = "records_per_second", "broker_cpu_ms_per_mb"
+        found = [median_text(spread(series(rows, each, name, key))) for each in BROKERS[:2]]
+        ratio_found = against(rows, name, key, "kafka")
+        costs = [median_text(spread(series(rows, each, name, cpu)), 2) for each in BROKERS[:2]]
+        latency = [median_text(spread(series(rows, each, name, "p99_ms")), 2) for each in BROKERS[:2]]
+        verdict = "" if ratio_found is None else "met" if ratio_found.median >= 1.0 else "missed"
+        lines.append([name, *found, spread_text(ratio_found), verdict, " / ".join(costs), " / ".join(latency)])
+    columns = ["records/s", *BROKERS[:2], "÷ kafka", "≥ 1.0", "CPU ms/MB (both)", "p99 ms (both)"]
+    idle = []
+    for name in workloads_with(rows, "kib_per_connection"):
+        sizes = [spread(series(rows, each, name, "kib_per_connection")) for each in BROKERS[:2]]
+        verdict = "met" if sizes[0] is not None and sizes[0].median <= _IDLE_KIB_MAX else "missed"
+        idle.append([name, *(median_text(each, 1) for each in sizes), verdict])
+    return [
+        Table("TLS", columns, lines),
+        Table("Memory of an idle connection", ["KiB", *BROKERS[:2], f"≤ {_IDLE_KIB_MAX:.0f} KiB"], idle),
+    ]
+
+
+def _rights_tables(rows: Rows) -> list[Table]:
+    return [_turns(rows, "Cost of an authorizer", 0.02)]
+
+
 def _partition_tables(rows: Rows) -> list[Table]:
     key = "records_per_second"
     names = workloads_with(rows, key)
@@ -95,6 +154,11 @@ def _latencies(rows: Rows, names: Sequence[str]) -> Table:
 
 
 def _looking_tables(rows: Rows) -> list[Table]:
+    return [_turns(rows, "Cost of looking into records", COST_MAX)]
+
+
+def _turns(rows: Rows, title: str, cost_max: float) -> Table:
+    """With and without, in turns: whether the rate with it is near enough."""
     columns = [
         "batches/s",
         "bytes on the wire",
@@ -112,6 +176,6 @@ def _looking_tables(rows: Rows) -> list[Table]:
             found = [spread(series(rows, "holdfast", name, f"{figure}_{what}")) for what in ("off", "on", "ratio")]
             cells += [median_text(found[0]), median_text(found[1]), spread_text(found[2])]
         held = spread(series(rows, "holdfast", name, "batches_per_second_ratio"))
-        verdict = "met" if held is not None and held.median >= 1 - COST_MAX else "missed"
+        verdict = "met" if held is not None and held.median >= 1 - cost_max else "missed"
         lines.append([name, *cells, verdict])
-    return [Table("Cost of looking into records", [*columns, f"≤ {COST_MAX:.0%} of the rate"], lines)]
+    return Table(title, [*columns, f"≤ {cost_max:.0%} of the rate"], lines)

@@ -37,7 +37,7 @@ HEADINGS = {
     "file_handles": "file handles",
     "requests": "store requests",
     "slowest_mib_per_s": "slowest second, MiB/s",
-    "slowest_part": "slowest ÷ mean",
+    "slowest_part": "slowest, part of the mean",
     "held_back_s": "producers held back, s",
     "mib_per_s": "MiB/s",
     "records_per_s": "records/s",

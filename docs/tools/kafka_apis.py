@@ -50,7 +50,7 @@ REMARKS = {
     Key.ALTER_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
     Key.LIST_PARTITION_REASSIGNMENTS: "there is one broker: nothing moves",
     Key.DESCRIBE_CLIENT_QUOTAS: "what was set is shown",
-    Key.ALTER_CLIENT_QUOTAS: "rates of addresses hold; others are kept and shown, and throttle nothing yet",
+    Key.ALTER_CLIENT_QUOTAS: "of users, client ids and addresses; who has used theirs up waits",
     Key.UPDATE_FEATURES: "levels come with the release",
 }
 

@@ -148,7 +148,12 @@ DIFFERENCES: list[tuple[str, str, str, str]] = [
         "listed, with a subscription to nothing; PushTelemetry is UNKNOWN_SUBSCRIPTION_ID",
         "nothing collects them",
     ),
-    ("quotas of users and clients", "enforced", "kept and shown", "nothing is throttled by them yet"),
+    (
+        "request_percentage",
+        "of the threads that serve requests",
+        "of the event loop's time",
+        "there is one loop; work in other threads is not counted",
+    ),
     (
         "connection rates of addresses",
         "names are resolved; over ten seconds",

@@ -57,6 +57,16 @@ class HeldCounts:
         self.seconds = 0.0
 
 
+class ThrottleCounts:
+    """How often clients were told to wait by one kind of quota, and for how long in all."""
+
+    __slots__ = ("count", "seconds")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+
+
 class UnreadableCounts:
     """Batches that nobody can read, and that somebody has stepped over. Threads count, too."""
 

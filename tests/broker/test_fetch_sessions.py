@@ -211,7 +211,9 @@ def test_a_fetch_without_a_session_misses_nothing_before_it_waits(tmp_path: Path
         async def fetched() -> bytes:
             context, budget = inside.context, Budget(1 << 20)
             sessions = FetchSessions(SessionLimits(), context.clock, context.chance)
-            fetch = Fetch(context.topics, sessions, context.clock, context.heavy, 1 << 20, budget, context.gate)
+            fetch = Fetch(
+                context.topics, sessions, context.clock, context.heavy, 1 << 20, budget, context.gate, context.throttle
+            )
             budget.hold(budget.size_max)  # It looks at the first partition, and waits for room to read the second.
             both = len(batch(b"first")) + len(batch(b"second"))
             answer = asyncio.ensure_future(fetch.handle(fetch_request(topic, 2, min_bytes=both)))

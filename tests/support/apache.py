@@ -48,7 +48,7 @@ class ApacheKafka:
         self.more = tuple(settings)  # What counts last.
         self._java = ("java", *machine, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", f"{JARS}/*")
         self._process: subprocess.Popen[bytes] | None = None
-        self.port, self._controller_port = free_port(), free_port()
+        self.port, self.controller_port = free_port(), free_port()
         self._advertise = advertise or self.bootstrap  # Where clients are told to go.
 
     @property
@@ -75,10 +75,10 @@ class ApacheKafka:
         return [
             "process.roles=broker,controller",
             "node.id=0",
-            f"listeners=PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{self._controller_port}",
+            f"listeners=PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{self.controller_port}",
             f"advertised.listeners=PLAINTEXT://{self._advertise}",
             "controller.listener.names=CONTROLLER",
-            f"controller.quorum.voters=0@127.0.0.1:{self._controller_port}",
+            f"controller.quorum.voters=0@127.0.0.1:{self.controller_port}",
             f"log.dirs={self._folder / 'data'}",
             "offsets.topic.replication.factor=1",
             "transaction.state.log.replication.factor=1",

@@ -12,7 +12,6 @@ CRATE = "rdkafka-sys"
 VERSION = "=4.10.0"  # librdkafka 2.12.1.
 FOLDER = Path(__file__).parents[2] / ".tools" / "librdkafka"
 _OPTIONS = [
-    "--disable-ssl",
     "--disable-gssapi",
     "--disable-sasl",
     "--disable-curl",

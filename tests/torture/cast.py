@@ -10,7 +10,7 @@ from tests.torture.clients.copying import Copier
 from tests.torture.clients.following import Follower
 from tests.torture.clients.grouping import Member
 from tests.torture.clients.looking import Looker
-from tests.torture.clients.sending import Sender
+from tests.torture.clients.sending import SECURED, Sender
 from tests.torture.clients.sending_java import JavaSender
 from tests.torture.clients.sending_many import ManySender
 from tests.torture.clients.sending_single import SingleSender
@@ -64,6 +64,7 @@ class Options(NamedTuple):
     mounted: bool = False  # A disk of bounded size, if this user may mount one; otherwise a wrapper says "full".
     java: bool = False  # Kafka's own producer.
     many: int = 0  # Partitions of a topic that has many.
+    secured: bool = False  # A user with TLS, a password and rights beside all those who need none.
     stamps: bool = True  # Producers whose records are days old, or whose clock counts microseconds.
     faults: tuple[str, ...] = ALL
 
@@ -77,6 +78,7 @@ def topics(options: Options) -> tuple[Topic, ...]:
 
 def writers(administrator: Administrator, options: Options) -> list[Client]:
     more: list[Client] = [JavaSender("java", SMALL)] if options.java else []
+    more += [Sender(SECURED, ONE, once=True, secured=True)] if options.secured else []
     more += [ManySender(MANY, topics(options)[-1])] if options.many else []
     if options.stamps:
         more += [

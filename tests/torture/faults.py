@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.torture.clients.administering import Administrator
+from tests.torture.clients.sending import SECURED
 from tests.torture.controls import NAMES, Controls
 from tests.torture.disk import MountedDisk, WrappedDisk
 from tests.torture.duel import Duel
@@ -19,6 +20,7 @@ from tests.torture.ground import Ground
 from tests.torture.history import History
 from tests.torture.proxy import Proxy
 from tests.torture.schedule import Planned
+from tests.torture.secured import SecuredListener
 from tests.torture.starting import start_patiently
 from tests.torture.store import DirectoryStore
 
@@ -62,6 +64,7 @@ class Faults:
         self._folder = folder
         self._duelling: threading.Thread | None = None
         self._duels = 0
+        self._securing: threading.Thread | None = None
         self._later: list[threading.Timer] = []  # What ends a fault that lasts.
         self._fsync_armed = False
         self._heard = 0
@@ -95,6 +98,8 @@ class Faults:
         self._revive()
 
     def _quiet(self) -> None:
+        if self._ground.secured is not None:
+            self._ground.secured.quiet()
         self._controls.quiet(*(name for name in NAMES if name != "slept_s"))  # Time that is lost does not come back.
         self._disk.quiet()
         self._store.quiet()
@@ -163,6 +168,8 @@ class Faults:
     def start(self) -> None:
         """A start may fail while its disk or store does; then it is made again without that."""
         self._disk.quiet()
+        if self._ground.secured is not None:
+            self._ground.secured.quiet()  # With a broken certificate no broker starts.
         self._controls.quiet("sync_fails")
         if self._store.is_away:
             self._store.quiet()
@@ -257,16 +264,19 @@ class Faults:
         a clock is wrong by an hour, are no excuses: they stay as they are."""
         denies, jump = self._controls["store_denies"], self._controls["clock_jump_ms"]
         self.calm()
+        if self._securing is not None:
+            self._securing.join()  # A right that is given back counts from then on.
         self._controls["clock_jump_ms"] = jump if abs(jump) <= HOUR_MS else 0
         self._store.deny(on=bool(denies))
         if denies:
             self._in(_DENIES, lambda: self._store.deny(on=False))
         began = time.monotonic()
-        waiting = set(WRITERS)
+        everybody = {*WRITERS, *(() if self._ground.secured is None else (SECURED,))}
+        waiting = set(everybody)
         while waiting and time.monotonic() < began + STUCK_S:
             time.sleep(_LOOK_S)
             if self._revive():  # It was on its way out: an fsync had failed before.
-                began, waiting = time.monotonic(), set(WRITERS)
+                began, waiting = time.monotonic(), set(everybody)
             waiting = {name for name in waiting if self._ground.histories[name].ok_at < began}
         self._history.info("breather", seconds=time.monotonic() - began, stuck=sorted(waiting))
 
@@ -320,6 +330,37 @@ class Faults:
 
     def recreate(self, fault: Planned) -> None:
         self._administrator.tell("recreate", fault.amount)
+
+    # Its protected listener
+
+    def password(self, fault: Planned) -> None:
+        self._secure(lambda secured: secured.change_password(self._ground.bootstrap))
+
+    def denied(self, fault: Planned) -> None:
+        self._secure(lambda secured: secured.deny(self._ground.bootstrap))
+        self._in(fault.seconds, lambda: self._secure(lambda secured: secured.allow(self._ground.bootstrap)))
+
+    def certificate(self, fault: Planned) -> None:
+        self._secure(lambda secured: secured.renew())
+
+    def certificate_broken(self, fault: Planned) -> None:
+        if self._ground.secured is not None:
+            self._ground.secured.break_files()
+            self._in(fault.seconds, self._ground.secured.quiet)
+
+    def _secure(self, change: Callable[[SecuredListener], None]) -> None:
+        """One behind the other, beside all the rest: a broker that is killed must be started meanwhile."""
+        secured, before = self._ground.secured, self._securing
+        if secured is None:
+            return
+
+        def run() -> None:
+            if before is not None:
+                before.join()
+            change(secured)
+
+        self._securing = threading.Thread(target=run, name="security", daemon=True)
+        self._securing.start()
 
     def half_delete(self, fault: Planned) -> None:
         self._administrator.tell("half_delete", fault.amount)

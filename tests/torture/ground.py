@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.torture.history import History
+from tests.torture.secured import SecuredListener
 from tests.torture.store import DirectoryStore
 
 from holdfast.client import Client
@@ -61,6 +62,7 @@ class Ground:
     seed: int
     store: DirectoryStore
     topics: tuple[Topic, ...] = TOPICS
+    secured: SecuredListener | None = None
     histories: dict[str, History] = field(default_factory=dict)  # The newest of each client.
     writing: threading.Event = field(default_factory=threading.Event)  # Set: stop writing.
     reading: threading.Event = field(default_factory=threading.Event)  # Set: stop reading.
@@ -75,6 +77,11 @@ class Ground:
 
     def chance(self, who: str) -> random.Random:
         return random.Random(f"{who} {self.seed}")
+
+    @property
+    def password(self) -> str | None:
+        """Of the user of the protected listener."""
+        return None if self.secured is None else self.secured.password
 
     def client(self) -> Client:
         """Our own client, which gives up soon: whoever asks again and again needs no patience."""

@@ -76,6 +76,7 @@ def _options(asked: argparse.Namespace) -> Options:
         mounted=True,
         java=missing() is None if asked.java is None else asked.java,
         stamps=asked.stamps,
+        secured=long if asked.secured is None else asked.secured,
         many=asked.many,
         faults=_faults(asked.faults),
     )
@@ -95,7 +96,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
-    for name in ("spark", "sync"):
+    for name in ("spark", "sync", "secured"):
         parser.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, help="default: in long runs")
     parser.add_argument("--java", action=argparse.BooleanOptionalAction, help="default: if it is installed")
     parser.add_argument("--stamps", action=argparse.BooleanOptionalAction, default=True, help="records of other days")

@@ -39,8 +39,14 @@ KINDS = (
     "usurp",  # … another broker takes over from one that is suspended, which then goes on.
     "set_back",  # … a data directory is set back to an older copy of itself.
 )
+SECURITY = (  # Where a run has a protected listener.
+    "password",  # Of a user, while it is logged in.
+    "denied",  # A right is taken away, and given back.
+    "certificate",  # Another key and certificate.
+    "certificate_broken",  # The file is half of what it was, for a while.
+)
 LAST = "half_delete"  # A topic is deleted while the store is away; nothing else that could heal it comes later.
-ALL = (*KINDS, LAST)
+ALL = (*KINDS, *SECURITY, LAST)
 OFTEN = ("kill", "kill", "cut", "recreate", "delete_records")  # Come more often than the others.
 
 HEALS = ("recreate", "store_denies", LAST)  # Deletions go on where another one is made.
@@ -62,17 +68,17 @@ class Planned(NamedTuple):
     amount: float  # From 0 to 1: how bad it is.
 
 
-def schedule(seed: int, seconds: float, kinds: Collection[str] = ALL) -> list[Planned]:
+def schedule(seed: int, seconds: float, kinds: Collection[str] = ALL, *, secured: bool = False) -> list[Planned]:
     """Faults of these kinds in the order of their times. A kind that is left out changes no other's place."""
     last = max(seconds - LAST_BEFORE_S, seconds / 2)
-    found = [each for each in _dealt(seed, seconds) if each.kind in kinds]
+    found = [each for each in _dealt(seed, seconds, secured=secured) if each.kind in kinds]
     if LAST not in kinds:
         return found
     found = [each for each in found if each.at < last or each.kind not in HEALS]
     return sorted([*found, Planned(last, LAST, 1.0, 0.5)])
 
 
-def _dealt(seed: int, seconds: float) -> list[Planned]:
+def _dealt(seed: int, seconds: float, *, secured: bool) -> list[Planned]:
     chance = random.Random(f"schedule {seed}")
     plan: list[Planned] = []
     deck: list[str] = []
@@ -82,7 +88,7 @@ def _dealt(seed: int, seconds: float) -> list[Planned]:
         if at >= seconds:
             return plan
         if not deck:
-            deck = [*KINDS, *OFTEN]
+            deck = [*KINDS, *OFTEN, *(SECURITY if secured else ())]
             chance.shuffle(deck)
         fault = Planned(round(at, 3), deck.pop(), round(chance.uniform(*LAST_S), 3), round(chance.random(), 3))
         if not (fault.kind in ENDS and seconds >= LONG_S and at > seconds * 2 / 3):

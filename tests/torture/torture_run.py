@@ -26,6 +26,7 @@ from tests.torture.patience import Patience
 from tests.torture.proxy import Proxy
 from tests.torture.sampling import Sampler
 from tests.torture.schedule import Planned, schedule
+from tests.torture.secured import SecuredListener
 from tests.torture.store import store
 
 from holdfast.errors import HoldfastError
@@ -83,7 +84,7 @@ class TortureRun:
         reading = [self._in_thread(each.name, each.run, self.ground) for each in readers()]
         busy = [*writers(administrator, self.options), *self.mirrors]
         writing = [self._in_thread(each.name, each.run, self.ground) for each in busy]
-        self.faults.run(schedule(seed, seconds, self.options.faults), seconds)
+        self.faults.run(schedule(seed, seconds, self.options.faults, secured=self.options.secured), seconds)
         self.faults.end_duel()
         self.faults.breather(Planned(0, "breather", 0, 0))
         self.ground.writing.set()
@@ -107,6 +108,8 @@ class TortureRun:
         for topic in self.ground.topics:
             self.history.info("topic", name=topic.name, like=topic.like, partitions=topic.partitions)
             assert create(self.ground, topic), f"{topic.name} could not be made"
+        if self.ground.secured is not None:
+            self.ground.secured.admit(self.ground.bootstrap)
 
     def _in_thread(self, name: str, run: object, argument: object) -> threading.Thread:
         def work() -> None:
@@ -200,16 +203,25 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
         chance = random.Random(f"faults {seed}")
         behind = stack.enter_context(store(folder / "store", controls, chance, s3=options.s3, mounted=options.mounted))
         data = stack.enter_context(disk(folder / "data", controls, mounted=options.mounted))
-        own = [f"serve.store={behind.url}", f"serve.advertise={front.address}"]
-        given = [*SETTINGS, *own, f"subscribe.listen=127.0.0.1:{subscribers}"]
+        secured = SecuredListener(folder / "secured") if options.secured else None
+        proxies: tuple[Proxy, ...] = front, side
+        own = [f"serve.store={behind.url}", f"subscribe.listen=127.0.0.1:{subscribers}"]
+        if secured is None:
+            own.append(f"serve.advertise={front.address}")
+        else:
+            port = free_port()
+            proxies += (stack.enter_context(Proxy(port)),)
+            own += secured.settings(kafka, port, front.address, proxies[-1].address)
+        given = [*SETTINGS, *own]
         broker = RunningBroker(
             data.path,
             port=kafka,
             environment={"TORTURE_CONTROLS": str(controls.path), **behind.environment},
             options=[word for each in given for word in ("--set", each)],
             entry=[str(ENTRY)],
+            sets_listeners=secured is not None,
         )
-        ground = Ground(front.address, side.address, histories, seed, behind, topics(options))
+        ground = Ground(front.address, side.address, histories, seed, behind, topics(options), secured)
         history = ground.history("house")
         stack.callback(history.close)
         stack.callback(broker.close)
@@ -218,6 +230,6 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
             stack.callback(each.close)
         history.info("made of", store=behind.name, disk=data.name)
         faults = Faults(
-            broker, controls, data, behind, (front, side), administrator, history, chance, ground, folder / "duels"
+            broker, controls, data, behind, proxies, administrator, history, chance, ground, folder / "duels"
         )
-        yield TortureRun(ground, broker, faults, history, (front, side), others, options)
+        yield TortureRun(ground, broker, faults, history, proxies, others, options)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from holdfast.broker.api import api_versions
 from holdfast.broker.api.fetch import Fetch
 from holdfast.broker.api.produce import Produce
 from holdfast.broker.codes import code_of
-from holdfast.broker.configs.quotas import rate_of_address
+from holdfast.broker.configs.quotas import Quota, rate_of_address
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
 from holdfast.broker.net.budget import Budget
@@ -17,7 +19,7 @@ from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
 from holdfast.broker.rights import RIGHTS, NotAllowed, Right
-from holdfast.broker.table import HANDLERS, MessageHandler, Raw
+from holdfast.broker.table import HANDLERS, MessageHandler, Raw, Whole
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.classes import response_class
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
@@ -45,12 +47,20 @@ class Broker:
         )
         self.sessions = FetchSessions(limits, context.clock, context.chance)
         self._gate = context.gate
+        self._throttle = context.throttle
         self._produce = Produce(
             context.topics, context.logs, context.transactions, context.clock, context.heavy, context.gate
         )
         answers = Budget(settings.queued_max_response_bytes)
         self._fetch = Fetch(
-            context.topics, self.sessions, context.clock, context.heavy, settings.fetch_max_bytes, answers, context.gate
+            context.topics,
+            self.sessions,
+            context.clock,
+            context.heavy,
+            settings.fetch_max_bytes,
+            answers,
+            context.gate,
+            context.throttle,
         )
 
     def count_answers_in(self, answers: Budget) -> None:
@@ -64,14 +74,22 @@ class Broker:
     def start_produce(self, request: Request, done: Done) -> bool:
         """Begin a produce request now and call back with the answer; False when it has to wait."""
         find(request.header.api_key, request.version)
-        return self._produce.start(request, done)
+        throttle = self._throttle
+        if not throttle.is_on:
+            return self._produce.start(request, done)
+        throttle.produces(request)
+        began = self.held.now()
+        started = self._produce.start(request, lambda answer: done(throttle.produced(request, answer)))
+        throttle.charge(request, Quota.WORK, self.held.now() - began)
+        return started
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
         """The framed answer to a request. What cannot be answered at all is raised, and the connection closed."""
         header = request.header
         if header.api_key == Key.PRODUCE:  # Raw with its frame: one without acks has none.
             find(header.api_key, header.api_version)
-            return await self._produce.handle(request)
+            answer = await self._produce.handle(request)
+            return self._throttle.produced(request, answer) if self._throttle.is_on else answer
         try:
             version, body = header.api_version, await self._answer(request)
         except UnsupportedVersion:
@@ -79,6 +97,8 @@ class Broker:
                 raise
             # The client cannot know our versions yet: it is told in the one version that everybody understands.
             version, body = 0, api_versions.own_versions_only()
+        if self._throttle.is_on:
+            body = self._throttle.answered(request, body)
         return frame_response(header.api_key, version, header.correlation_id, body)
 
     async def _answer(self, request: Request) -> Body:
@@ -86,13 +106,24 @@ class Broker:
         handler, row = HANDLERS.get(api.key), RIGHTS.get(api.key)
         if handler is None or row is None:
             raise UnknownApi(api.key)
+        spent = partial(self._throttle.charge, request, Quota.WORK) if self._throttle.is_on else None
         if isinstance(handler, Raw):  # A fetch: produce requests do not come here.
-            return await self.held.watch(api.key, self._fetch.handle(request))
+            return await self.held.watch(api.key, self._fetch.handle(request), spent)
         rights = self._gate.rights(row, request.session, api.name)
         if row.first is not None and not rights.may(row.first):
             return encode_response(api.key, request.version, _refused(api.key, request.version, row.first))
         request = request._replace(rights=rights, pace=Slices(self._context.clock))
-        return await self.held.watch(api.key, self._handle(api.key, handler, request))
+        if isinstance(handler, Whole):
+            handler = self._shielded(api.key, handler.handler, spent)
+        return await self.held.watch(api.key, self._handle(api.key, handler, request), spent)
+
+    def _shielded(self, key: Key, handler: MessageHandler, spent: Callable[[float], None] | None) -> MessageHandler:
+        """In a task of its own, whose steps are watched as well."""
+
+        async def handle(context: BrokerContext, message: Message, request: Request) -> Message | Body:
+            return await asyncio.shield(self.held.watch(key, handler(context, message, request), spent))
+
+        return handle
 
     async def _handle(self, key: Key, handler: MessageHandler, request: Request) -> Body:
         """Large messages are decoded and encoded in a thread, so that the loop is not held for them."""

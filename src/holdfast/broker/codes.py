@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.broker.configs.topic import ConfigInvalid
 from holdfast.broker.rights import NotAllowed
 from holdfast.broker.share import sessions as share_sessions
+from holdfast.broker.throttle import QuotaExceeded
 from holdfast.broker.topic_limits import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid
 from holdfast.cluster.errors import BadUser, TooManyRules, TooManyUsers, TopicExists, TopicUnknown, UserUnknown
 from holdfast.coordinator.group import errors as group_errors
@@ -47,6 +48,7 @@ _CODES: list[tuple[type[Exception], Code]] = [  # The first that fits.
     (MetadataFull, Code.POLICY_VIOLATION),
     (log_errors.TooManyPartitions, Code.INVALID_PARTITIONS),
     (ConfigInvalid, Code.INVALID_CONFIG),
+    (QuotaExceeded, Code.THROTTLING_QUOTA_EXCEEDED),
     (share_errors.InvalidRecordState, Code.INVALID_RECORD_STATE),
     (share_errors.TooManySharePartitions, Code.COORDINATOR_NOT_AVAILABLE),
     (share_sessions.ShareSessionUnknown, Code.SHARE_SESSION_NOT_FOUND),

@@ -8,6 +8,7 @@ from holdfast.broker.gate import Gate
 from holdfast.broker.markers import Markers
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.share.sessions import ShareSessions
+from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
 from holdfast.broker.users import Users
 from holdfast.coordinator.group.coordinator import GroupCoordinator
@@ -36,6 +37,7 @@ class BrokerContext:
     markers: Markers
     users: Users
     gate: Gate
+    throttle: Throttle
     clock: Clock
     chance: Chance
     heavy: BlockingCalls  # For work that would hold the event loop for too long.

@@ -23,6 +23,7 @@ from holdfast.broker.net.traffic import CountedWork
 from holdfast.broker.reopening import Reopening
 from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
+from holdfast.broker.throttle import Throttle, Windows
 from holdfast.broker.topics import Topics
 from holdfast.broker.users import Users
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
@@ -180,6 +181,7 @@ async def opened(
                 markers,
                 users,
                 Gate(Audit(around.clock.monotonic), (lambda: users.rules) if broker.has_authorizer else None),
+                Throttle(lambda: topics.metadata.quotas, Windows(*broker.quota_windows()), around.clock),
                 around.clock,
                 around.chance,
                 heavy,

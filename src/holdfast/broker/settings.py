@@ -35,6 +35,10 @@ _AT_LEAST_1 = (
     "max_committed_offsets_bytes",
     "max_transactional_ids",
     "max_client_quotas",
+    "quota_window_num",
+    "quota_window_size_seconds",
+    "controller_quota_window_num",
+    "controller_quota_window_size_seconds",
     "max_partitions",
     "max_metadata_bytes",
     "group_consumer_max_size",
@@ -128,6 +132,10 @@ class BrokerSettings:
     min_incremental_fetch_session_eviction_ms: int = 120_000  # A session silent for less makes room for no other.
     max_partitions: int = 50_000  # Of all topics together, those of internal ones counted.
     max_client_quotas: int = 10_000
+    quota_window_num: int = 11  # A client that was quiet may use its quota of all windows but one in one go.
+    quota_window_size_seconds: int = 1
+    controller_quota_window_num: int = 11  # The same for partitions that are made and deleted.
+    controller_quota_window_size_seconds: int = 1
     max_metadata_bytes: int = 33_554_432  # Of all topics' names and configs, and of quotas, together.
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
@@ -270,6 +278,11 @@ class BrokerSettings:
                 if (owner, special) == (listener.lower(), wanted):
                     words[word] = value
         return {name: value.reveal() if isinstance(value, Secret) else str(value) for name, value in words.items()}
+
+    def quota_windows(self) -> tuple[float, float]:
+        """For how many seconds a quiet client saves its quota: that of what it uses, and that of what it changes."""
+        of_clients = max(self.quota_window_num - 1, 1) * self.quota_window_size_seconds
+        return of_clients, max(self.controller_quota_window_num - 1, 1) * self.controller_quota_window_size_seconds
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""

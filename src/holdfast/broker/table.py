@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 from holdfast.broker.api import (
     acls,
@@ -62,7 +61,7 @@ from holdfast.broker.api.produce import Produce
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Body, Request
 from holdfast.protocol.api import APIS, Api, Key
-from holdfast.protocol.message import Message, RequestMessage
+from holdfast.protocol.message import Message
 
 MessageHandler: TypeAlias = Callable[[BrokerContext, Any, Request], Coroutine[Any, Any, Message | Body]]
 """Makes the answer to a request, which is of the key's own class: a message, or its bytes as a list of buffers."""
@@ -74,20 +73,13 @@ class Raw(NamedTuple):
     part: type[Produce | Fetch]
 
 
-A = TypeVar("A", bound=Message)
-Q = TypeVar("Q", bound=RequestMessage[Any])
+class Whole(NamedTuple):
+    """The row of a change: once begun it is carried through, also when the client that asked for it goes away."""
+
+    handler: MessageHandler
 
 
-def _whole(handler: Callable[[BrokerContext, Q, Request], Coroutine[Any, Any, A]]) -> MessageHandler:
-    """A change that has begun is carried through, also when the client that asked for it goes away meanwhile."""
-
-    async def handle(context: BrokerContext, message: Q, request: Request) -> A:
-        return await asyncio.shield(handler(context, message, request))
-
-    return handle
-
-
-HANDLERS: dict[Key, MessageHandler | Raw] = {
+HANDLERS: dict[Key, MessageHandler | Raw | Whole] = {
     Key.PRODUCE: Raw(Produce),
     Key.FETCH: Raw(Fetch),
     Key.LIST_OFFSETS: list_offsets.handle,
@@ -103,9 +95,9 @@ HANDLERS: dict[Key, MessageHandler | Raw] = {
     Key.LIST_GROUPS: list_groups.handle,
     Key.SASL_HANDSHAKE: sasl.handshake,
     Key.API_VERSIONS: api_versions.handle,
-    Key.CREATE_TOPICS: _whole(topics.create),
-    Key.DELETE_TOPICS: _whole(topics.delete),
-    Key.DELETE_RECORDS: _whole(delete_records.handle),
+    Key.CREATE_TOPICS: Whole(topics.create),
+    Key.DELETE_TOPICS: Whole(topics.delete),
+    Key.DELETE_RECORDS: Whole(delete_records.handle),
     Key.INIT_PRODUCER_ID: init_producer_id.handle,
     Key.OFFSET_FOR_LEADER_EPOCH: leader_epochs.handle,
     Key.ADD_PARTITIONS_TO_TXN: add_partitions_to_txn.handle,
@@ -117,25 +109,25 @@ HANDLERS: dict[Key, MessageHandler | Raw] = {
     Key.CREATE_ACLS: acls.create,
     Key.DELETE_ACLS: acls.delete,
     Key.DESCRIBE_CONFIGS: describe_configs.handle,
-    Key.ALTER_CONFIGS: _whole(alter_configs.replace),
+    Key.ALTER_CONFIGS: Whole(alter_configs.replace),
     Key.ALTER_REPLICA_LOG_DIRS: log_dirs.move,
     Key.DESCRIBE_LOG_DIRS: log_dirs.describe,
     Key.SASL_AUTHENTICATE: sasl.authenticate,
-    Key.CREATE_PARTITIONS: _whole(create_partitions.handle),
+    Key.CREATE_PARTITIONS: Whole(create_partitions.handle),
     Key.CREATE_DELEGATION_TOKEN: sasl.create_token,
     Key.RENEW_DELEGATION_TOKEN: sasl.renew_token,
     Key.EXPIRE_DELEGATION_TOKEN: sasl.expire_token,
     Key.DESCRIBE_DELEGATION_TOKEN: sasl.describe_tokens,
-    Key.DELETE_GROUPS: _whole(delete_groups.handle),
+    Key.DELETE_GROUPS: Whole(delete_groups.handle),
     Key.ELECT_LEADERS: placement.elect,
-    Key.INCREMENTAL_ALTER_CONFIGS: _whole(alter_configs.change),
+    Key.INCREMENTAL_ALTER_CONFIGS: Whole(alter_configs.change),
     Key.ALTER_PARTITION_REASSIGNMENTS: placement.reassign,
     Key.LIST_PARTITION_REASSIGNMENTS: placement.list_reassignments,
-    Key.OFFSET_DELETE: _whole(offset_delete.handle),
+    Key.OFFSET_DELETE: Whole(offset_delete.handle),
     Key.DESCRIBE_CLIENT_QUOTAS: client_quotas.describe,
-    Key.ALTER_CLIENT_QUOTAS: _whole(client_quotas.alter),
+    Key.ALTER_CLIENT_QUOTAS: Whole(client_quotas.alter),
     Key.DESCRIBE_USER_SCRAM_CREDENTIALS: users.describe,
-    Key.ALTER_USER_SCRAM_CREDENTIALS: _whole(users.alter),
+    Key.ALTER_USER_SCRAM_CREDENTIALS: Whole(users.alter),
     Key.DESCRIBE_QUORUM: quorum.describe,
     Key.UPDATE_FEATURES: features.update,
     Key.DESCRIBE_CLUSTER: describe_cluster.handle,
@@ -156,8 +148,8 @@ HANDLERS: dict[Key, MessageHandler | Raw] = {
     Key.SHARE_FETCH: share_fetch.handle,
     Key.SHARE_ACKNOWLEDGE: share_acknowledge.handle,
     Key.DESCRIBE_SHARE_GROUP_OFFSETS: share_group_offsets.describe,
-    Key.ALTER_SHARE_GROUP_OFFSETS: _whole(share_group_starts.alter),
-    Key.DELETE_SHARE_GROUP_OFFSETS: _whole(share_group_starts.delete),
+    Key.ALTER_SHARE_GROUP_OFFSETS: Whole(share_group_starts.alter),
+    Key.DELETE_SHARE_GROUP_OFFSETS: Whole(share_group_starts.delete),
 }
 
 

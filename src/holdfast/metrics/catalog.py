@@ -50,6 +50,8 @@ METRICS = (
     ),
     Metric("holdfast_loop_held", "counter", ("api",), "Times an API's work held the event loop for 5 ms or more."),
     Metric("holdfast_loop_held_seconds", "counter", ("api",), "How long it did, in all."),
+    Metric("holdfast_throttled", "counter", ("quota",), "Requests whose client was told to wait, by the quota."),
+    Metric("holdfast_throttled_seconds", "counter", ("quota",), "For how long they were told to, in all."),
     # A start while the store is away
     Metric("holdfast_store_waiting", "gauge", (), "1 while the store has not answered since the start, else 0."),
     Metric("holdfast_store_waiting_seconds", "gauge", (), "For how long that has been so; 0 once it has answered."),

@@ -20,7 +20,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.objects.timed import StoreTimes
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.measure import HeldCounts, Histogram, PortCounts, SubscriptionCounts, Traffic
+from holdfast.measure import HeldCounts, Histogram, PortCounts, SubscriptionCounts, ThrottleCounts, Traffic
 
 _AT_A_TIME = 100  # Partitions or groups, then others have their turn.
 
@@ -53,6 +53,7 @@ class Watched:
     port: Callable[[], PortCounts]
     traffic: Traffic
     held: Mapping[str, HeldCounts]
+    throttled: Mapping[str, ThrottleCounts]
     syncs: Histogram
     store: StoreTimes
     subscriptions: SubscriptionCounts
@@ -87,6 +88,9 @@ def _clients(watched: Watched) -> Iterator[Sample]:
     for api, held in sorted(watched.held.items()):
         yield Sample("holdfast_loop_held", (api,), held.count)
         yield Sample("holdfast_loop_held_seconds", (api,), held.seconds)
+    for quota, throttled in watched.throttled.items():
+        yield Sample("holdfast_throttled", (quota,), throttled.count)
+        yield Sample("holdfast_throttled_seconds", (quota,), throttled.seconds)
 
 
 def port_samples(port: PortCounts) -> Iterator[Sample]:

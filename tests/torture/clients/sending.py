@@ -14,9 +14,11 @@ from tests.torture.history import History
 from tests.torture.rules.acked import key_of
 
 _FLUSH_S = 90.0
+_LOCKED_OUT_S = 2.0
 WAITS = 0.3  # Of all bursts.
 IN_FLIGHT = 5
 DAY_MS = 86_400_000
+SECURED = "secured"
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Sender:
     name: str
     topic: Topic
     once: bool
+    secured: bool = False  # Logs in, over TLS; with another password it begins again.
     stamps: str = ""  # Of its records: now; "old", of days ago; "future", as somebody who counts microseconds.
 
     def run(self, ground: Ground) -> None:
@@ -48,22 +51,32 @@ class _Life:
         self._chance = chance
         self._producer = producer
         self._reports = Reports(history, producer, sender.topic.name)
-        self._client = Producer(
-            ground.settings(
-                enable_idempotence=sender.once,
-                acks="all",
-                linger_ms=chance.choice([0, 2, 20]),
-                message_timeout_ms=120_000,
-                queue_buffering_max_messages=1000,
-                compression_type=chance.choice(["none", "lz4", "zstd"]),
-                max_in_flight=IN_FLIGHT,
-            )
+        secured = ground.secured if sender.secured else None
+        self._password = None if secured is None else secured.password
+        settings = ground.settings(
+            enable_idempotence=sender.once,
+            acks="all",
+            linger_ms=chance.choice([0, 2, 20]),
+            message_timeout_ms=120_000,
+            queue_buffering_max_messages=1000,
+            compression_type=chance.choice(["none", "lz4", "zstd"]),
+            max_in_flight=IN_FLIGHT,
         )
+        self._client = Producer(settings | ({} if secured is None else secured.client()))
+
+    @property
+    def _is_over(self) -> bool:
+        return self._reports.is_fatal or self._is_locked_out
+
+    @property
+    def _is_locked_out(self) -> bool:
+        """Whether the password is another one by now."""
+        return self._password is not None and self._password != self._ground.password
 
     def run(self) -> None:
         self._history.info("producer", producer=self._producer, once=self._sender.once, in_flight=IN_FLIGHT)
         number = 0
-        while not self._ground.writing.wait(self._chance.uniform(0, 0.15)) and not self._reports.is_fatal:
+        while not self._ground.writing.wait(self._chance.uniform(0, 0.15)) and not self._is_over:
             count = self._chance.randint(1, 40)
             facts = {"producer": self._producer, "topic": self._sender.topic.name, "txn": NO_TXN}
             self._history.invoke("send", first=number, count=count, **facts)
@@ -74,6 +87,9 @@ class _Life:
                 self._client.flush(_FLUSH_S)  # The next burst is sent after the acks of this one.
             self._client.poll(0)
             self._reports.write()
+        if self._is_locked_out:  # What it has not sent by the end of its session is not sent any more.
+            self._client.flush(_LOCKED_OUT_S)
+            self._client.purge()
         left = self._client.flush(_FLUSH_S)
         self._reports.write()
         if left and not self._reports.is_fatal:

@@ -1,8 +1,4 @@
-"""DescribeClientQuotas and AlterClientQuotas.
-
-Those of addresses hold: `Broker.address_rate`. Those of users and clients are kept and shown; nothing is throttled by
-them yet.
-"""
+"""DescribeClientQuotas and AlterClientQuotas. Who has used theirs up waits: `Throttle`, `Broker.address_rate`."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ from holdfast.protocol.generated.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+_STRICT_FROM = 3  # Clients of these versions know what it means that a quota is used up; all others are made to wait.
+
 
 async def handle(
     context: BrokerContext, message: CreatePartitionsRequest, request: Request
@@ -30,12 +32,14 @@ async def handle(
         elif not request.rights.may(ALTER_TOPIC, each.name):
             code, reason = Code.TOPIC_AUTHORIZATION_FAILED, str(NotAllowed(ALTER_TOPIC, each.name))
         else:
-            code, reason = await _add(context, each, validate_only=message.validate_only)
+            code, reason = await _add(context, each, request, validate_only=message.validate_only)
         results.append(CreatePartitionsTopicResult(name=each.name, error_code=code, error_message=reason or None))
-    return CreatePartitionsResponse(results=results)
+    return CreatePartitionsResponse(results=results, throttle_time_ms=context.throttle.change_wait_ms(request))
 
 
-async def _add(context: BrokerContext, wanted: CreatePartitionsTopic, *, validate_only: bool) -> tuple[Code, str]:
+async def _add(
+    context: BrokerContext, wanted: CreatePartitionsTopic, request: Request, *, validate_only: bool
+) -> tuple[Code, str]:
     if wanted.name in INTERNAL:
         return Code.INVALID_REQUEST, "an internal topic keeps the partitions it was made with"
     try:
@@ -44,6 +48,8 @@ async def _add(context: BrokerContext, wanted: CreatePartitionsTopic, *, validat
         wrong = _check_assignments(opened, wanted, context.settings.node_id)
         if wrong:
             return Code.INVALID_REPLICA_ASSIGNMENT, wrong
+        more = wanted.count - opened.topic.partitions
+        context.throttle.change(request, more, strict=request.version >= _STRICT_FROM)
         if not validate_only:
             await context.topics.add_partitions(wanted.name, wanted.count)
     except HoldfastError as failure:

@@ -21,6 +21,7 @@ from holdfast.broker.gate import Gate
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
 from holdfast.broker.rights import READ_TOPIC, NotAllowed
+from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.calls import BlockingCalls
@@ -55,7 +56,9 @@ class Fetch:
         size_max: int,
         answers: Budget,
         gate: Gate,
+        throttle: Throttle,
     ) -> None:
+        self._throttle = throttle
         self._gate = gate
         self._topics = topics
         self._sessions = sessions
@@ -85,8 +88,11 @@ class Fetch:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_TOPIC_ID_ERROR)
         except SessionEpochWrong:
             return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
+        size_max = self._throttle.fetch_size_max(request) if self._throttle.is_on else None
+        if size_max == 0:
+            return self._nothing(request, session, incremental=incremental)
         session.judge_by(self._gate.rules)
-        reading = _Reading(self, message, session, request.session, whole=not incremental)
+        reading = _Reading(self, message, session, request.session, size_max, whole=not incremental)
         spent = self._clock.monotonic() - began
         try:
             answers = await reading.read_or_wait()
@@ -99,6 +105,13 @@ class Fetch:
             reading.release()  # From here on the connection counts what it sends.
             if not session.session_id:
                 session.watch.close()
+
+    def _nothing(self, request: Request, session: FetchSession, *, incremental: bool) -> Body:
+        """For whoever has used up their quota. A session that would begin with nothing does not begin."""
+        if not incremental:
+            self._sessions.drop(session)
+            return encode_response(request.version, [])
+        return encode_response(request.version, [], session_id=session.session_id)
 
     async def _encoded(
         self,
@@ -160,7 +173,14 @@ class _Reading:
     """One request's work: read what has moved, until there is enough of it or the time is over."""
 
     def __init__(
-        self, fetch: Fetch, message: FetchRequest, session: FetchSession, sender: Session, *, whole: bool
+        self,
+        fetch: Fetch,
+        message: FetchRequest,
+        session: FetchSession,
+        sender: Session,
+        size_max: int | None,
+        *,
+        whole: bool,
     ) -> None:
         self._fetch = fetch
         self._session = session
@@ -169,7 +189,7 @@ class _Reading:
         began = fetch.clock.monotonic()
         self._deadline = began + message.max_wait_ms / 1000
         self._enough_at = max(self._deadline, began + _READ_S)
-        self._size_max = min(message.max_bytes, fetch.size_max)
+        self._size_max = min(message.max_bytes, fetch.size_max if size_max is None else min(size_max, fetch.size_max))
         self._size_min = min(message.min_bytes, self._size_max)
         self._committed = message.isolation_level == _READ_COMMITTED
         self._answers: dict[PartitionKey, Fetched] = {}

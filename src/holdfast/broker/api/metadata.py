@@ -11,9 +11,9 @@ import contextlib
 from holdfast.broker.api.describe_cluster import cluster_operations
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
 from holdfast.broker.net.request import Body, Request
 from holdfast.broker.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
+from holdfast.broker.throttle import QuotaExceeded
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists
 from holdfast.errors import HoldfastError
@@ -51,7 +51,7 @@ async def handle(context: BrokerContext, message: MetadataRequest, request: Requ
         may_create = message.allow_auto_topic_creation if version >= _MAY_CREATE_FROM else True
         topics = []
         async for wanted in request.pace.through(message.topics):
-            found = await _find(context, wanted, rights, may_create=may_create)
+            found = await _find(context, wanted, request, may_create=may_create)
             if isinstance(found, OpenTopic):
                 topics.append(kept(found))
             else:
@@ -74,8 +74,9 @@ def _around(context: BrokerContext, message: MetadataRequest, request: Request) 
 
 
 async def _find(
-    context: BrokerContext, wanted: MetadataRequestTopic, rights: SenderRights, *, may_create: bool
+    context: BrokerContext, wanted: MetadataRequestTopic, request: Request, *, may_create: bool
 ) -> OpenTopic | Code:
+    rights = request.rights
     if wanted.topic_id is not None and not wanted.name:
         by_id = context.topics.find_id(wanted.topic_id)
         if by_id is not None and not rights.may(DESCRIBE_TOPIC, by_id.topic.name):
@@ -90,7 +91,10 @@ async def _find(
         if not rights.sees(CREATE_CLUSTER) and not rights.may(CREATE_TOPIC, wanted.name):
             return Code.TOPIC_AUTHORIZATION_FAILED
         try:
+            context.throttle.change(request, context.settings.num_partitions, strict=True)
             await asyncio.shield(_create(context, wanted.name))  # Also when the client goes away meanwhile.
+        except QuotaExceeded:
+            return Code.UNKNOWN_TOPIC_OR_PARTITION  # It asks again.
         except HoldfastError as failure:
             return code_of(failure)
     # Also when it was made just now: as with Kafka, a client asks again and finds it.

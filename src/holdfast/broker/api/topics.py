@@ -36,6 +36,8 @@ from holdfast.protocol.generated.create_topics import (
 from holdfast.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 
 _NO_ID = UUID(int=0)
+_CREATE_STRICT_FROM = 6  # Clients of these versions know what it means that a quota is used up,
+_DELETE_STRICT_FROM = 5  # all others are made to wait.
 _CONFIGS_HIDDEN = {
     "topic_config_error_code": Code.TOPIC_AUTHORIZATION_FAILED,
     "num_partitions": -1,
@@ -55,13 +57,15 @@ async def create(context: BrokerContext, message: CreateTopicsRequest, request: 
             reason = str(NotAllowed(CREATE_TOPIC, each.name))
             answers.append(_create_failed(each.name, Code.TOPIC_AUTHORIZATION_FAILED, reason))
         else:
-            made = await _create_one(context, each, validate_only=message.validate_only)
+            made = await _create_one(context, each, request, validate_only=message.validate_only)
             sees_configs = made.error_code or rights.sees(DESCRIBE_TOPIC_CONFIGS, each.name)
             answers.append(made if sees_configs else made.replace(**_CONFIGS_HIDDEN))
-    return CreateTopicsResponse(topics=answers)
+    return CreateTopicsResponse(topics=answers, throttle_time_ms=context.throttle.change_wait_ms(request))
 
 
-async def _create_one(context: BrokerContext, wanted: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
+async def _create_one(
+    context: BrokerContext, wanted: CreatableTopic, request: Request, *, validate_only: bool
+) -> CreatableTopicResult:
     configs = {each.name: each.value for each in wanted.configs if each.value is not None}
     if any(each.value is None for each in wanted.configs):
         return _create_failed(wanted.name, Code.INVALID_CONFIG, "a config has no value")
@@ -72,8 +76,9 @@ async def _create_one(context: BrokerContext, wanted: CreatableTopic, *, validat
     if partitions == -1:
         partitions = context.settings.num_partitions
     try:
+        context.topics.check_new(wanted.name, partitions, configs)
+        context.throttle.change(request, partitions, strict=request.version >= _CREATE_STRICT_FROM)
         if validate_only:
-            context.topics.check_new(wanted.name, partitions, configs)
             return _create_done(context, wanted.name, partitions, configs, _NO_ID)
         opened = await context.topics.create(wanted.name, partitions, configs)
     except HoldfastError as failure:
@@ -142,16 +147,16 @@ async def delete(context: BrokerContext, message: DeleteTopicsRequest, request: 
     else:
         wanted = [(each.name, each.topic_id) for each in message.topics]
     responses: list[DeletableTopicResult] = []
-    rights = request.rights
     for some in pieces_of(wanted):  # Together: a store that is away holds all of them up once, and not one by one.
-        responses += await asyncio.gather(*(_delete_one(context, name, topic_id, rights) for name, topic_id in some))
-    return DeleteTopicsResponse(responses=responses)
+        responses += await asyncio.gather(*(_delete_one(context, name, topic_id, request) for name, topic_id in some))
+    return DeleteTopicsResponse(responses=responses, throttle_time_ms=context.throttle.change_wait_ms(request))
 
 
 async def _delete_one(
-    context: BrokerContext, name: str | None, topic_id: UUID | None, rights: SenderRights
+    context: BrokerContext, name: str | None, topic_id: UUID | None, request: Request
 ) -> DeletableTopicResult:
     found: OpenTopic | None
+    rights = request.rights
     if name is not None:
         found, unknown = context.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
     else:
@@ -168,6 +173,7 @@ async def _delete_one(
         code, reason = Code.INVALID_REQUEST, "delete.topic.enable is false"
     else:
         try:
+            context.throttle.change(request, len(found.logs), strict=request.version >= _DELETE_STRICT_FROM)
             await _delete(context, found)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)

@@ -135,10 +135,8 @@ _TABLES: Mapping[str, str] = {
     "producers are forgotten by their number in a partition (log.producer_ids_max), the most silent ones first": """
         producer.id.expiration.ms int
     """,
-    "quotas have no windows, and no code of others": """
+    "quotas are those of AlterClientQuotas, with no code of others": """
         client.quota.callback.class class
-        quota.window.num int
-        quota.window.size.seconds int
     """,
     "set when the broker starts: serve.data_path, serve.store; see DescribeLogDirs": """
         log.dir list
@@ -255,8 +253,6 @@ _TABLES: Mapping[str, str] = {
         controller.quorum.request.timeout.ms int
         controller.quorum.retry.backoff.ms int
         controller.quorum.voters list
-        controller.quota.window.num int
-        controller.quota.window.size.seconds int
         controller.socket.timeout.ms int
         cordoned.log.dirs list
         default.replication.factor int = 1

@@ -14,7 +14,18 @@ from holdfast.errors import Rejected
 Entity: TypeAlias = dict[str, str | None]  # The type of each part, and its name; None stands for all without their own.
 
 _USER, _CLIENT, _IP = "user", "client-id", "ip"
-_OF_CLIENTS = frozenset({"producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate"})
+
+
+class Quota(enum.StrEnum):
+    """What somebody may use only so much of in a second."""
+
+    PRODUCED = "producer_byte_rate"
+    FETCHED = "consumer_byte_rate"
+    WORK = "request_percentage"  # Of the event loop's time.
+    CHANGES = "controller_mutation_rate"  # Partitions that are made or deleted.
+
+
+_OF_CLIENTS = frozenset(Quota)
 _CREATION_RATE = "connection_creation_rate"
 _OF_ADDRESSES = frozenset({_CREATION_RATE})
 _INT_MAX = 2**31 - 1
@@ -76,6 +87,33 @@ def rate_of_address(quotas: Mapping[str, Mapping[str, float]], address: str) -> 
         if rate is not None:
             return rate
     return None
+
+
+class Rate(NamedTuple):
+    """A quota that holds for somebody."""
+
+    scope: tuple[str | None, str | None]  # The user and the client id that share it; None: all of them do.
+    value: float
+
+
+def rates_of_client(quotas: Mapping[str, Mapping[str, float]], user: str, client: str) -> dict[str, Rate]:
+    """What holds for a user's client: of each kind the most special quota, in Kafka's order."""
+    both, of_user, of_client = (user, client), (user, None), (None, client)
+    ranked: list[tuple[Entity, tuple[str | None, str | None]]] = [
+        ({_USER: user, _CLIENT: client}, both),
+        ({_USER: user, _CLIENT: None}, both),
+        ({_USER: user}, of_user),
+        ({_USER: None, _CLIENT: client}, both),
+        ({_USER: None, _CLIENT: None}, both),
+        ({_USER: None}, of_user),
+        ({_CLIENT: client}, of_client),
+        ({_CLIENT: None}, of_client),
+    ]
+    found: dict[str, Rate] = {}
+    for entity, scope in ranked:
+        for kind, value in quotas.get(entity_text(entity), {}).items():
+            found.setdefault(kind, Rate(scope, value))
+    return found
 
 
 def check_value(entity: Entity, key: str, value: float | None) -> None:

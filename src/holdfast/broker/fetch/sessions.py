@@ -126,6 +126,11 @@ class FetchSessions:
         self._use(session)
         return session, True
 
+    def drop(self, session: FetchSession) -> None:
+        """It is as if it had never begun."""
+        session.watch.close()
+        self._remove(session.session_id)
+
     def _known(self, request: FetchRequest, owner: str, *, by_id: bool) -> FetchSession:
         session = self._sessions.get(request.session_id)
         if session is None or session.owner != owner:

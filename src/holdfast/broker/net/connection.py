@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import logging
+import select
 import socket
+import termios
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -36,6 +39,7 @@ log = logging.getLogger(__name__)
 _REQUESTS_MAX = 128  # Of one connection, at the same time.
 _UNTAKEN_SIZE = 1 << 20  # Bytes of answers the client has not taken: past this it is not served further.
 _SMALL_SIZE = 8 << 10  # Who holds less than this is read on although all together hold too much: fetches, heartbeats.
+_HELD_LOOK_S = 1.0  # A connection that is held by a quota is looked at so often: its client may have gone.
 _BYTES_A_SECOND = 256 << 10  # A large request has a second more for so many bytes of it.
 
 
@@ -73,6 +77,8 @@ class Connection(asyncio.BufferedProtocol):
         self._moved_size = 0  # counted from here.
         self._paused_at = 0.0
         self._reading = True
+        self._held_until = 0.0  # By a quota: until then nothing is read, and nothing of what was read begins.
+        self._holding: asyncio.TimerHandle | None = None
         self.peer = peer
         self.active_at = 0.0
 
@@ -89,6 +95,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         for task in self._appended:
             task.cancel()
+        if self._holding is not None:
+            self._holding.cancel()
         self._transport = None
         self._server.remove(self)
         if self._out is not None:
@@ -162,9 +170,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def _work(self) -> None:
         """Begin what can begin, and read on only while there is room for more."""
-        while self._waiting and self._task is None and self._takes_answers and self._transport is not None:
+        while self._waiting and self._task is None and self._may_begin:
             self._begin(self._waiting.popleft())
         self.update_reading()
+
+    @property
+    def _may_begin(self) -> bool:
+        return self._takes_answers and self._transport is not None and self._holding is None
 
     def _work_on_what_is_left(self) -> None:
         """The client has gone: what it has produced is appended, in order. With acks=0 it waits for no answer."""
@@ -177,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self, frame: memoryview) -> None:
         header = decode_request_header(frame)
-        request = Request(header, frame, self.session, self._told)
+        request = Request(header, frame, self.session, self._told, hold=self.hold)
         slot = Slot(len(frame))
         self._slots.append(slot)
         if header.api_key == Key.PRODUCE and self._server.start_produce(
@@ -188,6 +200,26 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_producing:
             request = request._replace(appended=self._go_on)
         self._task = asyncio.ensure_future(self._handle(request, slot))
+
+    def hold(self, seconds: float) -> None:
+        """Throttle: answers go out, but nothing is read for so long."""
+        now = self._server.clock.monotonic()
+        self._held_until = max(self._held_until, now + seconds)
+        self.active_at = max(self.active_at, self._held_until)  # It is not the client that is silent.
+        if self._holding is None and self._transport is not None:
+            pause = min(self._held_until - now, _HELD_LOOK_S)
+            self._holding = asyncio.get_running_loop().call_later(pause, self._let_go)
+            self.update_reading()
+
+    def _let_go(self) -> None:
+        self._holding = None
+        left = self._held_until - self._server.clock.monotonic()
+        if left <= 0:
+            self._resume()
+        elif self._transport is not None and _has_left(self._transport):
+            self.abort()
+        else:
+            self.hold(left)
 
     def _go_on(self) -> None:
         """The request that is worked on is in the log: others begin behind it while it becomes durable."""
@@ -266,6 +298,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         room = (
             self._takes_answers
+            and self._holding is None
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
             and self._held_size < self._server.limits.connection_size_max
             and (self._server.may_read(self) or self._held_size + self._arrived_size < _SMALL_SIZE)
@@ -333,6 +366,19 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
         if self._is_lost:
             self._end()
+
+
+def _has_left(transport: asyncio.Transport) -> bool:
+    """Whether the client has gone and has left nothing to be read: who does not read is not told so."""
+    link = transport.get_extra_info("socket")
+    if link is None:
+        return False
+    watch = select.poll()
+    watch.register(link.fileno(), select.POLLRDHUP)
+    if not watch.poll(0):
+        return False
+    unread = fcntl.ioctl(link.fileno(), termios.FIONREAD, bytes(4))
+    return not any(unread)
 
 
 def _send_at_once(transport: asyncio.Transport) -> None:

@@ -6,7 +6,7 @@ Every handler is stepped through here, so a step that does not give the loop bac
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -45,17 +45,22 @@ class HeldLoop:
             facts = {"event": "loop_held", "api": name, "held_ms": round(seconds * 1000)}
             log.warning("the event loop was held for %d ms by %s", seconds * 1000, name, extra={"facts": facts})
 
-    async def watch(self, api_key: int, work: Coroutine[Any, Any, T]) -> T:
-        """Do the work, and note each of its steps."""
-        return await _Steps(self, api_key, work)
+    async def watch(
+        self, api_key: int, work: Coroutine[Any, Any, T], spent: Callable[[float], None] | None = None
+    ) -> T:
+        """Do the work, and note each of its steps; `spent` is told how long each took."""
+        return await _Steps(self, api_key, work, spent)
 
 
 class _Steps(Generic[T]):
     """An awaitable that does what another does, step by step."""
 
-    __slots__ = ("_api_key", "_held", "_work")
+    __slots__ = ("_api_key", "_held", "_spent", "_work")
 
-    def __init__(self, held: HeldLoop, api_key: int, work: Coroutine[Any, Any, T]) -> None:
+    def __init__(
+        self, held: HeldLoop, api_key: int, work: Coroutine[Any, Any, T], spent: Callable[[float], None] | None
+    ) -> None:
+        self._spent = spent
         self._held = held
         self._api_key = api_key
         self._work = work
@@ -71,7 +76,10 @@ class _Steps(Generic[T]):
                 result: T = done.value
                 return result
             finally:
-                held.note(self._api_key, held.now() - began)
+                seconds = held.now() - began
+                held.note(self._api_key, seconds)
+                if self._spent is not None:
+                    self._spent(seconds)
             try:
                 sent = yield waited
             except GeneratorExit:

@@ -99,6 +99,7 @@ class Metrics:
             port=server.counts,
             traffic=self.traffic,
             held=opened.broker.held.counts,
+            throttled={kind.value: counts for kind, counts in context.throttle.counts.items()},
             syncs=self._syncs,
             store=self._store,
             subscriptions=self.subscriptions,
