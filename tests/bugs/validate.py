@@ -47,8 +47,8 @@ BUGS = [
     bug(
         "what waits for a thread is overtaken",
         "broker/net/connection.py",
-        "        self._task = asyncio.ensure_future(self._handle(request, slot))\n\n    def _go_on",
-        "        asyncio.ensure_future(self._handle(request, slot))\n\n    def _go_on",
+        "        self._task = asyncio.ensure_future(self._handle(request, slot))\n\n    def hold",
+        "        asyncio.ensure_future(self._handle(request, slot))\n\n    def hold",
         WIRE + "::test_large_batches_keep_the_order_of_their_connection",
     ),
     bug(
