@@ -12,7 +12,6 @@ over earlier ones:
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +20,10 @@ from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.settings import OVERRIDE, BrokerSettings, kafka_name
-from holdfast.errors import Rejected
+from holdfast.errors import Rejected, nearest
 from holdfast.io.objects.settings import StoreSettings
 from holdfast.log.settings import LogSettings
-from holdfast.security.properties import parse_properties, resolve
+from holdfast.security.properties import load_properties, resolve
 from holdfast.security.secret import Secret, is_secret
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.wal.settings import WalSettings
@@ -37,9 +36,7 @@ class UnknownSetting(Rejected):
     """A source names a setting that does not exist."""
 
     def __init__(self, name: str, source: str, known: Iterable[str]) -> None:
-        close = difflib.get_close_matches(name, list(known), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        super().__init__(f"{source} sets {name}, which is no setting{hint}")
+        super().__init__(f"{source} sets {name}, which is no setting{nearest(name, known)}")
         self.name = name
         self.source = source
 
@@ -118,8 +115,7 @@ def _fetched(given: Given, environment: Mapping[str, str]) -> Given:
 def from_file(path: Path) -> list[Given]:
     """The settings in a file: Kafka's format if its name ends with .properties, TOML otherwise."""
     if path.suffix == ".properties":
-        values = parse_properties(path.read_text(encoding="utf-8"), str(path))
-        return [Given(name, value, str(path)) for name, value in values.items()]
+        return [Given(name, value, str(path)) for name, value in load_properties(str(path)).items()]
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as failure:

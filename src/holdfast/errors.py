@@ -12,6 +12,8 @@ Packages derive their own errors from these five; each carries its facts as fiel
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class HoldfastError(Exception):
     """The root of every error that Holdfast raises on purpose."""
@@ -35,3 +37,12 @@ class Stopped(HoldfastError):
 
 class Corrupt(HoldfastError):
     """Stop and repair: stored bytes are not what was written."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`, did you mean …?` for whoever has mistyped a name, or nothing where none that is known is near."""
+    from difflib import get_close_matches  # Here: few mistype.
+
+    by_lower = {each.lower(): each for each in known}
+    found = get_close_matches(name.lower(), by_lower, 1, 0.6)
+    return f", did you mean {by_lower[found[0]]}?" if found else ""

@@ -12,9 +12,10 @@ from tests.broker.conftest import FAST
 from tests.broker.wire import Wire
 from tests.support.broker_process import COMMAND, BrokerProcess
 
-from holdfast.broker.listeners import Listener, SecurityProtocol, parse_listeners
+from holdfast.broker.listeners import Listener, parse_listeners
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
+from holdfast.security.protocol import SecurityProtocol
 from holdfast.testing.ports import free_port
 
 PLAINTEXT, SSL = SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from holdfast.broker.listeners import Listener, SecurityProtocol
+from holdfast.broker.listeners import Listener
 from holdfast.broker.net.listener import open_listeners
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.server import ConnectionLimits, Server
@@ -18,6 +18,7 @@ from holdfast.cluster.auth import Auth
 from holdfast.errors import Rejected
 from holdfast.io.address import Address
 from holdfast.io.clock import SystemClock
+from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.secret import Secret
 from holdfast.types import Buffer
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from holdfast.broker.listeners import SecurityProtocol
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.server import ConnectionLimits, Server
@@ -23,6 +22,7 @@ from holdfast.io.address import Address, bind
 from holdfast.io.clock import SystemClock
 from holdfast.security.mapping import PrincipalMapping
 from holdfast.security.principal import Principal, Session
+from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.tls import TlsSettings, WatchedContext
 from holdfast.testing.certificates import AuthorityFolder
 from holdfast.types import Buffer

@@ -38,7 +38,7 @@ def test_each_type_is_read_from_text() -> None:
 def test_an_unknown_setting_is_an_error_with_a_hint() -> None:
     with pytest.raises(config.UnknownSetting) as caught:
         config.load(None, {}, ["wal.chunk_size=1"])
-    assert str(caught.value) == "--set sets wal.chunk_size, which is no setting; did you mean wal.chunk_size_max?"
+    assert str(caught.value) == "--set sets wal.chunk_size, which is no setting, did you mean wal.chunk_size_max?"
     assert (caught.value.name, caught.value.source) == ("wal.chunk_size", "--set")
 
 

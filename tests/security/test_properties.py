@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.security.errors import BadSetting
-from holdfast.security.properties import parse_properties, read_properties, resolve
+from holdfast.security.properties import load_properties, parse_properties, resolve
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_values_come_from_files_and_variables(tmp_path: Path) -> None:
     secrets.write_text("pw=p:${env:NOT}\n")
     server = tmp_path / "server.properties"
     server.write_text(f"a=x${{file:{secrets}:pw}}y\nb=${{env:HERE}}\nc=${{no}} $5 {{a:b}}\n")
-    found = read_properties(str(server), {"HERE": "v"})
+    found = resolve(load_properties(str(server)), {"HERE": "v"})
     assert found == {"a": "xp:${env:NOT}y", "b": "v", "c": "${no} $5 {a:b}"}
 
 
@@ -110,5 +110,5 @@ def test_a_file_that_is_no_text_shows_nothing_of_itself(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"password=hunter2\xff")
     with pytest.raises(BadSetting, match="byte 16 is not UTF-8") as caught:
-        read_properties(str(path), {})
+        load_properties(str(path))
     assert "hunter2" not in str(caught.value)

@@ -9,31 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from typing import NamedTuple
 
 from holdfast.io.address import Address, BadAddress, parse_address
+from holdfast.security.protocol import SecurityProtocol
 
 DEFAULT_MAP = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
 _EVERYWHERE = ("0.0.0.0", "::")  # Nobody can connect to these.
 _NAME = re.compile(r"[A-Z0-9][A-Z0-9_.-]*")
-
-
-class SecurityProtocol(StrEnum):
-    """How a listener is protected."""
-
-    PLAINTEXT = "PLAINTEXT"
-    SSL = "SSL"
-    SASL_PLAINTEXT = "SASL_PLAINTEXT"
-    SASL_SSL = "SASL_SSL"
-
-    @property
-    def has_tls(self) -> bool:
-        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
-
-    @property
-    def has_sasl(self) -> bool:
-        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 
 
 class Listener(NamedTuple):

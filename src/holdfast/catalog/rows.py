@@ -8,9 +8,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from holdfast.catalog.suggest import nearest
 from holdfast.catalog.times import Times
-from holdfast.errors import Rejected
+from holdfast.errors import Rejected, nearest
 from holdfast.record.columnar.arrow import to_arrow
 from holdfast.record.columnar.columns import Column, Columns
 from holdfast.types import OffsetRange

@@ -40,9 +40,9 @@ def parse_properties(text: str, where: str = "") -> dict[str, str]:
     return found
 
 
-def read_properties(path: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """A file's names and values, with those that name another place fetched from there."""
-    return resolve(parse_properties(_read(path), path), environ)
+def load_properties(path: str) -> dict[str, str]:
+    """A file's names and values, as they are written there: `resolve` fetches those that name another place."""
+    return parse_properties(_read(path), path)
 
 
 def resolve(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -54,7 +54,7 @@ def resolve(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, 
         if not colon or not path:
             raise BadSetting(name, "a file is named ${file:/path:key}")
         if path not in read:
-            read[path] = parse_properties(_read(path), path)
+            read[path] = load_properties(path)
         if key not in read[path]:
             raise BadSetting(name, f"{path} has no {key}")
         return read[path][key]

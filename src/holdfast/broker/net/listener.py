@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from holdfast.broker.listeners import Listener, SecurityProtocol
+from holdfast.broker.listeners import Listener
 from holdfast.errors import Rejected
 from holdfast.io.address import Address, bind
 from holdfast.io.chance import SystemChance
@@ -17,6 +17,7 @@ from holdfast.security.errors import BadSetting
 from holdfast.security.mapping import SETTING as MAPPING_SETTING
 from holdfast.security.mapping import PrincipalMapping, subject_of
 from holdfast.security.principal import ANONYMOUS, Principal, Session, host_of
+from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.tls import TlsSettings, WatchedContext
 
 

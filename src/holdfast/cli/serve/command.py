@@ -226,8 +226,9 @@ def _listeners(settings: config.Settings) -> list[OpenListener]:
 
 def _wanted_listeners(settings: config.Settings) -> Sequence[Listener]:
     """Those that are set, or the one of the short form."""
-    from holdfast.broker.listeners import Listener, SecurityProtocol
+    from holdfast.broker.listeners import Listener
     from holdfast.io.address import parse_address
+    from holdfast.security.protocol import SecurityProtocol
 
     serve = settings.serve
     if not settings.broker.listeners:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from holdfast.catalog.plan import SPLIT_SIZE
-from holdfast.catalog.suggest import nearest
 from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
-from holdfast.errors import Rejected
+from holdfast.errors import Rejected, nearest
 from holdfast.spark.source.bounds import (
     BadSourceOption,
     Bound,
@@ -97,8 +96,9 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
 
 
 def _kafka(named: Mapping[str, str]) -> ClientSettings | None:
-    words = words_of(named, KAFKA_PREFIX)
-    return ClientSettings.parse(words) if words.get(BOOTSTRAP) else None
+    """How brokers are reached. Whoever says how they are protected wants them asked."""
+    words = {word: text for word, text in words_of(named, KAFKA_PREFIX).items() if word != BOOTSTRAP or text}
+    return ClientSettings.parse(words) if words else None
 
 
 def _subscription(named: Mapping[str, str]) -> Subscription:
