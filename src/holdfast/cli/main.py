@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from holdfast.cli import compact, merge, replay, status
+from holdfast.cli.acl import command as acl
 from holdfast.cli.archive import command as archive
 from holdfast.cli.audit import command as audit
 from holdfast.cli.backup import command as backup
@@ -90,6 +91,7 @@ def holdfast(
       holdfast archive orders ./lake --path ./data   add what is new to Parquet
       holdfast audit --path ./data             account for every offset
       holdfast user add alice --data ./data    who may log in, also before the first start
+      holdfast acl list                        who may what
       holdfast backup ./data ./copy            copy everything, also while it runs
       holdfast repair ./data                   what is lost, and how to go on
       holdfast log stat ./data                 what the partitions hold
@@ -105,6 +107,7 @@ app.command("demo", rich_help_panel="Run")(demo.demo)
 app.command("status", rich_help_panel="Use a running broker")(status.status)
 app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
 app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
+app.add_typer(acl.app, name="acl", rich_help_panel="Use a running broker")
 app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
 app.command("consume", rich_help_panel="Use a running broker")(consume.consume)
 app.command("sync", rich_help_panel="Use a running broker")(sync.sync)

@@ -17,7 +17,7 @@ from holdfast.cli.job.options import (
     PlotOption,
     settings_of,
 )
-from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
+from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 
@@ -56,7 +56,8 @@ def replay(
     archive: ArchiveArgument,
     topic: TopicOption,
     source: FromOption = None,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
     name: IdOption = None,
     staging: StagingOption = None,
     store: ArchiveStoreOption = None,
@@ -78,10 +79,12 @@ def replay(
     Examples:
       holdfast replay ./archive --topic orders-again
       holdfast replay s3://lake/raw --from orders --topic orders --bootstrap broker:9092
+      holdfast replay ./archive --topic orders --command-config client.properties
       holdfast replay ./ice --topic orders --catalog uri=sqlite:////c.db
       holdfast replay ./archive --topic orders --id second-time --master spark://host:7077
     """
     from holdfast.cli.archive.target import catalog_properties, delta_options
+    from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.replay.archive import Access, archive_store
     from holdfast.spark.jobs.replay.replay import plan_replay
@@ -93,13 +96,13 @@ def replay(
     place = archive_store(archive, given)
     options = read_options(
         {
-            "kafka.bootstrap.servers": bootstrap,
             "kafka.compression.type": codec,
             "topic": topic,
             "includeTimestamp": "true",
             "staging": staging or f"{place.url}/_replay",  # Readers of Parquet ignore names with `_`.
             **{f"store.{key}": value for key, value in given.items()},
-        }
+        },
+        broker_at(bootstrap, config),
     )
     properties = catalog_properties(archive, place.url, given) | dict(assignments(catalog, "--catalog"))
     planned = plan_replay(place, options, source, name, Access(delta_options(archive, given), properties))

@@ -6,12 +6,12 @@
 It works with any Kafka broker: versions are negotiated. Batches go as they are, and are not copied on the way. It is
 the only client here: commands, syncs, Spark and audits all go through it, and `Connector` opens every connection.
 
-    settings      how a cluster is reached, in Kafka's words
+    settings      how a cluster is reached, in Kafka's words; `secure` how that is protected
     client        the face: one method for each thing to ask
     nodes         who leads what, and the connections
-    connection    one socket: opened by the connector, frames out, frames in
+    connection    one socket: opened by the connector, frames out, frames in; `tls` and `login` are what comes first
     retry         trying again while the answer is "not now"
-    topics, offsets, fetching, producing, transactions, groups, group_offsets
+    topics, offsets, fetching, producing, transactions, groups, group_offsets, users, acls
                   what the methods do, by noun
     codes, errors Kafka's error codes, by what to do about them
 """
@@ -21,6 +21,7 @@ from holdfast.client.fetching import FetchedBatches
 from holdfast.client.group_offsets import Committed
 from holdfast.client.groups import GroupInfo, GroupMember
 from holdfast.client.offsets import EARLIEST, LATEST, FoundOffset
+from holdfast.client.secure import SecurityOptions
 from holdfast.client.settings import ClientSettings
 from holdfast.client.topics import ClusterInfo, PartitionInfo, TopicInfo
 from holdfast.client.transactions import ProducerIdentity
@@ -39,6 +40,7 @@ __all__ = [
     "GroupMember",
     "PartitionInfo",
     "ProducerIdentity",
+    "SecurityOptions",
     "TopicInfo",
     "TopicPartition",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
-from holdfast.client import fetching, group_offsets, groups, offsets, producing, topics, transactions
+from holdfast.client import acls, fetching, group_offsets, groups, offsets, producing, topics, transactions, users
 from holdfast.client.connection import Connector
 from holdfast.client.errors import NotNow, TopicNotFound
 from holdfast.client.fetching import FetchedBatches
@@ -20,8 +20,12 @@ from holdfast.client.retry import OnWait, RetryPolicy
 from holdfast.client.settings import ClientSettings
 from holdfast.client.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
 from holdfast.client.transactions import ProducerIdentity
-from holdfast.io.chance import Chance
-from holdfast.io.clock import Clock
+from holdfast.client.users import UserLogin
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
+from holdfast.security.rules import Rule, RuleFilter
+from holdfast.security.scram import SALT_SIZE
+from holdfast.security.secret import Secret
 from holdfast.types import TopicPartition
 
 T = TypeVar("T")
@@ -50,8 +54,10 @@ class Client:
         clock: Clock | None = None,
         chance: Chance | None = None,
     ) -> None:
-        connector = Connector(ClientSettings.at(where), client_id, timeout_s)
+        clock, chance = clock or SystemClock(), chance or SystemChance()
+        connector = Connector(ClientSettings.at(where), client_id, timeout_s, clock, chance)
         self._nodes = Nodes(connector) if follow_leaders else NamedBroker(connector)
+        self._chance = chance
         self._patience = RetryPolicy(patience_s, clock, chance, on_wait)
         self._until_known = RetryPolicy(max(patience_s, _MADE_S), clock, chance)
         self._until_made = RetryPolicy(_MADE_S, clock, chance)
@@ -248,3 +254,32 @@ class Client:
     def delete_group(self, name: str) -> None:
         """Delete a group without members, with the offsets it has committed."""
         self._try(lambda: groups.delete_group(self._nodes, name))
+
+    # Users and rules
+
+    def users(self) -> list[UserLogin]:
+        """Who logs in with SCRAM, and how."""
+        return self._try(lambda: users.list_users(self._nodes))
+
+    def set_user(self, name: str, mechanism: str, password: Secret) -> None:
+        """Make a user, or give one another password: it is salted here, and not sent."""
+        salt = self._chance.bits(8 * SALT_SIZE).to_bytes(SALT_SIZE, "big")
+        self._try(lambda: users.set_user(self._nodes, name, mechanism, password, salt))
+
+    def remove_user(self, name: str, mechanism: str) -> None:
+        """Remove a user's login with one mechanism."""
+        self._try(lambda: users.remove_user(self._nodes, name, mechanism))
+
+    def rules(self, wanted: RuleFilter) -> list[Rule]:
+        """The rules (ACLs) that a filter matches."""
+        return self._try(lambda: acls.list_rules(self._nodes, wanted))
+
+    def add_rules(self, rules: Iterable[Rule]) -> None:
+        """Make rules."""
+        wanted = list(rules)
+        self._try(lambda: acls.add_rules(self._nodes, wanted))
+
+    def remove_rules(self, filters: Iterable[RuleFilter]) -> list[Rule]:
+        """Remove what the filters match: the rules that are gone now."""
+        wanted = list(filters)
+        return self._try(lambda: acls.remove_rules(self._nodes, wanted))

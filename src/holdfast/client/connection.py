@@ -1,20 +1,27 @@
 """One connection: a request goes out as a list of buffers, its answer comes back as one.
 
 `Connector.connect` is the one place where a connection to a broker is opened, whoever asks: what must happen to it
-first, such as TLS and a login, happens there.
+first, TLS (`tls`) and a login (`login`), happens there.
 """
 
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from holdfast.client.errors import BrokerLost, NotKafka, TooOld
+from holdfast.client.login import ClientLogin
+from holdfast.client.secure import PROTOCOL, Credentials
 from holdfast.client.settings import ClientSettings
+from holdfast.client.tls import RECORD, end, failure_of, joined, protected
+from holdfast.errors import HoldfastError
 from holdfast.io.address import Address
+from holdfast.io.chance import Chance, SystemChance
+from holdfast.io.clock import Clock, SystemClock
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.errors import Malformed
 from holdfast.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -27,6 +34,7 @@ R = TypeVar("R")
 
 _FRAME_SIZE_MAX = 1 << 30  # Bytes: no broker answers with more, so whoever does is none.
 _BUFFERS_MAX = 512  # Of one call; systems allow 1,024.
+_FIRST = 2  # The number of the request behind ApiVersions.
 _CONNECT_S_MAX = 10.0  # For a machine to say that it is there; Kafka's own clients wait as long.
 
 # Topics by name, sizes not compact: what is encoded by hand stays simple, and every broker since 0.11 knows it. From
@@ -47,16 +55,22 @@ _NEWEST_USED = {
 class Connection:
     """One socket, one request at a time, one thread. After any failure it is closed for good."""
 
-    def __init__(self, address: Address, opened: socket.socket, client_id: str, timeout_s: float) -> None:
+    def __init__(
+        self, address: Address, opened: socket.socket, client_id: str, timeout_s: float, login: ClientLogin | None
+    ) -> None:
         self.address = address
         self._client_id = client_id
         self._timeout_s = timeout_s
+        self._login: ClientLogin | None = None
         self._asked = 0
         self._versions: dict[int, tuple[int, int]] = {}
         self._socket = opened
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._learn_versions()
+            self._login = login
+            if login is not None:
+                login.keep(self)
         except BaseException:
             self.close()
             raise
@@ -94,7 +108,10 @@ class Connection:
             number, start = decode_response_header(key, version, frame)
         except OSError as failure:
             raise self._lost(failure) from None
-        except (Malformed, NotKafka) as failure:
+        except NotKafka:
+            self.close()
+            raise
+        except Malformed as failure:
             self.close()
             raise NotKafka(str(self.address), failure) from None
         if number != self._asked:
@@ -104,6 +121,8 @@ class Connection:
 
     def send(self, key: Key, version: int, body: Sequence[Buffer], extra_s: float = 0.0) -> None:
         """Only send: a request that nobody answers."""
+        if self._login is not None:
+            self._login.keep(self)
         self._asked += 1
         frame = frame_request(key, version, self._asked, self._client_id, body)
         try:
@@ -113,6 +132,10 @@ class Connection:
             raise self._lost(failure) from None
 
     def _send_all(self, buffers: Sequence[Buffer]) -> None:
+        if isinstance(self._socket, ssl.SSLSocket):
+            for each in joined(buffers):
+                self._socket.sendall(each)
+            return
         views = [memoryview(each) for each in buffers if len(each)]
         first = 0
         while first < len(views):
@@ -124,7 +147,10 @@ class Connection:
                 views[first] = views[first][sent:]
 
     def _receive(self) -> bytearray:
-        (size,) = struct.unpack(">i", self._take(4))
+        head = self._take(4)
+        if head.startswith(RECORD):
+            raise NotKafka(str(self.address), f"it speaks TLS: set {PROTOCOL} to SSL or SASL_SSL")
+        (size,) = struct.unpack(">i", head)
         if not 0 <= size <= _FRAME_SIZE_MAX:
             raise NotKafka(str(self.address), f"it announces an answer of {size} bytes")
         return self._take(size)
@@ -153,12 +179,24 @@ class Connection:
             self.close()
             raise NotKafka(str(self.address), failure) from None
 
-    def _lost(self, failure: OSError) -> BrokerLost:
+    def _lost(self, failure: OSError) -> HoldfastError:
         self.close()
-        return BrokerLost(str(self.address), failure)
+        if isinstance(failure, ssl.SSLError) and self._asked <= 1:  # TLS 1.3 refuses us behind the handshake.
+            return failure_of(self.address, failure)
+        return BrokerLost(str(self.address), failure, self._hint())
+
+    def _hint(self) -> str:
+        """What may be the matter if whoever listens closes so early."""
+        has_tls = isinstance(self._socket, ssl.SSLSocket)
+        if self._asked <= 1:
+            wants = "a certificate, name yours in ssl.keystore.location" if has_tls else f"TLS, set {PROTOCOL}"
+            return f" at once; if it wants {wants}"
+        if self._asked == _FIRST and self._login is None:
+            return f" at the first request; if it wants a login, set {PROTOCOL} and sasl.mechanism"
+        return ""
 
     def close(self) -> None:
-        self._socket.close()
+        end(self._socket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +206,22 @@ class Connector:
     settings: ClientSettings
     client_id: str
     timeout_s: float  # For one answer.
+    clock: Clock = field(default_factory=SystemClock)
+    chance: Chance = field(default_factory=SystemChance)
 
     def connect(self, address: Address) -> Connection:
         """A connection that is ready to be asked. An OSError says that nobody listens there."""
+        protection = self.settings.security.open()
+        context = protection.context()
         opened = socket.create_connection(address, min(self.timeout_s, _CONNECT_S_MAX))
-        return Connection(address, opened, self.client_id, self.timeout_s)
+        opened = protected(opened, address, context)
+        login = None
+        if protection.credentials is not None:
+            login = ClientLogin(self._credentials, self.clock, self.chance)
+        return Connection(address, opened, self.client_id, self.timeout_s, login)
+
+    def _credentials(self) -> Credentials:
+        """As they are now."""
+        found = self.settings.security.open().credentials
+        assert found is not None  # The same words have said so before.
+        return found

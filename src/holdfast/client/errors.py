@@ -7,6 +7,8 @@ Unavailable
 └── TransactionLost     this transaction cannot go on: begin again with `init_producer_id`
 Rejected
 ├── NotKafka            whoever listens there does not speak Kafka's protocol
+├── TlsFailed           no TLS with this broker: its certificate, or ours, is not taken
+├── LoginRefused        no login with this broker: it does not take our proof, or has none of its own
 ├── BadAddress          the text is no HOST:PORT (of `io.address`)
 ├── TooOld              the broker and this client have no version of a request in common
 ├── TopicNotFound       there is no such topic
@@ -44,8 +46,8 @@ def reason_of(cause: BaseException) -> str:
 class BrokerLost(Unavailable):
     """The connection ended, or no answer came: whether the request took effect is not known."""
 
-    def __init__(self, address: str, cause: BaseException) -> None:
-        why = "no answer in time" if isinstance(cause, TimeoutError) else "the connection was closed"
+    def __init__(self, address: str, cause: BaseException, hint: str = "") -> None:
+        why = "no answer in time" if isinstance(cause, TimeoutError) else f"the connection was closed{hint}"
         super().__init__(f"the broker at {address} is gone: {why}")
         self.address = address
         self.cause = cause
@@ -83,6 +85,26 @@ class NotKafka(Rejected):
     def __init__(self, address: str, why: object) -> None:
         super().__init__(f"what listens at {address} is no Kafka broker: {why}")
         self.address = address
+
+
+class TlsFailed(Rejected):
+    """There is no TLS with this broker."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(f"no TLS with {address}: {why}")
+        self.address = address
+        self.why = why
+
+
+class LoginRefused(Rejected):
+    """There is no login with this broker."""
+
+    def __init__(self, address: str, mechanism: str, user: str, why: str) -> None:
+        super().__init__(f"no login at {address} with {mechanism}{f' as {user}' if user else ''}: {why}")
+        self.address = address
+        self.mechanism = mechanism
+        self.user = user
+        self.why = why
 
 
 class TooOld(Rejected):

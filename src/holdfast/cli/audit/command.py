@@ -21,6 +21,7 @@ from holdfast.cli.job.options import (
     settings_of,
     store_options,
 )
+from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 
@@ -67,6 +68,7 @@ def audit(
     path: PathOption,
     topics: TopicsArgument = None,
     bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
     expect: ExpectOption = None,
     headers_only: HeadersOption = False,
     store: StoreOption = None,
@@ -85,17 +87,20 @@ def audit(
     Examples:
       holdfast audit --path ./data
       holdfast audit orders --path ./data --bootstrap 127.0.0.1:9092
+      holdfast audit --path ./data --command-config client.properties
       holdfast audit --path s3://bucket/prefix --expect acked.txt --json
       holdfast audit --path s3://bucket/prefix --master spark://host:7077 --plot audit.png
     """
     from holdfast.catalog.store import find_store
     from holdfast.cli.audit.evidence import evidence_of
+    from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.audit.audit import audit as run
     from holdfast.spark.session.session import spark_session
 
     opened = find_store(path, store_options(store))
-    evidence = evidence_of(path, opened, bootstrap, expect)
+    broker = broker_at(bootstrap, config) if bootstrap or config else None
+    evidence = evidence_of(path, opened, broker, expect)
     with (
         in_one_sentence(),
         JobProgress("audit") as progress,

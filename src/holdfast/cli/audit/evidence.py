@@ -8,7 +8,7 @@ from pathlib import Path
 
 from holdfast.catalog.store import Store
 from holdfast.cli.terminal.broker import asking
-from holdfast.client import EARLIEST, LATEST, Client
+from holdfast.client import EARLIEST, LATEST, Client, ClientSettings
 from holdfast.errors import Corrupt
 from holdfast.operate.findings import said
 from holdfast.operate.place import log_directory
@@ -20,13 +20,13 @@ from holdfast.spark.jobs.audit.sum import AuditedBatch, BrokerMarks
 from holdfast.types import PartitionId, TopicPartition
 
 
-def evidence_of(path: str, store: Store, bootstrap: str | None, expect: Path | None) -> Evidence:
+def evidence_of(path: str, store: Store, broker: ClientSettings | None, expect: Path | None) -> Evidence:
     """Everything that was given, or lies beside the store."""
     wal = _wal_beside(path, store)
     return Evidence(
         read_tails=None if wal is None else lambda: _tails(wal),
-        ask_broker=None if bootstrap is None else partial(_marks, bootstrap),
-        fetch_tail=None if bootstrap is None else partial(_fetch_tail, bootstrap),
+        ask_broker=None if broker is None else partial(_marks, broker),
+        fetch_tail=None if broker is None else partial(_fetch_tail, broker),
         acked={} if expect is None else read_expected(expect),
     )
 
@@ -48,10 +48,10 @@ def _tails(wal: Path) -> Mapping[PartitionId, Sequence[AuditedBatch]]:
     }
 
 
-def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> list[AuditedBatch]:
+def _fetch_tail(broker: ClientSettings, where: TopicPartition, start: int, end: int) -> list[AuditedBatch]:
     """The batches of `[start, end)` from the broker, as it would send them to a consumer that reads everything."""
     found: list[AuditedBatch] = []
-    with Client(bootstrap, "holdfast-audit") as client:
+    with Client(broker, "holdfast-audit") as client:
         while start < end:
             fetched = client.fetch({where: start})[where]
             if fetched.error is not None:
@@ -64,8 +64,8 @@ def _fetch_tail(bootstrap: str, where: TopicPartition, start: int, end: int) -> 
     return found
 
 
-def _marks(bootstrap: str, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:
-    with asking(bootstrap) as client:
+def _marks(broker: ClientSettings, topics: Sequence[str]) -> dict[TopicPartition, BrokerMarks]:
+    with asking(broker) as client:
         found = client.metadata(topics or None).topics.values()
         wanted = [(topic.name, number) for topic in found for number in topic.numbers]
         starts = client.list_offsets(dict.fromkeys(wanted, EARLIEST))

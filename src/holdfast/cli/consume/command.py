@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption
+from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, JsonOption
 from holdfast.cli.terminal.talk import tell
 
 TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to read.")]
@@ -39,7 +39,8 @@ def consume(
     no_follow: NoFollowOption = False,
     committed: CommittedOption = False,
     as_json: JsonOption = False,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Print the records of a topic, one a line, and follow it until Ctrl-C.
 
@@ -53,13 +54,15 @@ def consume(
       holdfast consume orders --from -10 --max 10
       holdfast consume orders --from 2h --partition 3 --committed
       holdfast consume orders --from 2026-01-31T12:00:00Z
+      holdfast consume orders --bootstrap broker.example:9093 --command-config client.properties
     """
     from holdfast.cli.consume.follow import Follower
     from holdfast.cli.consume.start import parse_start
+    from holdfast.cli.terminal.broker import broker_at
     from holdfast.io.clock import SystemClock
 
     where = parse_start(start or ("earliest" if no_follow else "latest"), SystemClock().now_ms())
     follower = Follower(topic, partitions, where, follow=not no_follow, committed=committed, max_records=max_records)
     with contextlib.suppress(KeyboardInterrupt):  # The way to end it.
-        follower.run(bootstrap, as_json=as_json)
+        follower.run(broker_at(bootstrap, config), as_json=as_json)
     tell(f"holdfast: {follower.given} records")

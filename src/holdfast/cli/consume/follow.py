@@ -11,7 +11,7 @@ from holdfast.cli.consume.start import ConsumeStart, find_offsets, find_start
 from holdfast.cli.terminal.broker import staying
 from holdfast.cli.terminal.interrupt import CtrlC
 from holdfast.cli.terminal.talk import give_json, tell
-from holdfast.client import EARLIEST, LATEST, Client, FetchedBatches, TopicPartition
+from holdfast.client import EARLIEST, LATEST, Client, ClientSettings, FetchedBatches, TopicPartition
 from holdfast.client.errors import OffsetGone
 from holdfast.errors import Rejected
 from holdfast.record.records import Record
@@ -45,9 +45,9 @@ class Follower:
         self._ctrl_c = CtrlC()
         self.given = 0
 
-    def run(self, bootstrap: str, *, as_json: bool) -> None:
+    def run(self, where: ClientSettings, *, as_json: bool) -> None:
         """Print until the end, until there are enough, or for ever."""
-        with staying(bootstrap) as client, self._ctrl_c:
+        with staying(where) as client, self._ctrl_c:
             self._ctrl_c.wait(lambda: self._begin(client))
             while self._unfinished():
                 answers = self._ctrl_c.wait(lambda: self._fetch(client))

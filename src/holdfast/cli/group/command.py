@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, JsonOption, YesOption, ask_first
+from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, JsonOption, YesOption, ask_first
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json
 
@@ -20,7 +20,9 @@ GroupsArgument = Annotated[list[str], typer.Argument(metavar="GROUP…", help="T
 
 
 @app.command("list")
-def list_command(as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP) -> None:
+def list_command(
+    as_json: JsonOption = False, bootstrap: BootstrapOption = None, config: CommandConfigOption = None
+) -> None:
     """Which groups there are, and what they are doing.
 
     \b
@@ -29,17 +31,20 @@ def list_command(as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAU
       holdfast group list --json
     """
     from holdfast.cli.group.work import list_groups
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
 
     columns = {"group": "group", "state": "state", "protocol_type": "protocol type"}
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         facts = list_groups(client)
     give_table(facts, columns, as_json=as_json)
 
 
 @app.command("describe")
 def describe_command(
-    groups: GroupsArgument, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+    groups: GroupsArgument,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """The members of groups, and which partitions each has.
 
@@ -49,10 +54,10 @@ def describe_command(
       holdfast group describe billing audit --json
     """
     from holdfast.cli.group.work import describe_groups
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
 
     columns = {"member": "member", "instance": "instance", "client": "client", "host": "host", "shown": "partitions"}
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         described = describe_groups(client, groups)
     for each in described:
         if as_json:
@@ -73,7 +78,10 @@ def _partitions(assigned: dict[str, list[int]] | None) -> str:
 
 @app.command("offsets")
 def offsets_command(
-    group: GroupArgument, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+    group: GroupArgument,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """How far a group has read: committed offset, end and lag of each partition.
 
@@ -83,11 +91,11 @@ def offsets_command(
       holdfast group offsets billing --json
     """
     from holdfast.cli.group.work import find_lags
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
 
     columns = {"topic": "topic", "partition": "partition", "committed": "committed", "end": "end", "lag": "lag"}
     columns |= {"metadata": "metadata"}
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         lags = find_lags(client, group)
     give_table(lags, columns, as_json=as_json)
 
@@ -97,7 +105,8 @@ def delete_command(
     groups: GroupsArgument,
     yes: YesOption = False,
     as_json: JsonOption = False,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Delete groups without members, with the offsets they committed.
 
@@ -106,10 +115,10 @@ def delete_command(
       holdfast group delete billing
       holdfast group delete billing audit --yes
     """
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
 
     ask_first(f"Delete {', '.join(groups)} with all committed offsets?", yes=yes)
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         for group in groups:
             client.delete_group(group)
             if as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP, BootstrapOption, assignments
+from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.talk import tell
 from holdfast.errors import HoldfastError
 
@@ -63,7 +63,8 @@ def produce(
     codec: CodecOption = CodecName.none,
     batch_lines: LinesOption = 1000,
     verbose: VerboseOption = False,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Write lines from stdin to a topic, each as one record.
 
@@ -75,9 +76,11 @@ def produce(
       holdfast produce orders < lines.txt
       echo 'user-7:logged in' | holdfast produce events --key-separator :
       tail -f app.log | holdfast produce logs --header host=web-1 --codec lz4 --verbose
+      holdfast produce orders --command-config client.properties < lines.txt
     """
     from holdfast.cli.produce.lines import LineRecords
     from holdfast.cli.produce.send import RecordSender
+    from holdfast.cli.terminal.broker import broker_at
 
     pairs = assignments(headers, "--header")
     records = LineRecords(key_separator, tuple((name, value.encode()) for name, value in pairs))
@@ -85,7 +88,7 @@ def produce(
         topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose
     )
     try:
-        sender.run(bootstrap)
+        sender.run(broker_at(bootstrap, config))
     except KeyboardInterrupt:
         pass  # The way to end it at a terminal.
     except HoldfastError:

@@ -8,7 +8,7 @@ from holdfast.cli.produce.lines import LineRecords, read_lines
 from holdfast.cli.produce.partition import RecordPartitioner
 from holdfast.cli.terminal.broker import staying
 from holdfast.cli.terminal.interrupt import CtrlC
-from holdfast.client import Client, ProducerIdentity, TopicInfo, TopicPartition
+from holdfast.client import Client, ClientSettings, ProducerIdentity, TopicInfo, TopicPartition
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.build import build
@@ -50,9 +50,9 @@ class RecordSender:
         self.acknowledged = 0
         self.waiting = 0  # Records taken from stdin and not acknowledged.
 
-    def run(self, bootstrap: str) -> None:
+    def run(self, where: ClientSettings) -> None:
         """From the first line to the last."""
-        with staying(bootstrap) as client, self._ctrl_c:
+        with staying(where) as client, self._ctrl_c:
             topic = self._ctrl_c.wait(lambda: client.topic(self._topic, create=True))
             self._producer = self._ctrl_c.wait(client.init_producer_id)
             chooser = self._chooser(topic)

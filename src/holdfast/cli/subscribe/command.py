@@ -54,6 +54,14 @@ AddressOption = Annotated[
         help=f"The subscription port of a server; several, with names, are merged. Default: {DEFAULT_ADDRESS}.",
     ),
 ]
+ConfigOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--command-config",
+        metavar="[NAME=]FILE",
+        help="How to reach it, as Kafka's tools take it: security.protocol, ssl.…, sasl.…; several by the same names.",
+    ),
+]
 ProgressOption = Annotated[
     str,
     typer.Option("--progress", metavar="HOW", help="On stderr: auto (a bar, when lines go elsewhere), json or none."),
@@ -73,6 +81,7 @@ def subscribe(
     as_json: JsonOption = False,
     progress: ProgressOption = "auto",
     addresses: AddressOption = None,
+    configs: ConfigOption = None,
 ) -> None:
     """Print the events of topics, one a line, merged in the order of their timestamps, and follow them until Ctrl-C.
 
@@ -85,11 +94,13 @@ def subscribe(
       holdfast subscribe 'logs-*' --since 2h --follow
       holdfast subscribe files --since earliest --filter /home --json
       holdfast subscribe orders --address eu=10.0.0.1:9094 --address us=10.0.1.1:9094
+      holdfast subscribe orders --address broker.example:9095 --command-config client.properties
     """
     from holdfast.cli.subscribe.run import Wanted, run
 
     wanted = Wanted(
         addresses=tuple(addresses or [DEFAULT_ADDRESS]),
+        configs=tuple(configs or ()),
         topics=tuple(topics),
         since=since,
         until=until,

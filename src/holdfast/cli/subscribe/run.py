@@ -6,15 +6,19 @@ import asyncio
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from holdfast.cli.consume.lines import record_facts, record_line
 from holdfast.cli.consume.start import Kind, parse_start
 from holdfast.cli.subscribe.progress import SubscribeProgress, progress_for
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.client import SecurityOptions
+from holdfast.client.settings import BOOTSTRAP
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
+from holdfast.security.properties import load_properties
 from holdfast.subscribe import NOW, Event, Filter, Subscription, subscribe
 
 
@@ -23,6 +27,7 @@ class Wanted:
     """What was asked for on the command line."""
 
     addresses: tuple[str, ...]
+    configs: tuple[str, ...] = ()
     topics: tuple[str, ...]
     since: str | None
     until: str | None
@@ -78,6 +83,7 @@ def _subscribe(wanted: Wanted) -> Subscription:
         cursor=wanted.cursor,
         until=until,
         filter=None if chosen == Filter() else chosen,
+        security=_security(wanted.configs),
     )
 
 
@@ -96,6 +102,24 @@ def _addresses(given: tuple[str, ...]) -> str | dict[str, str]:
     if not all(sign for _, sign, _ in named) or len({name for name, _, _ in named}) < len(named):
         raise Rejected("several servers need names of their own: --address eu=HOST:PORT --address us=HOST:PORT")
     return {name: address for name, _, address in named}
+
+
+def _security(given: tuple[str, ...]) -> SecurityOptions | dict[str, SecurityOptions]:
+    """One file for all servers, or one for each name; a path may have a = in it, too."""
+    if not given:
+        return SecurityOptions()
+    if len(given) == 1 and ("=" not in given[0] or Path(given[0]).exists()):
+        return _read(given[0])
+    named = [each.partition("=") for each in given]
+    if not all(sign for _, sign, _ in named):
+        raise Rejected("several files need the servers' names: --command-config eu=FILE --command-config us=FILE")
+    return {name: _read(path) for name, _, path in named}
+
+
+def _read(path: str) -> SecurityOptions:
+    """Where the Kafka port is does not matter here."""
+    words = load_properties(path)
+    return SecurityOptions.parse({word: text for word, text in words.items() if word != BOOTSTRAP})
 
 
 def _record(event: Event) -> Record:

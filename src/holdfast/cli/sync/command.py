@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 
 FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A cluster: HOST:PORT of a Kafka port.")]
 SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The cluster that A's records go to.")]
+FirstConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config-a", metavar="FILE", help="How to reach A, as Kafka's tools take it: security.protocol, ssl.…, sasl.…"
+    ),
+]
+SecondConfigOption = Annotated[
+    Path | None, typer.Option("--config-b", metavar="FILE", help="How to reach B, in the same form.")
+]
 BothOption = Annotated[bool, typer.Option("--both", help="Also from B to A.")]
 TopicsOption = Annotated[
     list[str] | None,
@@ -48,6 +58,8 @@ _START_S = 5.0  # For commands that end by themselves: whoever waits for them wa
 def sync(
     first: FirstArgument,
     second: SecondArgument,
+    config_a: FirstConfigOption = None,
+    config_b: SecondConfigOption = None,
     both: BothOption = False,
     topics: TopicsOption = None,
     once: OnceOption = False,
@@ -69,8 +81,10 @@ def sync(
       holdfast sync a.example:9092 b.example:9092 --both --topics 'orders*'
       holdfast sync a.example:9092 b.example:9092 --once --json
       holdfast sync a.example:9092 b.example:9092 --dry-run
+      holdfast sync a.example:9093 b.example:9093 --config-a a.properties --config-b b.properties
     """
     from holdfast.cli.sync.show import showing
+    from holdfast.client import ClientSettings
     from holdfast.sync.run import Sync
     from holdfast.sync.settings import SyncSettings
     from holdfast.sync.topics import check_patterns
@@ -88,7 +102,8 @@ def sync(
         give_up_s=_GIVE_UP_ONCE_S if give_up is None and once else give_up,
     )
     with showing(json=json, metrics=None if dry_run else metrics) as show:
-        running = Sync(first, second, settings)  # A signal meanwhile ends it at once: nothing is under way.
+        ends = ClientSettings.read(config_a, first), ClientSettings.read(config_b, second)
+        running = Sync(*ends, settings)  # A signal meanwhile ends it at once: nothing is under way.
         if dry_run:
             from holdfast.cli.sync.dry import show_plan
 

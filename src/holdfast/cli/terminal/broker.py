@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from holdfast.cli.terminal.options import DEFAULT_BOOTSTRAP
 from holdfast.cli.terminal.talk import tell
 from holdfast.client import Client, ClientSettings
 from holdfast.client.errors import BrokerUnreachable, NotNow, TopicNotFound, reason_of
@@ -16,17 +18,21 @@ from holdfast.errors import HoldfastError, Rejected, Unavailable
 _PATIENCE_S = 30.0  # How long a broker may be away before a command that stays gives up.
 
 
+def broker_at(bootstrap: str | None, config: Path | None) -> ClientSettings:
+    """What --bootstrap and --command-config say."""
+    return ClientSettings.read(config, bootstrap, DEFAULT_BOOTSTRAP)
+
+
 @contextmanager
-def asking(bootstrap: str) -> Iterator[Client]:
+def asking(where: ClientSettings) -> Iterator[Client]:
     """A client that asks once: what cannot be done now is a failure at once."""
-    with _in_our_words(), Client(ClientSettings.at(bootstrap), follow_leaders=False, patience_s=0) as client:
+    with _in_our_words(), Client(where, follow_leaders=False, patience_s=0) as client:
         yield client
 
 
 @contextmanager
-def staying(bootstrap: str) -> Iterator[Client]:
+def staying(where: ClientSettings) -> Iterator[Client]:
     """A client that outlives a restart of the broker, and says so. One that is not there at first is a failure."""
-    where = ClientSettings.at(bootstrap)
     with (
         _in_our_words(),
         Client(where, follow_leaders=False, patience_s=_PATIENCE_S, on_wait=_tell_why) as client,

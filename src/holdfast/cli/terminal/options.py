@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,16 @@ from holdfast.errors import Rejected
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 
 BootstrapOption = Annotated[
-    str, typer.Option("--bootstrap", metavar="HOST:PORT", help="The broker to ask.", show_default=True)
+    str | None,
+    typer.Option("--bootstrap", metavar="HOST:PORT", help="The broker to ask.", show_default=DEFAULT_BOOTSTRAP),
+]
+CommandConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        help="How to reach it, as Kafka's tools take it: security.protocol, ssl.…, sasl.…, bootstrap.servers.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]

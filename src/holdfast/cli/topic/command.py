@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.terminal.options import (
-    DEFAULT_BOOTSTRAP,
     BootstrapOption,
+    CommandConfigOption,
     JsonOption,
     YesOption,
     ask_first,
@@ -40,7 +40,10 @@ DefaultsOption = Annotated[bool, typer.Option("--all", help="Configs that have t
 
 @app.command("list")
 def list_command(
-    internal: AllOption = False, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+    internal: AllOption = False,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Which topics there are.
 
@@ -49,17 +52,20 @@ def list_command(
       holdfast topic list
       holdfast topic list --json --bootstrap broker.example:9092
     """
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
     from holdfast.cli.topic.work import list_topics
 
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         facts = list_topics(client, internal=internal)
     give_table(facts, {"topic": "topic", "partitions": "partitions", "topic_id": "topic id"}, as_json=as_json)
 
 
 @app.command("describe")
 def describe_command(
-    names: NamesArgument, as_json: JsonOption = False, bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP
+    names: NamesArgument,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """The partitions of topics: leader, epoch, first offset, end, and the configs that are set.
 
@@ -68,12 +74,12 @@ def describe_command(
       holdfast topic describe orders
       holdfast topic describe orders payments --json
     """
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
     from holdfast.cli.topic.work import describe_topics
 
     columns = {"partition": "partition", "start": "start", "end": "end", "offsets": "offsets"}
     columns |= {"leader": "leader", "leader_epoch": "epoch"}
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         described = describe_topics(client, names)
     for each in described:
         if as_json:
@@ -90,7 +96,8 @@ def create_command(
     partitions: PartitionsOption = None,
     configs: ConfigOption = None,
     as_json: JsonOption = False,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Make a topic; without --partitions it gets as many as the broker's num.partitions says.
 
@@ -99,11 +106,11 @@ def create_command(
       holdfast topic create orders --partitions 6
       holdfast topic create prices --config cleanup.policy=compact --config retention.ms=-1
     """
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
     from holdfast.cli.topic.work import create_topic
 
     given = assignments(configs, "--config")
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         made = create_topic(client, name, partitions, given)
     if as_json:
         give_json(made)
@@ -116,7 +123,8 @@ def delete_command(
     names: NamesArgument,
     yes: YesOption = False,
     as_json: JsonOption = False,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Delete topics with all their records.
 
@@ -125,11 +133,11 @@ def delete_command(
       holdfast topic delete orders
       holdfast topic delete orders payments --yes
     """
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
     from holdfast.cli.topic.work import delete_topic
 
     ask_first(f"Delete {', '.join(names)} with all records?", yes=yes)
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         for name in names:
             gone = delete_topic(client, name)
             if as_json:
@@ -146,7 +154,8 @@ def config_command(
     partitions: PartitionsOption = None,
     everything: DefaultsOption = False,
     as_json: JsonOption = False,
-    bootstrap: BootstrapOption = DEFAULT_BOOTSTRAP,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Change a topic's configs, or give it more partitions; then show its configs.
 
@@ -157,11 +166,11 @@ def config_command(
       holdfast topic config orders --config retention.ms=3600000 --unset max.message.bytes
       holdfast topic config orders --partitions 12
     """
-    from holdfast.cli.terminal.broker import asking
+    from holdfast.cli.terminal.broker import asking, broker_at
     from holdfast.cli.topic.work import add_partitions, show_configs
 
     given = assignments(configs, "--config")
-    with asking(bootstrap) as client:
+    with asking(broker_at(bootstrap, config)) as client:
         if partitions is not None:
             add_partitions(client, name, partitions)
         if given or unset:

@@ -1,4 +1,4 @@
-"""`holdfast user`: the users that log in with SCRAM or PLAIN, in a store: before the first start, or beside a broker.
+"""`holdfast user`: the users that log in with SCRAM or PLAIN: through a broker, or in a store, before the first start.
 
 The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.terminal.options import JsonOption
+from holdfast.cli.terminal.options import CommandConfigOption, JsonOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import tell
 
@@ -27,6 +27,9 @@ DataOption = Annotated[
     str | None, typer.Option("--data", metavar="DIR", help="The broker's data directory, if its store lies there.")
 ]
 StoreOption = Annotated[str | None, typer.Option("--store", metavar="URL", help="The store, if it lies elsewhere.")]
+BootstrapOption = Annotated[
+    str | None, typer.Option("--bootstrap", metavar="HOST:PORT", help="Or a broker that runs, which is asked.")
+]
 
 
 @app.command("add")
@@ -35,35 +38,47 @@ def add_command(
     mechanism: MechanismOption = "SCRAM-SHA-512",
     data: DataOption = None,
     store: StoreOption = None,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Make a user, or give one another password: asked for at the terminal, or the first line of stdin.
 
-    Also before the first start. A broker that runs takes it within seconds.
+    In a store also before the first start; a broker that runs takes it from there within seconds. A broker that is
+    asked takes it at once, and is not told the password.
 
     \b
     Examples:
       holdfast user add alice --data ./data
       holdfast user add alice --store s3://bucket/prefix < password.txt
+      holdfast user add alice --bootstrap broker.example:9093 --command-config admin.properties
     """
-    from holdfast.cli.user.work import add_user, open_users
+    from holdfast.cli.user.work import UsersPlace, open_users
 
-    users = open_users(data, store, is_new=True)
-    add_user(users, name, mechanism, _password(name))
+    with open_users(UsersPlace(data, store, bootstrap, config), is_new=True) as users:
+        users.add(name, mechanism, _password(name))
     tell(f"user {name} logs in with {mechanism}, and with PLAIN where it is offered")
 
 
 @app.command("list")
-def list_command(data: DataOption = None, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def list_command(
+    data: DataOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
+) -> None:
     """Which users there are, and how they log in.
 
     \b
     Examples:
       holdfast user list --data ./data
       holdfast user list --store s3://bucket/prefix --json
+      holdfast user list --command-config admin.properties
     """
-    from holdfast.cli.user.work import list_users, open_users
+    from holdfast.cli.user.work import UsersPlace, list_users, open_users
 
-    facts = list_users(open_users(data, store))
+    with open_users(UsersPlace(data, store, bootstrap, config)) as users:
+        facts = list_users(users)
     give_table(facts, {"user": "user", "mechanism": "mechanism", "iterations": "iterations"}, as_json=as_json)
 
 
@@ -75,6 +90,8 @@ def remove_command(
     ] = None,
     data: DataOption = None,
     store: StoreOption = None,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
 ) -> None:
     """Remove a user. Sessions that are open end as `connections.max.reauth.ms` says.
 
@@ -82,10 +99,12 @@ def remove_command(
     Examples:
       holdfast user remove alice --data ./data
       holdfast user remove alice --mechanism SCRAM-SHA-256 --store s3://bucket/prefix
+      holdfast user remove alice --command-config admin.properties
     """
-    from holdfast.cli.user.work import open_users, remove
+    from holdfast.cli.user.work import UsersPlace, open_users, remove
 
-    remove(open_users(data, store), name, mechanism)
+    with open_users(UsersPlace(data, store, bootstrap, config)) as users:
+        remove(users, name, mechanism)
     tell(f"user {name} is removed" if mechanism is None else f"user {name} is removed from {mechanism}")
 
 

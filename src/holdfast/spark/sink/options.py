@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.catalog.store import Store, find_store, typed
-from holdfast.catalog.suggest import nearest
 from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
+from holdfast.errors import nearest
 from holdfast.record.layout import Codec
 from holdfast.spark.sink.errors import BadSinkOption
 
@@ -50,16 +50,16 @@ class SinkOptions:
     grace_hours: int = _GRACE_HOURS
 
 
-def read_options(given: Mapping[str, str]) -> SinkOptions:
-    """The options of one write. One that nobody knows is an error that names the nearest."""
+def read_options(given: Mapping[str, str], kafka: ClientSettings | None = None) -> SinkOptions:
+    """The options of one write. One that nobody knows is an error that names the nearest.
+
+    `kafka` is how to reach the cluster, for who does not say it by options.
+    """
     lower = {name.lower(): value for name, value in given.items()}
     store = {name.removeprefix(_STORE): value for name, value in lower.items() if name.startswith(_STORE)}
     _check_names(name for name in given if not name.lower().startswith(_STORE))
-    words = words_of(lower, _KAFKA)
-    if BOOTSTRAP not in words:
-        raise BadSinkOption(_KAFKA + BOOTSTRAP, "is missing: the driver commits through a broker, name its address")
     return SinkOptions(
-        kafka=ClientSettings.parse(words),
+        kafka=kafka or _kafka(lower),
         staging=_staging(lower, store),
         topic=lower.get("topic"),
         sink_id=lower.get("sinkid"),
@@ -70,6 +70,13 @@ def read_options(given: Mapping[str, str]) -> SinkOptions:
         commit_size_max=_number(lower, "maxCommitBytes", _COMMIT_SIZE_MAX),
         grace_hours=_number(lower, "stagingGraceHours", _GRACE_HOURS),
     )
+
+
+def _kafka(lower: Mapping[str, str]) -> ClientSettings:
+    words = words_of(lower, _KAFKA)
+    if BOOTSTRAP not in words:
+        raise BadSinkOption(_KAFKA + BOOTSTRAP, "is missing: the driver commits through a broker, name its address")
+    return ClientSettings.parse(words)
 
 
 def _check_names(names: Iterable[str]) -> None:

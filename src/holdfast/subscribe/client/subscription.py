@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TypeAlias
 
+from holdfast.client.secure import PLAINTEXT, SecurityOptions
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
@@ -57,6 +58,7 @@ def subscribe(
     batches: bool = True,
     segment_refs: bool = True,
     objects: Objects | Mapping[str, Objects] | None = None,
+    security: SecurityOptions | Mapping[str, SecurityOptions] = PLAINTEXT,
     max_wait_ms: int = 5,
     read_ahead_size: int = READ_AHEAD_SIZE,
     clock: Clock | None = None,
@@ -68,11 +70,13 @@ def subscribe(
     `address` is the gRPC address of a server, or of several by the names that their events carry as `source`.
     `sources` are topics, patterns with * and ?, or `Source`s. `since=0` is the beginning. `until` is a time, or "now".
     `objects` is the store, or the stores by name, for clients that cannot open the URL that a server tells.
+    `security` says in Kafka's words how servers are reached: all of them, or each by its name.
     `read_ahead_size` bounds the bytes that wait for the application; each partition may always have one piece.
     """
     clock = clock or SystemClock()
     addresses = {"": address} if isinstance(address, str) else dict(address)
     stores = dict(objects) if isinstance(objects, Mapping) else {name: objects for name in addresses if objects}
+    ways = {each: _way(name, security) for name, each in addresses.items()}
     asked = SubscribeRequest(
         sources=tuple(_source(each) for each in ([sources] if isinstance(sources, str | Source) else sources)),
         start=Start(_time(since, clock), Cursor.parse(cursor) if isinstance(cursor, str) else cursor),
@@ -90,9 +94,13 @@ def subscribe(
         clock=clock,
         max_wait_ms=max_wait_ms,
         read_ahead_size=read_ahead_size,
-        connect=messages,
+        connect=lambda where, asked: messages(where, asked, ways[where]),
     )
     return Subscription(means, asked, chance or SystemChance(), owns_calls=calls is None)
+
+
+def _way(name: str, security: SecurityOptions | Mapping[str, SecurityOptions]) -> SecurityOptions:
+    return security if isinstance(security, SecurityOptions) else security.get(name, PLAINTEXT)
 
 
 def _source(source: str | Source) -> Source:
