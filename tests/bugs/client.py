@@ -26,12 +26,12 @@ BUGS = [
     ),
     Bug(
         "a word that nobody knows is left out of the client's settings",
-        (Edit("client/settings.py", "                raise UnknownWord(word)\n", "                continue\n"),),
+        (Edit("client/settings.py", "                raise UnknownWord(word, WORDS)\n", "                continue\n"),),
         (f"{SETTINGS}::test_what_nobody_knows_is_refused",),
     ),
     Bug(
         "Spark's sink keeps only a text of where the brokers are",
-        (Edit("spark/sink/options.py", "kafka=ClientSettings.parse(words)", "kafka=ClientSettings(())"),),
+        (Edit("spark/sink/options.py", "kafka=kafka or _kafka(lower)", "kafka=ClientSettings(())"),),
         (f"{SETTINGS}::test_every_tool_makes_the_same_of_it",),
     ),
     Bug(

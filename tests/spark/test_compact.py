@@ -19,6 +19,7 @@ from holdfast.catalog.plan import plan
 from holdfast.catalog.read import read
 from holdfast.catalog.store import find_store
 from holdfast.cli.audit.evidence import evidence_of
+from holdfast.client import ClientSettings
 from holdfast.record.marker import MarkerKind
 from holdfast.record.records import Record
 from holdfast.spark.jobs.audit.audit import audit
@@ -153,7 +154,8 @@ def test_beside_a_broker_under_load(spark: Any, tmp_path: Path) -> None:
             consuming.join()
         for place in (data, data / "objects"):  # With the write-ahead log, and with the broker's tail instead.
             store = find_store(str(place))
-            live = audit(spark, store, ["orders"], evidence_of(str(place), store, broker.address, None))
+            evidence = evidence_of(str(place), store, ClientSettings.at(broker.address), None)
+            live = audit(spark, store, ["orders"], evidence)
             assert all(each.is_sound for each in live), [each.problems for each in live]
             assert sum(each.counts.records for each in live) == len(acked)
             assert sum(each.tail for each in live) > 0

@@ -1,0 +1,166 @@
+"""A subscription with TLS, a certificate of its own, and who it is with each call."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64decode
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from tests.log.log_world import in_loop
+from tests.subscribe.place import Place, place_with, write
+from tests.support.every_way import KEY_PASSWORD, MARK, MODULES, PASSWORD, USER, jaas
+from tests.support.memory_certificates import MemoryAuthority
+
+from holdfast.client import SecurityOptions
+from holdfast.client.errors import LoginRefused, TlsFailed
+from holdfast.errors import Rejected
+from holdfast.security.errors import BadSetting
+from holdfast.subscribe import NOW, subscribe
+from holdfast.subscribe.server.service import Service
+
+AUTHORITY = MemoryAuthority()
+SERVER, OWN = AUTHORITY.issue("localhost"), AUTHORITY.issue("me")
+TLS = {"security.protocol": "SSL", "ssl.truststore.certificates": AUTHORITY.trust_pem}
+CERTIFICATE = {
+    "ssl.keystore.key": OWN.key_pem(KEY_PASSWORD),
+    "ssl.keystore.certificate.chain": OWN.chain_pem,
+    "ssl.key.password": KEY_PASSWORD,
+}
+
+
+def login(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": jaas(mechanism, USER, password)}
+
+
+@dataclass
+class Door(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Lets in whom it knows, as `The other ports` has it."""
+
+    known: Callable[[str], bool]
+    shown: list[str] = field(default_factory=list)
+
+    async def intercept_service(self, continuation: Any, details: Any) -> Any:
+        shown = dict(details.invocation_metadata).get("authorization", "")
+        self.shown.append(shown)
+        if self.known(shown):
+            return await continuation(details)
+
+        async def refuse(_: Any, context: Any) -> None:
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "who you are is not proven")
+
+        return grpc.unary_stream_rpc_method_handler(refuse)
+
+
+@asynccontextmanager
+async def guarded(place: Place, door: Door, *, tls: bool = True, wants_certificate: bool = False) -> AsyncIterator[int]:
+    """The place's service behind a door."""
+    server = grpc.aio.server(interceptors=[door])
+    server.add_generic_rpc_handlers((Service(place.site).handler(),))
+    if tls:
+        pair = [(SERVER.key_pem().encode(), SERVER.chain_pem.encode())]
+        trust = AUTHORITY.trust_pem.encode() if wants_certificate else None
+        credentials = grpc.ssl_server_credentials(pair, trust, wants_certificate)
+        port = server.add_secure_port("127.0.0.1:0", credentials)
+    else:
+        port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(None)
+
+
+async def values(place: Place, address: str, words: dict[str, str]) -> list[bytes | None]:
+    security = SecurityOptions.parse(words)
+    asked = {"since": 0, "until": NOW, "objects": place.objects, "security": security}
+    async with asyncio.timeout(20), subscribe(address, "t", **asked) as subscription:
+        assert MARK not in repr(vars(subscription)) + str(subscription.cursor)
+        return [event.value async for event in subscription]
+
+
+async def prepared(place: Place) -> None:
+    [log] = await place.topic("t")
+    await write(log, [1, 2, 3])
+
+
+@in_loop
+async def test_who_we_are_goes_with_each_call(tmp_path: Path) -> None:
+    """X11: Basic for users of PLAIN and SCRAM, Bearer for tokens, TLS with and without a certificate of ours."""
+    token = tmp_path / "token"
+    token.write_text(f"{MARK}.token\n")
+    bearer = {
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": f"{MODULES['OAUTHBEARER']} required;",
+        "sasl.oauthbearer.token.endpoint.url": f"file://{token}",
+    }
+    async with place_with(tmp_path) as place:
+        await prepared(place)
+        door = Door(lambda _: True)
+        async with guarded(place, door) as port:
+            for words in (
+                TLS,
+                *(TLS | {"security.protocol": "SASL_SSL"} | login(each) for each in ("PLAIN", "SCRAM-SHA-512")),
+            ):
+                assert len(await values(place, f"localhost:{port}", words)) == 3
+            assert len(await values(place, f"127.0.0.1:{port}", TLS | {"security.protocol": "SASL_SSL"} | bearer)) == 3
+        async with guarded(place, door, wants_certificate=True) as port:
+            assert len(await values(place, f"localhost:{port}", TLS | CERTIFICATE)) == 3
+        async with guarded(place, door, tls=False) as port:
+            words = {"security.protocol": "SASL_PLAINTEXT"} | login("SCRAM-SHA-256")
+            assert len(await values(place, f"127.0.0.1:{port}", words)) == 3
+    nobody, *named, token_shown, certificate, last = door.shown
+    assert (nobody, certificate, token_shown) == ("", "", f"Bearer {MARK}.token")
+    for each in (*named, last):
+        assert b64decode(each.removeprefix("Basic ")).decode() == f"{USER}:{PASSWORD}"
+
+
+@in_loop
+async def test_who_is_not_let_in_hears_why_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """X11: a wrong password, authority or name, and no certificate: one sentence, no endless tries, no secret."""
+    caplog.set_level(logging.DEBUG)
+    other = TLS | {"ssl.truststore.certificates": MemoryAuthority("other").trust_pem}
+    async with place_with(tmp_path) as place:
+        await prepared(place)
+        async with guarded(place, Door(lambda _: False)) as port:
+            here = f"localhost:{port}"
+            cases: list[tuple[type[Rejected], str, str, dict[str, str]]] = [
+                (LoginRefused, "as alice: who you are", here, TLS | {"security.protocol": "SASL_SSL"} | login("PLAIN")),
+                (TlsFailed, "name its authority's certificate", here, other),
+                (TlsFailed, "its certificate is not for 127.1", f"127.1:{port}", TLS),
+                (BadSetting, "always checks the name", here, TLS | {"ssl.endpoint.identification.algorithm": ""}),
+                (BadSetting, "takes what gRPC has", here, TLS | {"ssl.enabled.protocols": "TLSv1.3"}),
+                (
+                    BadSetting,
+                    "sends the password itself",
+                    f"broker.example:{port}",
+                    {"security.protocol": "SASL_PLAINTEXT"} | login("SCRAM-SHA-256"),
+                ),
+            ]
+            for kind, told, address, words in cases:
+                with pytest.raises(kind, match=told) as refused:
+                    await values(place, address, words)
+                assert MARK not in str(refused.value)
+    assert MARK not in caplog.text
+
+
+@in_loop
+async def test_a_server_that_wants_a_certificate_is_guessed(tmp_path: Path) -> None:
+    """X11: it only closes, as one does that stops: it is tried again, and what it may be is told."""
+    async with place_with(tmp_path) as place:
+        await prepared(place)
+        async with guarded(place, Door(lambda _: True), wants_certificate=True) as port:
+            subscription = subscribe(f"localhost:{port}", "t", security=SecurityOptions.parse(TLS))
+            reading = asyncio.ensure_future(anext(aiter(subscription), None))
+            async with asyncio.timeout(20):
+                while "name yours in ssl.keystore.location" not in subscription.stats.last_error:
+                    await asyncio.sleep(0.01)
+            await subscription.close()
+            await reading
