@@ -85,10 +85,7 @@ BUGS = [
     ),
     Bug(
         "secclients: a subscription that is not let in is tried for ever",
-        (
-            Edit("subscribe/client/connection.py", 'if code == "UNAUTHENTICATED":', "if False:"),
-            Edit("subscribe/wire/errors.py", '    "UNAUTHENTICATED",\n', ""),
-        ),
+        (Edit("subscribe/wire/errors.py", '    "UNAUTHENTICATED",\n', ""),),
         (f"{SUBSCRIBE}::test_who_is_not_let_in_hears_why_at_once",),
     ),
 ]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.certificates import Authority
 from tests.support.every_way import (
     MARK,
     MODULES,
@@ -28,6 +27,7 @@ from holdfast.client.errors import BrokerLost, LoginRefused, NotKafka, TlsFailed
 from holdfast.errors import HoldfastError
 from holdfast.io.clock import ManualClock
 from holdfast.protocol.api import Key
+from holdfast.testing.certificates import AuthorityFolder
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_the_client_speaks_every_way(place: EveryWay, topic: str, way: str) -> N
 
 
 def _other_trust(place: EveryWay, folder: Path) -> dict[str, str]:
-    other = Authority(folder / "other", "Somebody else")
+    other = AuthorityFolder(folder / "other", "Somebody else")
     return place.words("SSL") | {"ssl.truststore.location": str(other.certificate)}
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tests.support.every_way import MARK, MODULES, PASSWORD, jaas, write_properties
-from tests.support.memory_certificates import MemoryAuthority
 
 from holdfast.client import ClientSettings, SecurityOptions
 from holdfast.client.secure import HANDLERS
@@ -18,8 +17,9 @@ from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.secret import Secret
 from holdfast.spark.sink.options import read_options
 from holdfast.spark.source.options import parse
+from holdfast.testing.certificates import Authority
 
-AUTHORITY = MemoryAuthority()
+AUTHORITY = Authority()
 OWN = AUTHORITY.issue("me")
 SCRAM = {
     "security.protocol": "SASL_SSL",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.support.apache import ApacheKafka
-from tests.support.certificates import Authority
 from tests.support.every_way import MARK, MODULES, USER, client_of, jaas, round_trip, stays_open
 
 from holdfast.client import Client
 from holdfast.client.errors import LoginRefused
 from holdfast.security.scram import MECHANISMS
 from holdfast.security.secret import Secret
+from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port
 
 SCRAM = list(MECHANISMS)
@@ -21,8 +21,8 @@ SCRAM = list(MECHANISMS)
 @pytest.mark.usefixtures("needs_java")
 def test_the_client_speaks_them_with_apache_kafka(tmp_path: Path) -> None:
     """X11: TLS with a certificate of our own, and logins with PLAIN and SCRAM over it."""
-    authority = Authority(tmp_path / "ca")
-    broker, own = authority.signed("broker", "/CN=localhost"), authority.signed("client", "/CN=Reader")
+    authority = AuthorityFolder(tmp_path / "ca")
+    broker, own = authority.signed("broker", "localhost"), authority.signed("client", "Reader")
     kafka = ApacheKafka(tmp_path / "kafka")
     mutual, sasl, controller = free_port(), free_port(), free_port()
     doors = f"PLAINTEXT://{kafka.bootstrap},MUTUAL://127.0.0.1:{mutual},SASL_SSL://127.0.0.1:{sasl}"

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from tests.broker.wire import wait_for
 from tests.support.broker_process import BrokerProcess
+from typer.testing import CliRunner
 
+from holdfast.cli.main import app
 from holdfast.testing import BrokerDidNotStart, SecuredBroker, free_port, running_broker, secured_broker
 from holdfast.testing.certificates import AuthorityFolder
 
@@ -108,3 +110,21 @@ def test_on_loopback_whoever_is_on_this_machine_reads_them() -> None:
     port = free_port()
     with secured_broker({}, serve_metrics_listen=f"127.0.0.1:{port}"):
         assert get(port, None)[0] == 200
+
+
+def test_our_own_command_asks_them(broker: SecuredBroker, tmp_path: Path) -> None:
+    """X11: `holdfast status --command-config`: with TLS and a user; who may not, or is not trusted, is told so."""
+    told = {}
+    for user in ("scraper", "other", "nobody", "no trust"):
+        words = broker.properties("scraper" if user == "no trust" else user)
+        if user == "no trust":
+            words["ssl.truststore.location"] = str(AuthorityFolder(tmp_path / "ca").certificate)
+        file = tmp_path / f"{user}.properties"
+        file.write_text("".join(f"{name}={value}\n" for name, value in words.items()))
+        told[user] = CliRunner().invoke(app, ["status", f"localhost:{PORT}", "--json", "--command-config", str(file)])
+        assert "password of" not in told[user].output
+    assert [each.exit_code for each in told.values()] == [0, 1, 1, 1]
+    assert '"well":true' in told["scraper"].stdout
+    assert "no rule lets you DESCRIBE the CLUSTER" in told["other"].output
+    assert "say who you are" in told["nobody"].output
+    assert "nobody whom we trust has signed its certificate" in told["no trust"].output

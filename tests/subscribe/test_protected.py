@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,17 +17,19 @@ import grpc.aio
 import pytest
 from tests.log.log_world import in_loop
 from tests.subscribe.place import Place, place_with, write
-from tests.support.every_way import KEY_PASSWORD, MARK, MODULES, PASSWORD, USER, jaas
-from tests.support.memory_certificates import MemoryAuthority
+from tests.support.broker_process import COMMAND
+from tests.support.every_way import KEY_PASSWORD, MARK, MODULES, PASSWORD, USER, jaas, write_properties
 
 from holdfast.client import SecurityOptions
-from holdfast.client.errors import LoginRefused, TlsFailed
+from holdfast.client.errors import TlsFailed
 from holdfast.errors import Rejected
 from holdfast.security.errors import BadSetting
 from holdfast.subscribe import NOW, subscribe
 from holdfast.subscribe.server.service import Service
+from holdfast.testing import free_port, secured_broker
+from holdfast.testing.certificates import Authority
 
-AUTHORITY = MemoryAuthority()
+AUTHORITY = Authority()
 SERVER, OWN = AUTHORITY.issue("localhost"), AUTHORITY.issue("me")
 TLS = {"security.protocol": "SSL", "ssl.truststore.certificates": AUTHORITY.trust_pem}
 CERTIFICATE = {
@@ -126,20 +129,20 @@ async def test_who_we_are_goes_with_each_call(tmp_path: Path) -> None:
 async def test_who_is_not_let_in_hears_why_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """X11: a wrong password, authority or name, and no certificate: one sentence, no endless tries, no secret."""
     caplog.set_level(logging.DEBUG)
-    other = TLS | {"ssl.truststore.certificates": MemoryAuthority("other").trust_pem}
+    other = TLS | {"ssl.truststore.certificates": Authority("other").trust_pem}
     async with place_with(tmp_path) as place:
         await prepared(place)
         async with guarded(place, Door(lambda _: False)) as port:
             here = f"localhost:{port}"
             cases: list[tuple[type[Rejected], str, str, dict[str, str]]] = [
-                (LoginRefused, "as alice: who you are", here, TLS | {"security.protocol": "SASL_SSL"} | login("PLAIN")),
+                (Rejected, "who you are is not proven", here, TLS | {"security.protocol": "SASL_SSL"} | login("PLAIN")),
                 (TlsFailed, "name its authority's certificate", here, other),
                 (TlsFailed, "its certificate is not for 127.1", f"127.1:{port}", TLS),
                 (BadSetting, "always checks the name", here, TLS | {"ssl.endpoint.identification.algorithm": ""}),
                 (BadSetting, "takes what gRPC has", here, TLS | {"ssl.enabled.protocols": "TLSv1.3"}),
                 (
                     BadSetting,
-                    "sends the password itself",
+                    "sent the password itself",
                     f"broker.example:{port}",
                     {"security.protocol": "SASL_PLAINTEXT"} | login("SCRAM-SHA-256"),
                 ),
@@ -164,3 +167,30 @@ async def test_a_server_that_wants_a_certificate_is_guessed(tmp_path: Path) -> N
                     await asyncio.sleep(0.01)
             await subscription.close()
             await reading
+
+
+def test_our_client_meets_our_port(tmp_path: Path) -> None:
+    """X8, X11: `holdfast subscribe --command-config`; a wrong password ends it at once, and nothing shows it."""
+    port = free_port()
+    with secured_broker({"alice": ["READ topic:orders"]}, subscribe_listen=f"127.0.0.1:{port}") as broker:
+        files = {user: tmp_path / f"{user}.properties" for user in ("admin", "alice", "wrong")}
+        for user, file in files.items():
+            words = broker.properties("alice" if user == "wrong" else user)
+            if user == "wrong":
+                words["sasl.jaas.config"] = words["sasl.jaas.config"].replace("password of alice", MARK)
+            write_properties(file, words)
+
+        def holdfast(*arguments: str, user: str, said: str = "", code: int = 0) -> str:
+            command = [str(COMMAND), *arguments, "--command-config", str(files[user])]
+            done = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60, check=False)
+            assert done.returncode == code, done.stderr
+            assert not {MARK, broker.password(user)} & {*done.stdout.split("\t"), *done.stderr.split("'")}
+            assert MARK not in done.stdout + done.stderr
+            return done.stdout + done.stderr
+
+        holdfast("produce", "orders", user="admin", said="one\ntwo\n")
+        holdfast("topic", "create", "hidden", user="admin")
+        asked = ("--since", "earliest", "--address", f"localhost:{port}")
+        assert "2 events" in holdfast("subscribe", "orders", *asked, user="alice")
+        assert "the server does not know who you are" in holdfast("subscribe", "orders", *asked, user="wrong", code=1)
+        assert "hidden" in holdfast("subscribe", "hidden", *asked, user="alice", code=1)

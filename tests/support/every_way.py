@@ -13,7 +13,6 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 from tests.support.broker_process import BrokerProcess
-from tests.support.certificates import Authority
 
 from holdfast.client import LATEST, Client, ClientSettings
 from holdfast.record.batch import split
@@ -21,6 +20,7 @@ from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
 from holdfast.security.scram import MECHANISMS
 from holdfast.security.secret import Secret
+from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port
 
 USER = "alice"
@@ -49,9 +49,9 @@ class EveryWay:
 
     def __init__(self, folder: Path, *settings: str) -> None:
         self.folder = folder
-        self.authority = Authority(folder / "ca")
-        self.keystore = self.authority.signed("broker", "/O=Tests/CN=localhost")
-        self.certificate = self.authority.signed("client", "/O=Tests/CN=Reader", KEY_PASSWORD)
+        self.authority = AuthorityFolder(folder / "ca")
+        self.keystore = self.authority.signed("broker", "CN=localhost,O=Tests")
+        self.certificate = self.authority.signed("client", "CN=Reader,O=Tests", KEY_PASSWORD)
         self.token = folder / "token"
         self.give_token()
         keys = folder / "keys.json"

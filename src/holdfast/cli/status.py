@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.operate.status import ask
@@ -18,7 +19,9 @@ AddressArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
 
 
-def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = False) -> None:
+def status(
+    address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = False, config: CommandConfigOption = None
+) -> None:
     """Say who owns the store, which partitions are failed or damaged, and whether producers are held back.
 
     A failed partition is served to nobody: it cannot be opened, it is in quarantine, or another broker has
@@ -29,8 +32,11 @@ def status(address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = Fa
     Examples:
       holdfast status                          the broker of this machine
       holdfast status 10.0.0.7:9095 --json     for a script
+      holdfast status broker.example:9095 --command-config client.properties
     """
-    found = ask(address)
+    from holdfast.client.settings import read_security
+
+    found = ask(address, read_security(config))
     if as_json:
         give_json(found)
     else:

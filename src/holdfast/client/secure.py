@@ -20,14 +20,18 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from holdfast.errors import Rejected, nearest
+from holdfast.io.address import is_loopback
 from holdfast.security.checks import OAUTHBEARER, OFFERED
 from holdfast.security.errors import BadSetting
 from holdfast.security.files import read_within
+from holdfast.security.header import encode_authorization
 from holdfast.security.jaas import MODULES, Jaas, parse_jaas
 from holdfast.security.jaas import SETTING as JAAS
 from holdfast.security.jwt import PREFIX, TOKEN_SIZE_MAX
+from holdfast.security.plain import Claim
 from holdfast.security.properties import resolve
 from holdfast.security.protocol import SecurityProtocol
+from holdfast.security.scram import MECHANISMS as SCRAM
 from holdfast.security.secret import HIDDEN, NONE, Secret, is_secret
 from holdfast.security.tls import WORDS as TLS_WORDS
 from holdfast.security.tls import Material, TlsSettings, client_context, read_material
@@ -96,6 +100,16 @@ class Protection:
     def context(self) -> ssl.SSLContext | None:
         """What TLS is spoken with; None without. Raises BadSetting."""
         return None if self.tls is None else client_context(self.tls, self.material, check_name=self.checks_name)
+
+    def authorization(self, host: str) -> str | None:
+        """Who we are for a port that speaks no SASL, as HTTP and gRPC send it; None for nobody. Raises BadSetting."""
+        who = self.credentials
+        if who is None:
+            return None
+        if who.mechanism in SCRAM and self.tls is None and not is_loopback(host):
+            why = "this port is sent the password itself, and whoever chose SCRAM does not want that: use SASL_SSL"
+            raise BadSetting(PROTOCOL, why)
+        return encode_authorization(who.token or Claim(who.user, who.password))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

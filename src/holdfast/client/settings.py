@@ -56,6 +56,12 @@ class ClientSettings:
         return cls.parse(words | ({BOOTSTRAP: chosen} if chosen else {}))
 
 
+def read_security(path: str | os.PathLike[str] | None) -> SecurityOptions:
+    """How the other ports of a broker are reached: of the same files, whose address is that of the Kafka port."""
+    words = {} if path is None else load_properties(str(path))
+    return SecurityOptions.parse({word: text for word, text in words.items() if word != BOOTSTRAP})
+
+
 def words_of(options: Mapping[str, str], prefix: str) -> dict[str, str]:
     """Those of the options that are meant for the client: `kafka.bootstrap.servers`, with "kafka." as prefix."""
     named = {word: options.get(prefix + word) for word in WORDS}

@@ -34,6 +34,10 @@ def protected(opened: socket.socket, address: Address, context: ssl.SSLContext |
         raise
 
 
+def is_of_tls(failure: OSError) -> bool:
+    return isinstance(failure, ssl.SSLError)
+
+
 def failure_of(address: Address, failure: OSError) -> HoldfastError:
     """A failure of a connection with TLS as an error that says what to do."""
     if isinstance(failure, ssl.SSLCertVerificationError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from holdfast.client.secure import PLAINTEXT, Protection, SecurityOptions
+from holdfast.client.tls import failure_of, is_of_tls
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.address import Address, parse_address
 
@@ -19,9 +21,9 @@ _COUNTS = (
 )
 
 
-def ask(address: str) -> dict[str, Any]:
+def ask(address: str, security: SecurityOptions = PLAINTEXT) -> dict[str, Any]:
     """What a running broker says of itself, in short."""
-    return examine(_samples(_scrape(parse_address(address))))
+    return examine(_samples(_scrape(parse_address(address), security.open())))
 
 
 def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, Any]:
@@ -67,18 +69,26 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
     }
 
 
-def _scrape(address: Address) -> str:
+def _scrape(address: Address, protection: Protection) -> str:
     import http.client  # Here: no other command needs it.
 
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=_TIMEOUT_S)
+    context, said = protection.context(), protection.authorization(address.host)
+    if context is None:
+        connection = http.client.HTTPConnection(address.host, address.port, timeout=_TIMEOUT_S)
+    else:
+        connection = http.client.HTTPSConnection(address.host, address.port, timeout=_TIMEOUT_S, context=context)
     try:
-        connection.request("GET", "/metrics")
+        connection.request("GET", "/metrics", headers={} if said is None else {"Authorization": said})
         answer = connection.getresponse()
         text = answer.read().decode()
     except (OSError, http.client.HTTPException, UnicodeDecodeError) as failure:
+        if context is not None and isinstance(failure, OSError) and is_of_tls(failure):
+            raise failure_of(address, failure) from None
         raise Unavailable(f"no metrics at {address}: {failure}; was the broker started with --metrics?") from failure
     finally:
         connection.close()
+    if answer.status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
+        raise Rejected(f"no metrics at {address}: {text.strip()}; who you are is in the file of --command-config")
     if answer.status != http.client.OK:
         raise Unavailable(f"no metrics at {address}: {answer.status} {answer.reason}")
     return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from typing import Final
 
 from holdfast.security.errors import LoginFailed
@@ -11,6 +11,13 @@ from holdfast.security.plain import Claim
 from holdfast.security.secret import Secret
 
 SIZE_MAX: Final = 64 << 10  # Characters.
+
+
+def encode_authorization(who: Claim | Secret) -> str:
+    """What a client sends."""
+    if isinstance(who, Secret):
+        return f"Bearer {who.reveal()}"
+    return f"Basic {b64encode(f'{who.user}:{who.password.reveal()}'.encode()).decode()}"
 
 
 def parse_authorization(text: str) -> Claim | Secret:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.broker.listeners import SecurityProtocol
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.settings import BrokerSettings
 from holdfast.errors import Rejected
 from holdfast.io.address import is_loopback, parse_address
+from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.tls import TlsSettings
 
 SUBSCRIBE = "subscribe.listen"

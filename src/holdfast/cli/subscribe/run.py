@@ -14,11 +14,10 @@ from holdfast.cli.consume.start import Kind, parse_start
 from holdfast.cli.subscribe.progress import SubscribeProgress, progress_for
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.client import SecurityOptions
-from holdfast.client.settings import BOOTSTRAP
+from holdfast.client.settings import read_security
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
-from holdfast.security.properties import load_properties
 from holdfast.subscribe import NOW, Event, Filter, Subscription, subscribe
 
 
@@ -109,17 +108,11 @@ def _security(given: tuple[str, ...]) -> SecurityOptions | dict[str, SecurityOpt
     if not given:
         return SecurityOptions()
     if len(given) == 1 and ("=" not in given[0] or Path(given[0]).exists()):
-        return _read(given[0])
+        return read_security(given[0])
     named = [each.partition("=") for each in given]
     if not all(sign for _, sign, _ in named):
         raise Rejected("several files need the servers' names: --command-config eu=FILE --command-config us=FILE")
-    return {name: _read(path) for name, _, path in named}
-
-
-def _read(path: str) -> SecurityOptions:
-    """Where the Kafka port is does not matter here."""
-    words = load_properties(path)
-    return SecurityOptions.parse({word: text for word, text in words.items() if word != BOOTSTRAP})
+    return {name: read_security(path) for name, _, path in named}
 
 
 def _record(event: Event) -> Record:

@@ -9,7 +9,6 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from holdfast.client.errors import LoginRefused
 from holdfast.client.secure import PLAINTEXT, Protection, SecurityOptions
 from holdfast.errors import HoldfastError
 from holdfast.subscribe.client.protection import channel_to, check_tls, proof
@@ -62,10 +61,6 @@ async def _next(call: Any, address: str, protection: Protection, silence_s: floa
 
 async def _error_of(failure: grpc.aio.AioRpcError, address: str, protection: Protection) -> HoldfastError:
     code, details = failure.code().name, failure.details() or ""
-    if code == "UNAUTHENTICATED":
-        who = protection.credentials
-        mechanism, user = (who.mechanism, who.user) if who else ("nothing", "")
-        return LoginRefused(address, mechanism, user, details or "it did not take what proves who we are")
     if code == "UNAVAILABLE" and protection.tls is not None:
         try:
             await asyncio.to_thread(check_tls, address, protection)

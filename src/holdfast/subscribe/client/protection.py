@@ -9,18 +9,16 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from base64 import b64encode
 from pathlib import Path
 from typing import Any, Final
 
 import grpc
 import grpc.aio
 
-from holdfast.client.secure import CHECK_NAME, PROTOCOL, Credentials, Protection
+from holdfast.client.secure import CHECK_NAME, Protection
 from holdfast.client.tls import failure_of, protected
-from holdfast.io.address import is_loopback, parse_address
+from holdfast.io.address import parse_address
 from holdfast.security.errors import BadSetting
-from holdfast.security.scram import MECHANISMS as SCRAM
 from holdfast.security.tls import TlsSettings
 from holdfast.subscribe.errors import ServerGone
 
@@ -75,19 +73,8 @@ def _open_key(pem: bytes, tls: TlsSettings) -> bytes:
 
 def proof(address: str, protection: Protection) -> tuple[tuple[str, str], ...]:
     """What says with a call who we are. Raises BadSetting."""
-    who = protection.credentials
-    if who is None:
-        return ()
-    if who.mechanism in SCRAM and protection.tls is None and not is_loopback(parse_address(address).host):
-        why = "a subscription sends the password itself, and whoever chose SCRAM does not want that: use SASL_SSL"
-        raise BadSetting(PROTOCOL, why)
-    return (("authorization", _authorization(who)),)
-
-
-def _authorization(who: Credentials) -> str:
-    if who.token:
-        return f"Bearer {who.token.reveal()}"
-    return f"Basic {b64encode(f'{who.user}:{who.password.reveal()}'.encode()).decode()}"
+    said = protection.authorization(parse_address(address).host)
+    return () if said is None else (("authorization", said),)
 
 
 def check_tls(address: str, protection: Protection) -> None:
