@@ -13,9 +13,9 @@ from benchmarks.broker import clients
 from benchmarks.broker.brokers import Running, ours, run
 from benchmarks.broker.plan import Measured, Workload
 from tests.support.apache import LIKE_ITS_SCRIPT, ApacheKafka
-from tests.support.certificates import Authority
 
 from holdfast.testing import free_port
+from holdfast.testing.certificates import AuthorityFolder
 
 IDLE = 1000
 _AUTHORIZER = ("authorizer.class.name=standard", "super.users=User:nobody", "allow.everyone.if.no.acl.found=true")
@@ -32,8 +32,8 @@ class RunningTls(Running):
 def _certificates() -> Iterator[tuple[Path, Path]]:
     """A key with its certificate, and who signed it."""
     with tempfile.TemporaryDirectory() as folder:
-        authority = Authority(Path(folder))
-        yield authority.signed("broker", "/CN=localhost"), authority.certificate
+        authority = AuthorityFolder(Path(folder))
+        yield authority.signed("broker"), authority.certificate
 
 
 @contextmanager

@@ -24,7 +24,8 @@ from kafka.admin import (
 )
 from kafka.admin import ACLResourcePatternType as PatternType
 from kafka.errors import KafkaError
-from tests.support.certificates import Authority
+
+from holdfast.testing.certificates import AuthorityFolder
 
 USER = "ann"
 MECHANISM = "SCRAM-SHA-512"
@@ -37,7 +38,7 @@ class SecuredListener:
     """What is needed to reach it, and what can be done to it. Without one, nothing happens."""
 
     def __init__(self, folder: Path) -> None:
-        self._authority = Authority(folder)
+        self._authority = AuthorityFolder(folder)
         self._numbers = itertools.count(1)
         self._keystore = folder / "keystore.pem"
         self._sound = b""
@@ -75,7 +76,7 @@ class SecuredListener:
 
     def renew(self) -> None:
         """Another key and certificate, by the same authority."""
-        made = self._authority.signed(f"broker-{next(self._numbers)}", "/CN=localhost").read_bytes()
+        made = self._authority.signed(f"broker-{next(self._numbers)}").read_bytes()
         with self._lock:
             self._sound = made
             self._keystore.write_bytes(made)
