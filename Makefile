@@ -39,7 +39,7 @@ test: install $(if $(and $(JVM),$(filter spark,$(TOOLS))),$(STAMP)-spark)
 	@for tool in $(filter-out spark,$(TOOLS)); do .ci/install-$$tool || exit 1; done
 	@$(PYTEST) -p allowed_skips --allowed-skips .ci/allowed-skips.txt $(if $(MEASURE),--measure) $(TESTS)
 
-# test-fast: run what takes no second a test and needs no foreign tool, in about two minutes
+# test-fast: run what takes no time and needs no foreign tool, in less than three minutes
 test-fast: install
 	@$(PYTEST) -q -m "not long and not slow and not s3" $$(.ci/tools-for --without)
 

@@ -1,8 +1,8 @@
 """A pytest plugin: how long tests take, as measured: `pytest -p measured`.
 
-`tests/durations.txt` lists every test function that took a second or more, with the longest of its cases. Those of ten
-seconds or more are marked `slow`, all of them `long`. `--measure` writes the list again, which only a run of all tests
-on a quiet machine should do: `make test MEASURE=1`.
+`tests/durations.txt` lists every test function that took long, with the longest of its cases and all of them together.
+All of these are marked `long`, and those with a case of ten seconds or more `slow`. `--measure` writes the list again,
+which only a run of all tests on a quiet machine should do: `make test MEASURE=1`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).parents[1] / "tests" / "durations.txt"
-LONG_S = 1.0
+LONG_S = 0.4  # One case,
+LONG_TOGETHER_S = 2.0  # or all cases.
 SLOW_S = 10.0
 
 
@@ -29,10 +30,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     known = read(LIST)
     for item in items:
-        seconds = known.get(function_of(item.nodeid), 0.0)
-        if seconds >= LONG_S:
+        seconds = known.get(function_of(item.nodeid))
+        if seconds is not None:
             item.add_marker(pytest.mark.long)
-        if seconds >= SLOW_S:
+        if (seconds or 0.0) >= SLOW_S:
             item.add_marker(pytest.mark.slow)
 
 
@@ -42,9 +43,10 @@ def function_of(nodeid: str) -> str:
 
 
 def read(path: Path) -> dict[str, float]:
+    """The functions of the list, each with its longest case."""
     lines = path.read_text().splitlines() if path.exists() else []
-    pairs = (line.split("\t") for line in lines if line and not line.startswith("#"))
-    return {name: float(seconds) for seconds, name in pairs}
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
+    return {name: float(longest) for longest, _, name in rows}
 
 
 class Measuring:
@@ -57,9 +59,13 @@ class Measuring:
         self._cases[report.nodeid] = self._cases.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish(self) -> None:
-        longest: dict[str, float] = {}
+        cases: dict[str, list[float]] = {}
         for nodeid, seconds in self._cases.items():
-            name = function_of(nodeid)
-            longest[name] = max(longest.get(name, 0.0), seconds)
-        rows = [f"{seconds:.1f}\t{name}" for name, seconds in sorted(longest.items()) if seconds >= LONG_S]
-        LIST.write_text("\n".join(["# Written by `make test MEASURE=1`: seconds, test.", *rows, ""]))
+            cases.setdefault(function_of(nodeid), []).append(seconds)
+        rows = [
+            f"{max(each):.1f}\t{sum(each):.1f}\t{name}"
+            for name, each in sorted(cases.items())
+            if max(each) >= LONG_S or sum(each) >= LONG_TOGETHER_S
+        ]
+        head = "# Written by `make test MEASURE=1`: seconds of the longest case, of all cases, test."
+        LIST.write_text("\n".join([head, *rows, ""]))

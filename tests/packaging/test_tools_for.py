@@ -45,14 +45,15 @@ def test_whoever_uses_what_is_installed_is_known() -> None:
 
 
 def test_times_are_measured_and_mark_tests(tmp_path: Path) -> None:
-    """`--measure` writes what took a second or more, without its parameters; the next run marks it `long`."""
+    """`--measure` writes what took long, in one case or in all together; the next run marks it `long`."""
     (tmp_path / "tests").mkdir()
     (tmp_path / ".ci").mkdir()
     (tmp_path / ".ci" / "measured.py").write_text((ROOT / ".ci" / "measured.py").read_text())
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    long: x\n    slow: x\n")
     (tmp_path / "tests" / "test_times.py").write_text(
         "import time, pytest\n"
-        "@pytest.mark.parametrize('s', [0, 1.1])\ndef test_long(s): time.sleep(s)\n"
+        "@pytest.mark.parametrize('s', [0, 0.5])\ndef test_long(s): time.sleep(s)\n"
+        "@pytest.mark.parametrize('s', [0.3] * 7)\ndef test_many(s): time.sleep(s)\n"
         "def test_short(): pass\n"
     )
 
@@ -62,8 +63,7 @@ def test_times_are_measured_and_mark_tests(tmp_path: Path) -> None:
             command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path / ".ci")}, capture_output=True, text=True
         ).stdout
 
-    assert "3 passed" in run("--measure")
-    assert [line.split("\t")[1] for line in (tmp_path / "tests" / "durations.txt").read_text().splitlines()[1:]] == [
-        "tests/test_times.py::test_long"
-    ]
-    assert "1 passed, 2 deselected" in run("-m", "not long")
+    assert "10 passed" in run("--measure")
+    rows = [line.split("\t") for line in (tmp_path / "tests" / "durations.txt").read_text().splitlines()[1:]]
+    assert [name for _, _, name in rows] == ["tests/test_times.py::test_long", "tests/test_times.py::test_many"]
+    assert "1 passed, 9 deselected" in run("-m", "not long")
