@@ -147,6 +147,21 @@ def test_records_without_a_key_are_refused_where_keys_are_compacted(wire: Wire, 
     assert end_offset(wire, topic) == 2
 
 
+@pytest.mark.parametrize("codec", [0, 3], ids=["plain", "lz4"])
+@pytest.mark.parametrize("version", [7, 8, 9, 12])
+def test_which_records_have_no_key_is_told(wire: Wire, topic: str, version: int, codec: int) -> None:
+    """K11: from version 8 on, so that a client can tell them from those that failed because of them."""
+    create_topic(wire, topic, cleanup_policy="compact")
+    records = [Record(None if number % 10 == 3 else b"k", b"v" * number, NOW_MS) for number in range(35)]
+    found = produce(wire, topic, bytes(build(records, codec=codec)), version=version)
+    assert found.error_code == INVALID_RECORD
+    told = [each.batch_index for each in found.record_errors]
+    assert told == ([] if version < 8 else [3, 13, 23, 33])
+    many = bytes(build([Record(None, b"v", NOW_MS)] * 2000))
+    assert [each.batch_index for each in produce(wire, topic, many, version=9).record_errors] == [0]
+    assert end_offset(wire, topic) == 0
+
+
 def test_a_record_far_ahead_is_refused(wire: Wire, topic: str) -> None:
     """K11: one in microseconds would stop retention for its partition. An hour ahead is Kafka's default."""
     create_topic(wire, topic)

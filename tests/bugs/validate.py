@@ -59,6 +59,13 @@ BUGS = [
         WIRE + "::test_records_without_a_key_are_refused_where_keys_are_compacted",
     ),
     bug(
+        "only the first record without a key is told",
+        "log/partition/admission.py",
+        "raise RecordsWithoutKey(records_without_key(header, batch, records.keyless))",
+        "raise RecordsWithoutKey([records.keyless])",
+        WIRE + "::test_which_records_have_no_key_is_told",
+    ),
+    bug(
         "times are believed to be what the header says",
         "log/partition/admission.py",
         "        low, high = records.timestamp_min, records.timestamp_max\n",

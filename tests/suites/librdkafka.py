@@ -24,7 +24,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[2]))  # The checkout, for runs from the command line.
 
 from tests.support import librdkafka
-from tests.support.apache import ApacheKafka, missing
+from tests.support.apache import JARS, ApacheKafka, missing
 
 from holdfast.testing.process import RunningBroker
 
@@ -36,7 +36,13 @@ _SECONDS_MAX = 240.0
 _NAME = re.compile(r"_TEST\((\w+),\s*([^,)]+)")
 _SCENARIO = re.compile(r"\.scenario\s*=\s*\"([^\"]+)\"")
 _FAILED_AT = re.compile(r"(?:TEST FAILURE|### Test .* failed at)(.*)")
-SETTINGS = {"default": {}, "noautocreate": {"auto.create.topics.enable": "false"}}
+_ITS_CLUSTER = {  # What the suite takes for granted.
+    "num.partitions": "4",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "allow.everyone.if.no.acl.found": "true",
+}
+SETTINGS = {"default": _ITS_CLUSTER, "noautocreate": {**_ITS_CLUSTER, "auto.create.topics.enable": "false"}}
 
 
 class Case(NamedTuple):
@@ -101,6 +107,17 @@ def run_all(runner: Path, found: Sequence[Case], broker: str, folder: Path) -> d
     return verdicts
 
 
+def kafka_home(folder: Path) -> Path:
+    """Where the suite finds the one tool of Kafka that it calls."""
+    tool = folder / "home" / "bin" / "kafka-topics.sh"
+    if not tool.exists():
+        tool.parent.mkdir(parents=True)
+        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+        tool.write_text(f"#!/bin/sh\nexec java {quiet} -cp '{JARS}/*' org.apache.kafka.tools.TopicCommand \"$@\"\n")
+        tool.chmod(0o755)
+    return folder / "home"
+
+
 def run_one(runner: Path, case: Case, bootstrap: str, folder: Path) -> Verdict:
     conf, report = folder / "test.conf", folder / "report.json"
     conf.write_text(f"bootstrap.servers={bootstrap}\n")
@@ -110,6 +127,8 @@ def run_one(runner: Path, case: Case, bootstrap: str, folder: Path) -> Verdict:
         "RDKAFKA_TEST_CONF": str(conf),
         "TEST_REPORT": str(report),
         "TEST_KAFKA_VERSION": VERSION_TOLD,
+        "KAFKA_PATH": str(kafka_home(folder)),
+        "BROKERS": bootstrap,
         "LD_LIBRARY_PATH": f"{runner.parents[1] / 'src'}:{runner.parents[1] / 'src-cpp'}",
     }
     command = [str(runner), "-p1", "-Q", "-s", case.scenario]

@@ -9,6 +9,7 @@ Rejected
     ├── UnknownCodec          compressed in a way nobody has defined
     ├── WrongCount            no records, or not as many as the offsets say
     ├── TooLarge              more bytes than allowed
+    ├── RecordsWithoutKey     in a topic that is compacted by keys
     ├── ControlRefused        only the broker writes markers
     ├── LogAppendTimeRefused  only the broker stamps log-append time
     ├── Undecodable           the compressed records do not decompress
@@ -21,7 +22,7 @@ Corrupt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from holdfast.errors import Corrupt, Rejected
@@ -29,6 +30,14 @@ from holdfast.errors import Corrupt, Rejected
 
 class InvalidBatch(Rejected):
     """A batch breaks a rule of the format."""
+
+
+class RecordsWithoutKey(InvalidBatch):
+    """Records without a key where records are kept by their keys."""
+
+    def __init__(self, indices: Sequence[int]) -> None:
+        super().__init__(f"record {indices[0]} of the batch has no key, and the topic is compacted by keys")
+        self.indices = indices  # Of the batch; the first of them, if there are very many.
 
 
 class Truncated(InvalidBatch):

@@ -29,6 +29,7 @@ _FEW: Final = 8  # Records: in Python about 2 µs each.
 _QUICK_SIZE: Final = 1 << 20  # Bytes of records that machine code looks at without a thread.
 _QUICK_PACKED_SIZE: Final = 128 << 10  # Compressed ones,
 _SCRATCH_SIZE: Final = 256 << 10  # and what they may expand to: less than a millisecond for every codec.
+_LISTED_MAX: Final = 1000  # Records that are gone through in Python, at 1 µs each, to say which of them are wrong.
 _FINE: Final = 0  # As `read_loops` says it.
 _INT_SIZE_MAX: Final = 5  # Bytes of a number that clients read as one of 32 bits.
 _BYTE: Final = c_char  # Its `from_buffer` is the cheapest way to an address.
@@ -129,6 +130,27 @@ def validate(header: BatchHeader, batch: memoryview, expanded_size_max: int = EX
         raise ExpandsTooFar(header.codec, len(data), expanded_size_max)
     address = np.frombuffer(data, np.uint8).__array_interface__["data"][0]  # The batch may be read only.
     return _check_natively(header, (_native or _load()).check, address, len(data))
+
+
+def records_without_key(header: BatchHeader, batch: memoryview, first: int) -> list[int]:
+    """Which records of a sound batch have no key; of a large one only the `first`, since this must be quick."""
+    if len(batch) > _QUICK_PACKED_SIZE or header.record_count > _LISTED_MAX:
+        return [first]
+    data = batch[HEADER_SIZE:]
+    if header.codec:
+        try:
+            data = memoryview(decompress(header.codec, data, _SCRATCH_SIZE))
+        except ExpandsTooFar:
+            return [first]
+    found, position = [], 0
+    for index in range(header.record_count):
+        size, position = _read_int(data, position)
+        _, at = read_number(data, position + 1)
+        _, at = _read_int(data, at)
+        if _read_int(data, at)[0] < 0:
+            found.append(index)
+        position += size
+    return found
 
 
 def _check_natively(header: BatchHeader, check: _Check, address: int, size: int) -> Records:

@@ -32,6 +32,7 @@ from holdfast.protocol.header import frame_response
 from holdfast.protocol.hot.produce import ProducePartition, ProduceRequest, ProduceTopic, decode_request
 from holdfast.protocol.hot.produce_response import Produced, ProducedTopic, encode_response, frame_one
 from holdfast.record.batch import BatchHeader
+from holdfast.record.errors import RecordsWithoutKey
 from holdfast.record.validate import Records, Validator, is_slow, validate
 from holdfast.types import Buffer, TopicPartition
 
@@ -341,7 +342,8 @@ class _Answering:
         code = _OWN_CODES.get(type(failure)) or code_of(failure)
         if isinstance(failure, NotInTransaction) and self._request.version < _ABORTABLE_FROM:
             code = Code.INVALID_TXN_STATE
-        return Produced(index, code, error_message=str(failure))
+        wrong = failure.indices if isinstance(failure, RecordsWithoutKey) else ()
+        return Produced(index, code, error_message=str(failure), wrong_records=wrong)
 
     def _durable(
         self, future: asyncio.Future[None], topic: ProduceTopic, index: int, results: list[Produced], number: int

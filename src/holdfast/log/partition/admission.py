@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.batch import BatchHeader, stamp_max_timestamp
-from holdfast.record.errors import InvalidBatch, TimestampOutOfRange
-from holdfast.record.validate import Records
+from holdfast.record.errors import RecordsWithoutKey, TimestampOutOfRange
+from holdfast.record.validate import Records, records_without_key
 
 _NO_TIMESTAMP = -1
 
@@ -22,7 +22,7 @@ def admit(
     else:
         low, high = records.timestamp_min, records.timestamp_max
         if records.keyless >= 0 and "compact" in settings.cleanup:
-            raise InvalidBatch(f"record {records.keyless} of the batch has no key, and the topic is compacted by keys")
+            raise RecordsWithoutKey(records_without_key(header, batch, records.keyless))
     if settings.timestamp_type == "log_append":
         return header
     _check_times(settings, now_ms, low, high)

@@ -2,7 +2,7 @@
 
 Response v3-13, flexible from 9:
     | topics: | name string, from 13 topic id uuid | partitions: | index i32 | error i16 | base offset i64 |
-    |   log append time i64 | from 5 log start offset i64 | from 8 record errors: none | from 8 error message string? |
+    |   log append time i64 | from 5 log start offset i64 | from 8 record errors | from 8 error message string? |
     | throttle i32 |
 
 The tagged fields (a partition's new leader, the brokers' addresses) are for moved partitions, and are left out.
@@ -36,6 +36,7 @@ class Produced(NamedTuple):
     log_append_time_ms: int = -1
     log_start_offset: int = -1
     error_message: str | None = None
+    wrong_records: Sequence[int] = ()  # Of the batch, where only some are: all others failed because of them.
 
 
 class ProducedTopic(NamedTuple):
@@ -60,11 +61,11 @@ def encode_response(version: int, topics: Sequence[ProducedTopic], throttle_ms: 
 
 def frame_one(version: int, correlation_id: int, topic: str | bytes, answer: Produced, throttle_ms: int = 0) -> bytes:
     """The whole answer to a request for one partition, with size and header, by one call of a prepared `pack`."""
-    if version < 5 or answer.error_message is not None:
+    if version < 5 or answer.error_message is not None or answer.wrong_records:
         body = encode_response(version, [ProducedTopic(topic, [answer])], throttle_ms)
         return b"".join(frame_response(Key.PRODUCE, version, correlation_id, [body]))
     pack, size, head, tail = _prepared(version, topic)
-    index, error_code, base_offset, log_append_time_ms, log_start_offset, _ = answer
+    index, error_code, base_offset, log_append_time_ms, log_start_offset, _, _ = answer
     return pack(
         size,
         correlation_id,
@@ -97,15 +98,21 @@ def _prepared(version: int, topic: str | bytes) -> tuple[Callable[..., bytes], i
 def _partition(answer: Produced, version: int) -> bytes:
     if version < 5:
         return _UNTIL_4.pack(*answer[:4])
-    if version >= FLEXIBLE_FROM and answer.error_message is None:
+    if version >= FLEXIBLE_FROM and answer.error_message is None and not answer.wrong_records:
         return _WITHOUT_MESSAGE.pack(*answer[:5], 1)
     fixed = _FROM_5.pack(*answer[:5])
     if version < 8:
         return fixed
-    message = _string(answer.error_message, version)
-    if version < FLEXIBLE_FROM:
-        return fixed + _NO_ERRORS + message
-    return fixed + _NO_ERRORS_COMPACT + message + b"\x00"
+    wrong, message = _wrong_records(answer, version), _string(answer.error_message, version)
+    return fixed + wrong + message + (b"\x00" if version >= FLEXIBLE_FROM else b"")
+
+
+def _wrong_records(answer: Produced, version: int) -> bytes:
+    if not answer.wrong_records:
+        return _NO_ERRORS if version < FLEXIBLE_FROM else _NO_ERRORS_COMPACT
+    end = _string(None, version) + (b"\x00" if version >= FLEXIBLE_FROM else b"")  # No message of its own, no tags.
+    each = [struct.pack(">i", index) + end for index in answer.wrong_records]
+    return _count(len(each), version) + b"".join(each)
 
 
 def _count(count: int, version: int) -> bytes:
