@@ -47,8 +47,8 @@ from holdfast.record.layout import Codec
 
 PARTITIONS = 100
 P99_MS = 50
-STEP_MS = 40
-ROUNDS = 3
+STEP_MS = 5
+ROUNDS = 5
 LOOKED_MS = 5
 LOOKED_COUNT = 200  # Batches.
 EVERY = list(HANDLERS)
@@ -258,7 +258,8 @@ def _compared(
 
 
 def test_no_step_of_any_api_takes_long(tmp_path: Path, largest: Largest) -> None:
-    """K9: counted in the loop's own CPU time, which no other process disturbs, and without collections of garbage."""
+    """K9: none holds the loop for more than 5 ms; counted in the loop's own CPU time, without collections of garbage.
+    Neighbours on the same core make that longer: of some rounds one has to be right for each API."""
     steps: dict[Key, float] = {}
 
     class Counted(HeldLoop):
@@ -278,7 +279,7 @@ def test_no_step_of_any_api_takes_long(tmp_path: Path, largest: Largest) -> None
             for _ in range(ROUNDS):
                 steps.clear()
                 for large in largest:
-                    if large.key in wanted and (large.deep or large.key in SLOWEST):
+                    if large.key in wanted:
                         _send(broker.port, large)
                 assert steps.keys() >= wanted
                 wanted = {key for key in wanted if steps[key] > STEP_MS}

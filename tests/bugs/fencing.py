@@ -258,4 +258,9 @@ BUGS = [
         ),
         ("tests/segment/test_manifest_model.py::TestManifests::runTest",),
     ),
+    Bug(
+        "a broker looks too seldom whether it is the owner",
+        (Edit("log/settings.py", "owner_check_ms: int = 1_000 ", "owner_check_ms: int = 3_000 "),),
+        (f"{OWNER}::test_a_broker_that_was_taken_over_stops_acknowledging_and_reading",),
+    ),
 ]

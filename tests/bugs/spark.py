@@ -1,4 +1,4 @@
-"""Known ways in which a read of some time would leave out records that it should hand out."""
+"""Known ways in which a read of some time would leave out records, or a job not say how far it is."""
 
 from __future__ import annotations
 
@@ -22,5 +22,10 @@ BUGS = [
         "spark: batches without records are forgotten when times are compared",
         (Edit("segment/times.py", " if len(earliest) == batch_count else None", ""),),
         BACK,
+    ),
+    Bug(
+        "spark: how far a job is, is told at its end only",
+        (Edit("spark/jobs/run.py", "while not self._over.wait(_POLL_S):", "while not self._over.wait(3600):"),),
+        ("tests/spark/test_progress.py::test_progress_is_told_while_tasks_run",),
     ),
 ]

@@ -21,7 +21,7 @@ def test_progress_is_told_while_tasks_run(spark: Any, tmp_path: Path) -> None:
     told: list[Done] = []
 
     def work(number: int) -> int:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 20
         while not Path(folder, str(number)).exists():
             assert time.monotonic() < deadline, "nobody has told how far the job is"
             time.sleep(0.01)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from holdfast.broker.api.named_topics import subscribed
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.rights import DESCRIBE_TOPIC, READ_GROUP
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
@@ -35,10 +37,8 @@ async def handle(
         member_id = str(UUID(int=context.chance.bits(128), version=4))
     try:
         request.rights.need(READ_GROUP, message.group_id)
-        for name in message.subscribed_topic_names or ():
-            request.rights.need(DESCRIBE_TOPIC, name)
         sight = _sight(request) if context.gate.is_on else None
-        beaten = await context.groups.beat(message.group_id, _wanted(message, member_id, request, sight))
+        beaten = await context.groups.beat(message.group_id, await _wanted(message, member_id, request, sight))
     except HoldfastError as failure:
         return ConsumerGroupHeartbeatResponse(
             error_code=group_code_of(failure), error_message=str(failure), member_id=member_id or None, member_epoch=0
@@ -61,28 +61,34 @@ def _sight(request: Request) -> Sight:
     return Sight((session.principal, session.host), lambda name: rights.sees(DESCRIBE_TOPIC, name))
 
 
-def _wanted(
+async def _wanted(
     message: ConsumerGroupHeartbeatRequest, member_id: str, request: Request, sight: Sight | None
 ) -> HeartbeatRequest:
-    names, owned = message.subscribed_topic_names, message.topic_partitions
+    owned = message.topic_partitions
     return HeartbeatRequest(
         member_id=member_id,
         epoch=message.member_epoch,
         instance_id=message.instance_id,
         rack_id=message.rack_id,
         rebalance_timeout_ms=message.rebalance_timeout_ms,
-        topics=None if names is None else frozenset(names),
+        topics=await subscribed(message.subscribed_topic_names, request),
         regex=message.subscribed_topic_regex,
         assignor=message.server_assignor,
-        owned=None if owned is None else _partitions(owned),
+        owned=None if owned is None else await _partitions(owned, request.pace),
         client_id=request.header.client_id or "",
         client_host=f"/{request.client_host}",
         sight=sight,
     )
 
 
-def _partitions(topics: Sequence[RequestTopicPartitions]) -> Partitions:
-    return frozenset(PartitionId(topic.topic_id or _NO_ID, number) for topic in topics for number in topic.partitions)
+async def _partitions(topics: Sequence[RequestTopicPartitions], pace: Slices) -> Partitions:
+    return frozenset(
+        {
+            PartitionId(topic.topic_id or _NO_ID, number)
+            async for topic in pace.through(topics)
+            async for number in pace.through(topic.partitions)
+        }
+    )
 
 
 def _by_topic(partitions: Partitions) -> list[ResponseTopicPartitions]:

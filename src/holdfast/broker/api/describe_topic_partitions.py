@@ -23,12 +23,14 @@ _PARTITIONS_MAX = 2000  # Of one answer.
 async def handle(
     context: BrokerContext, message: DescribeTopicPartitionsRequest, request: Request
 ) -> DescribeTopicPartitionsResponse:
-    rights, named = request.rights, {each.name for each in message.topics}
-    names = named or {each.topic.name for each in context.topics.all()}
+    rights, pace = request.rights, request.pace
     first, start = (message.cursor.topic_name, message.cursor.partition_index) if message.cursor else ("", 0)
+    named = {each.name async for each in pace.through(message.topics)}
+    names = named or {each.topic.name async for each in pace.through(context.topics.all())}
+    from_first = {each async for each in pace.through(names) if each >= first}
     left = max(1, min(message.response_partition_limit, _PARTITIONS_MAX))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
-    async for name in request.pace.through(sorted(each for each in names if each >= first)):
+    async for name in pace.in_order(from_first):
         if not named and not rights.sees(DESCRIBE_TOPIC, name):
             continue
         begin = max(start, 0) if name == first else 0

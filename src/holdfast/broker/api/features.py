@@ -38,7 +38,7 @@ async def update(context: BrokerContext, message: UpdateFeaturesRequest, request
     del context
     wanted = request.pace.through(message.feature_updates)
     refusals = {each.feature: _refusal(each) async for each in wanted}
-    failed = [reason for reason in refusals.values() if reason]
+    failed = [reason async for reason in request.pace.through(refusals.values()) if reason]
     if request.version > _EACH_UNTIL:
         code = Code.INVALID_UPDATE_VERSION if failed else Code.NONE
         return UpdateFeaturesResponse(error_code=code, error_message="; ".join(failed) or None)
@@ -48,7 +48,7 @@ async def update(context: BrokerContext, message: UpdateFeaturesRequest, request
             error_code=Code.INVALID_UPDATE_VERSION if reason else Code.NONE,
             error_message=reason or None,
         )
-        for name, reason in refusals.items()
+        async for name, reason in request.pace.through(refusals.items())
     ]
     return UpdateFeaturesResponse(error_code=Code.NONE, error_message=None, results=results)
 

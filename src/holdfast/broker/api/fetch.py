@@ -14,12 +14,14 @@ from holdfast.broker.fetch.sessions import (
     SessionEpochWrong,
     SessionMixed,
     SessionUnknown,
+    wanted_of,
 )
 from holdfast.broker.fetch.share import MANY_SIZE, FetchShare
 from holdfast.broker.fetch.watch import PartitionKey, TopicKey
 from holdfast.broker.gate import Gate
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
@@ -74,13 +76,15 @@ class Fetch:
         if names_many:
             await self._share.turn()
         began = self._clock.monotonic()
+        named: dict[PartitionKey, FetchPartition] | None = None
         if is_large:
             message = await self._heavy.run(decode_request, request.version, request.body)
+            named = {key: each async for key, each in Slices(self._clock).through(wanted_of(message))}
         else:
             message = decode_request(request.version, request.body)
         try:
             session, incremental = self._sessions.take(
-                message, by_id=request.version >= TOPIC_IDS_FROM, owner=request.session.principal.name
+                message, by_id=request.version >= TOPIC_IDS_FROM, owner=request.session.principal.name, named=named
             )
         except SessionUnknown:
             return encode_response(request.version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)

@@ -29,6 +29,7 @@ async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Re
             results = await context.groups.leave(message.group_id, some)
         except HoldfastError as failure:
             return LeaveGroupResponse(error_code=group_code_of(failure), members=[])
+        await request.pace.rest()
         codes += [Code.NONE if each is None else group_code_of(each) for each in results]
         await request.pace.rest()
     if request.version < _MANY_FROM:

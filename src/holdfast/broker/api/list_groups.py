@@ -9,6 +9,7 @@ from typing import TypeVar
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
@@ -19,8 +20,8 @@ Word = TypeVar("Word", bound=Enum)
 
 
 async def handle(context: BrokerContext, message: ListGroupsRequest, request: Request) -> ListGroupsResponse:
-    states = _known(GroupState, message.states_filter)
-    types = _known(GroupType, message.types_filter)
+    states = await _known(GroupState, message.states_filter, request.pace)
+    types = await _known(GroupType, message.types_filter, request.pace)
     if (message.states_filter and not states) or (message.types_filter and not types):
         return ListGroupsResponse(error_code=Code.NONE, groups=[])  # Nothing is in a state that nobody knows.
     try:
@@ -49,7 +50,7 @@ async def handle(context: BrokerContext, message: ListGroupsRequest, request: Re
     )
 
 
-def _known(words: type[Word], wanted: Iterable[str] | None) -> list[Word]:
+async def _known(words: type[Word], wanted: Iterable[str] | None, pace: Slices) -> list[Word]:
     """Those that there are; clients write them with any capitals."""
-    asked = {each.lower() for each in wanted or ()}
+    asked = {each.lower() async for each in pace.through(wanted or ())}
     return [each for each in words if str(each.value).lower() in asked]

@@ -22,10 +22,16 @@ _STATES = {state.title: state for state in TransactionState}
 async def handle(
     context: BrokerContext, message: ListTransactionsRequest, request: Request
 ) -> ListTransactionsResponse:
-    unknown = [name for name in message.state_filters if name not in _STATES]
+    states: set[TransactionState] = set()
+    unknown = []
+    async for name in request.pace.through(message.state_filters):
+        if name in _STATES:
+            states.add(_STATES[name])
+        else:
+            unknown.append(name)
     try:
         wanted = TransactionFilter.make(
-            states=[_STATES[name] for name in message.state_filters if name in _STATES],
+            states=states,
             producer_ids=message.producer_id_filters,
             longer_than_ms=message.duration_filter,
             pattern=message.transactional_id_pattern or "",

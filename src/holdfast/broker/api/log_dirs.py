@@ -40,8 +40,11 @@ async def describe(
         asked: dict[str, set[int]] = {}
         async for each in pace.through(message.topics):
             asked.setdefault(each.topic, set()).update(each.partitions)
-        found = [(context.topics.find(name), numbers) for name, numbers in asked.items()]
-        topics = [await _describe(opened, numbers, pace) for opened, numbers in found if opened is not None]
+        topics = [
+            await _describe(opened, numbers, pace)
+            async for name, numbers in pace.through(asked.items())
+            if (opened := context.topics.find(name)) is not None
+        ]
     shown = [each for each in topics if each.partitions]
     dirs = [
         DescribeLogDirsResult(error_code=Code.NONE, log_dir=each, topics=shown) for each in sorted(_stores(context))

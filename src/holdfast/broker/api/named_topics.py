@@ -1,11 +1,14 @@
-"""Topics in requests to groups: by name, or by id in the newest versions."""
+"""Topics in requests to groups: by name, or by id in the newest versions; and those that a member subscribes to."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.net.request import Request
+from holdfast.broker.rights import DESCRIBE_TOPIC
 from holdfast.protocol.codes import Code
 
 
@@ -35,3 +38,15 @@ def check_partition(context: BrokerContext, name: str | None, number: int) -> Co
     if found is None or not 0 <= number < found.topic.partitions:
         return Code.UNKNOWN_TOPIC_OR_PARTITION
     return Code.NONE
+
+
+async def subscribed(names: Sequence[str] | None, request: Request) -> frozenset[str] | None:
+    """The topics that a member asks for, each of which it may see, or NotAllowed is raised; None: as it did before."""
+    if names is None:
+        return None
+    found = set()
+    async for name in request.pace.through(names):
+        if name not in found:
+            request.rights.need(DESCRIBE_TOPIC, name)
+            found.add(name)
+    return frozenset(found)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from holdfast.broker.api.named_topics import subscribed
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_TOPIC, READ_GROUP
+from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.share.group import ShareBeat, by_topic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -20,19 +21,16 @@ from holdfast.protocol.generated.share_group_heartbeat import (
 async def handle(
     context: BrokerContext, message: ShareGroupHeartbeatRequest, request: Request
 ) -> ShareGroupHeartbeatResponse:
-    names = message.subscribed_topic_names
-    wanted = ShareBeat(
-        member_id=message.member_id,
-        epoch=message.member_epoch,
-        rack_id=message.rack_id,
-        topics=None if names is None else frozenset(names),
-        client_id=request.header.client_id or "",
-        client_host=f"/{request.client_host}",
-    )
     try:
         request.rights.need(READ_GROUP, message.group_id)
-        for name in names or ():
-            request.rights.need(DESCRIBE_TOPIC, name)
+        wanted = ShareBeat(
+            member_id=message.member_id,
+            epoch=message.member_epoch,
+            rack_id=message.rack_id,
+            topics=await subscribed(message.subscribed_topic_names, request),
+            client_id=request.header.client_id or "",
+            client_host=f"/{request.client_host}",
+        )
         beaten = await context.shares.beat(message.group_id, wanted)
     except HoldfastError as failure:
         code = group_code_of(failure)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Slices
 from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.coordinator.share.durable_share import DurableShareGroup
 from holdfast.coordinator.share.partition import RecordState
@@ -40,12 +41,12 @@ async def describe(
             )
             continue
         topics = []
-        named = _all(context, group) if wanted.topics is None else _named(wanted.topics)
-        for name, numbers in named.items():
+        named = _all(context, group) if wanted.topics is None else await _named(wanted.topics, request.pace)
+        async for name, numbers in request.pace.through(named.items()):
             if wanted.topics is None and not request.rights.sees(DESCRIBE_TOPIC, name):
                 continue
             if wanted.topics is not None and not request.rights.may(DESCRIBE_TOPIC, name):
-                topics.append(_hidden(name, numbers))
+                topics.append(await _hidden(name, numbers, request.pace))
                 continue
             opened = context.topics.find(name)
             topics.append(
@@ -61,19 +62,19 @@ async def describe(
     return DescribeShareGroupOffsetsResponse(groups=groups)
 
 
-def _hidden(name: str, numbers: Sequence[int]) -> DescribeShareGroupOffsetsResponseTopic:
+async def _hidden(name: str, numbers: Sequence[int], pace: Slices) -> DescribeShareGroupOffsetsResponseTopic:
     code, said = Code.TOPIC_AUTHORIZATION_FAILED, str(NotAllowed(DESCRIBE_TOPIC, name))
     rows = [
         DescribeShareGroupOffsetsResponsePartition(
             partition_index=each, start_offset=-1, error_code=code, error_message=said
         )
-        for each in numbers
+        async for each in pace.through(numbers)
     ]
     return DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=None, partitions=rows)
 
 
-def _named(topics: Sequence[DescribeShareGroupOffsetsRequestTopic]) -> dict[str, Sequence[int]]:
-    return {topic.topic_name: topic.partitions for topic in topics}
+async def _named(topics: Sequence[DescribeShareGroupOffsetsRequestTopic], pace: Slices) -> Mapping[str, Sequence[int]]:
+    return {topic.topic_name: topic.partitions async for topic in pace.through(topics)}
 
 
 def _all(context: BrokerContext, group: DurableShareGroup) -> Mapping[str, Sequence[int]]:

@@ -47,7 +47,12 @@ async def describe(
 ) -> DescribeUserScramCredentialsResponse:
     """Those that are named; without names, all."""
     users = context.users.value.users
-    named = Counter([each.name for each in message.users] if message.users else sorted(users))
+    named: Counter[str] = Counter()
+    if message.users:
+        async for each in request.pace.through(message.users):
+            named[each.name] += 1
+    else:
+        named.update([name async for name in request.pace.in_order(users)])
     results = [_described(name, count, users.get(name)) async for name, count in request.pace.through(named.items())]
     return DescribeUserScramCredentialsResponse(error_message=None, results=results)
 
@@ -73,7 +78,7 @@ async def alter(
     """Each user's changes are made, or none of them; those of one user do not wait for another's."""
     by_user: dict[str, list[_Change]] = {}
     changes: list[_Change] = [*message.deletions, *message.upsertions]
-    for each in changes:
+    async for each in request.pace.through(changes):
         by_user.setdefault(each.name, []).append(each)
     rights, wanted = request.rights, request.pace.through(by_user.items())
     results = [await _alter(context, name, theirs, rights) async for name, theirs in wanted]

@@ -7,7 +7,7 @@ was silent for a time; when none is, the new client gets no session, and names a
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from holdfast.broker.fetch.watch import FetchWatch, PartitionKey, TopicKey
@@ -60,11 +60,10 @@ class FetchSession:
     def __len__(self) -> int:
         return len(self.wanted)
 
-    def update(self, request: FetchRequest) -> None:
-        """Take over what the request adds, changes and forgets; of a partition that is named twice, the last."""
-        for key, partition in wanted_of(request):
-            self.wanted[key] = partition
-            self.watch.moved[key] = None
+    def update(self, request: FetchRequest, named: Mapping[PartitionKey, FetchPartition]) -> None:
+        """Take over what the request adds and changes, which is `named`, and what it forgets."""
+        self.wanted.update(named)
+        self.watch.moved.update(dict.fromkeys(named))
         for topic in request.forgotten:
             for number in topic.partitions:
                 key = (topic.topic_id or topic.name or "", number)
@@ -106,18 +105,29 @@ class FetchSessions:
         """The partitions that all sessions together remember."""
         return self._partition_count
 
-    def take(self, request: FetchRequest, *, by_id: bool, owner: str = "") -> tuple[FetchSession, bool]:
-        """The request's session, and whether unchanged partitions are left out of the answer."""
+    def take(
+        self,
+        request: FetchRequest,
+        *,
+        by_id: bool,
+        owner: str = "",
+        named: Mapping[PartitionKey, FetchPartition] | None = None,
+    ) -> tuple[FetchSession, bool]:
+        """The request's session, and whether unchanged partitions are left out of the answer.
+
+        Of a partition that is named twice the last counts. Who has gone through them already hands them in as `named`.
+        """
+        named = dict(wanted_of(request)) if named is None else named
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
             self._end(request.session_id, owner)
             once = FetchSession(by_id=by_id, owner=owner)
-            once.update(request)
+            once.update(request, named)
             if request.session_epoch == INITIAL_EPOCH and self._make_room(len(once)):
                 self._keep(once)
             return once, False
         session = self._known(request, owner, by_id=by_id)
         before = len(session)
-        session.update(request)
+        session.update(request, named)
         self._partition_count += len(session) - before
         if self._partition_count > self._limits.partitions_max and len(session) > before:
             self._remove(session.session_id)

@@ -8,7 +8,8 @@ One pace goes with a request, through all of its loops, also those inside one an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+import heapq
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ from holdfast.protocol.message import Message, lists_of
 SLICE_S = 0.002
 
 PIECE_COUNT = 250  # Items that go into the log together: more of them would hold the event loop for too long.
+
+_SORTED_COUNT = 2_000
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -37,6 +40,15 @@ class Slices:
         for item in items:
             if self._now() - self._began > SLICE_S:
                 await self.rest()
+            yield item
+
+    async def in_order(self, items: Collection[str]) -> AsyncIterator[str]:
+        """The items sorted, one by one, as above; to sort all of them at once would hold the loop."""
+        rest, pieces = iter(items), list[list[str]]()
+        for _ in range(0, len(items), _SORTED_COUNT):
+            pieces.append(sorted(islice(rest, _SORTED_COUNT)))
+            await self.rest()
+        async for item in self.through(heapq.merge(*pieces)):
             yield item
 
     async def let_go(self, message: Message) -> None:
