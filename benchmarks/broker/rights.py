@@ -22,12 +22,17 @@ _TOPIC = "rights"
 _RECORD_SIZE = 100
 
 
+def make_topic(address: str) -> None:
+    admin = AdminClient({"bootstrap.servers": address})
+    if _TOPIC not in admin.list_topics(timeout=30).topics:
+        admin.create_topics([NewTopic(_TOPIC, 1, 1)])[_TOPIC].result(30)
+
+
 def run(brokers: dict[str, tuple[str, int]], size: int, seconds: float, turns: int) -> dict[str, float]:
     now = int(time.time() * 1000)
     batch = bytes(build([Record(None, bytes(_RECORD_SIZE), now) for _ in range(max(1, size // _RECORD_SIZE))]))
     for address, _ in brokers.values():
-        for made in AdminClient({"bootstrap.servers": address}).create_topics([NewTopic(_TOPIC, 1, 1)]).values():
-            made.result(30)
+        make_topic(address)
     loads = {what: Load(address) for what, (address, _) in brokers.items()}
     rates: dict[str, list[float]] = {what: [] for what in brokers}
     costs: dict[str, list[float]] = {what: [] for what in brokers}
