@@ -41,6 +41,7 @@ _ITS_CLUSTER = {  # What the suite takes for granted.
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
     "allow.everyone.if.no.acl.found": "true",
+    "group.initial.rebalance.delay.ms": "0",
 }
 SETTINGS = {"default": _ITS_CLUSTER, "noautocreate": {**_ITS_CLUSTER, "auto.create.topics.enable": "false"}}
 
@@ -120,7 +121,7 @@ def kafka_home(folder: Path) -> Path:
 
 def run_one(runner: Path, case: Case, bootstrap: str, folder: Path) -> Verdict:
     conf, report = folder / "test.conf", folder / "report.json"
-    conf.write_text(f"bootstrap.servers={bootstrap}\n")
+    conf.write_text(f"bootstrap.servers={bootstrap}\ntest.timeout.multiplier=2\n")  # Two brokers share the machine.
     report.unlink(missing_ok=True)
     told = {
         "TESTS": case.name,
