@@ -108,13 +108,16 @@ def run_all(runner: Path, found: Sequence[Case], broker: str, folder: Path) -> d
     return verdicts
 
 
+TOOLS = {"kafka-topics.sh": "org.apache.kafka.tools.TopicCommand", "kafka-acls.sh": "org.apache.kafka.tools.AclCommand"}
+
+
 def kafka_home(folder: Path) -> Path:
-    """Where the suite finds the one tool of Kafka that it calls."""
-    tool = folder / "home" / "bin" / "kafka-topics.sh"
-    if not tool.exists():
-        tool.parent.mkdir(parents=True)
+    """Where the suite finds the tools of Kafka that it calls."""
+    for name, program in TOOLS.items():
+        tool = folder / "home" / "bin" / name
+        tool.parent.mkdir(parents=True, exist_ok=True)
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-        tool.write_text(f"#!/bin/sh\nexec java {quiet} -cp '{JARS}/*' org.apache.kafka.tools.TopicCommand \"$@\"\n")
+        tool.write_text(f"#!/bin/sh\nexec java {quiet} -cp '{JARS}/*' {program} \"$@\"\n")
         tool.chmod(0o755)
     return folder / "home"
 
