@@ -197,7 +197,9 @@ def rows(head: list[str], lines: list[list[str]]) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tests", nargs="*", help="only those whose names begin so; the page is left alone")
+    parser.add_argument(
+        "--tests", nargs="*", help="only those whose names begin so; the page keeps all others as they are"
+    )
     parser.add_argument("--only", choices=list(BROKERS), help="only this broker; the page is left alone")
     parser.add_argument("--logs", type=Path, help="keep what the tests said here")
     asked = parser.parse_args()
@@ -223,9 +225,14 @@ def main() -> int:
             each.start()
         for each in threads:
             each.join()
-    if not asked.tests and not asked.only:
-        PAGE.write_text(page(verdicts))
-        RAW.write_text(json.dumps(verdicts, indent=1) + "\n")
+    if not asked.only:
+        before = json.loads(RAW.read_text()) if asked.tests and RAW.exists() else {}
+        every = {
+            broker: {name: Verdict(*each) for name, each in (before.get(broker, {}) | told).items()}
+            for broker, told in verdicts.items()
+        }
+        PAGE.write_text(page(every))
+        RAW.write_text(json.dumps(every, indent=1) + "\n")
     mine, other = verdicts.get("holdfast", {}), verdicts.get("kafka", {})
     worse = [name for name in mine if mine[name].state != "PASSED" and other.get(name, mine[name]).state == "PASSED"]
     print(f"{len(mine)} tests; pass on Apache Kafka and not here: {', '.join(worse) or 'none'}")
