@@ -198,7 +198,7 @@ def rows(head: list[str], lines: list[list[str]]) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--tests", nargs="*", help="only those whose names begin so; the page keeps all others as they are"
+        "--tests", nargs="*", help="only those whose names begin so; all others stay as the page has them"
     )
     parser.add_argument("--only", choices=list(BROKERS), help="only this broker; the page is left alone")
     parser.add_argument("--logs", type=Path, help="keep what the tests said here")
