@@ -169,8 +169,8 @@ def page(verdicts: dict[str, dict[str, Verdict]]) -> str:
         "# librdkafka's own suite",
         "",
         f"The tests of librdkafka that need a broker ({librdkafka.CRATE} {librdkafka.VERSION[1:]}), each alone, in its",
-        "quick form, against one Holdfast and one Apache Kafka node, at the same time on the same machine. Some ask for",
-        "three copies of a topic, and fail on a single node of Kafka.",
+        "quick form, against one Holdfast and one Apache Kafka node, at the same time on the same machine. Some ask",
+        "for three copies of a topic, and fail on a single node of Kafka.",
         "",
         *rows(
             ["broker", *(each.lower() for each in states)],
