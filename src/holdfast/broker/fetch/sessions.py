@@ -60,10 +60,15 @@ class FetchSession:
     def __len__(self) -> int:
         return len(self.wanted)
 
-    def update(self, request: FetchRequest, named: Mapping[PartitionKey, FetchPartition]) -> None:
-        """Take over what the request adds and changes, which is `named`, and what it forgets."""
-        self.wanted.update(named)
-        self.watch.moved.update(dict.fromkeys(named))
+    def update(self, request: FetchRequest, named: Mapping[PartitionKey, FetchPartition] | None) -> None:
+        """Take over what the request adds, changes and forgets; of a partition that is named twice, the last."""
+        if named is None:
+            for key, partition in wanted_of(request):
+                self.wanted[key] = partition
+                self.watch.moved[key] = None
+        else:
+            self.wanted.update(named)
+            self.watch.moved.update(dict.fromkeys(named))
         for topic in request.forgotten:
             for number in topic.partitions:
                 key = (topic.topic_id or topic.name or "", number)
@@ -115,9 +120,8 @@ class FetchSessions:
     ) -> tuple[FetchSession, bool]:
         """The request's session, and whether unchanged partitions are left out of the answer.
 
-        Of a partition that is named twice the last counts. Who has gone through them already hands them in as `named`.
+        Of very many partitions, who has gone through them already, in slices, hands them in as `named`.
         """
-        named = dict(wanted_of(request)) if named is None else named
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
             self._end(request.session_id, owner)
             once = FetchSession(by_id=by_id, owner=owner)
