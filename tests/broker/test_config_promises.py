@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.broker.wire import Wire, create_topic, end_offset, fetch, keyed, produce, read
+from tests.broker.wire import Wire, batch, create_topic, end_offset, fetch, keyed, produce, read, values
 
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.protocol.api import Key
+from holdfast.record.batch import split
 
 
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("compression.type", "zstd", "as their producers sent them"),
-        ("compression.gzip.level", "6", "as their producers sent them"),
+        ("compression.gzip.level", "6", "a codec has one level here"),
         ("min.insync.replicas", "2", "one broker"),
         ("remote.storage.enable", "true", "no second place"),
         ("local.retention.ms", "1000", "no second place"),
@@ -52,6 +52,34 @@ def test_the_least_lag_of_compaction_is_not_above_the_largest(wire: Wire, topic:
     wanted = {"name": topic, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": lags}
     [made] = wire.ask(Key.CREATE_TOPICS, 7, topics=[wanted], timeout_ms=5000, validate_only=False).topics
     assert made.error_code == 40
+
+
+@pytest.mark.parametrize("sent", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize(("kind", "stored"), [("uncompressed", 0), ("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
+@pytest.mark.parametrize("validates", ["true", "false"])
+def test_batches_are_stored_in_their_topics_codec(
+    wire: Wire, topic: str, kind: str, stored: int, sent: int, validates: str
+) -> None:
+    """K11: whatever a producer sends; the records, and what is known of the producer, stay the same."""
+    create_topic(wire, topic, compression_type=kind, holdfast_validate_records=validates)
+    made = [b"%d" % number * 100 for number in range(20)]
+    known = {"producer_id": 77, "producer_epoch": 0, "base_sequence": 0}
+    assert produce(wire, topic, batch(*made, codec=sent, **known)).base_offset == 0
+    again = produce(wire, topic, batch(*made, codec=sent, **known))
+    assert (again.error_code, again.base_offset) == (0, 0)
+    assert produce(wire, topic, batch(b"x", codec=sent)).base_offset == 20
+    found = fetch(wire, topic).records
+    assert values(found) == [*made, b"x"]
+    assert [header.codec for header, _ in split(found)] == [stored, stored]
+    assert end_offset(wire, topic) == 21
+
+
+def test_a_batch_that_does_not_fit_in_its_topics_codec_is_refused(wire: Wire, topic: str) -> None:
+    """K11: the limit holds for what is stored, too."""
+    create_topic(wire, topic, compression_type="uncompressed", max_message_bytes="20000")
+    assert produce(wire, topic, batch(bytes(50_000), codec=4)).error_code == 10
+    assert produce(wire, topic, batch(bytes(10_000), codec=4)).error_code == 0
+    assert end_offset(wire, topic) == 1
 
 
 def test_a_compacted_topic_is_seen_compacted_within_its_seconds(wire: Wire, topic: str) -> None:

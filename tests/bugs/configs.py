@@ -6,7 +6,25 @@ from tests.bugs.bug import Bug, Edit
 
 CONFIGS = "tests/broker/test_configs.py"
 
+PROMISES = "tests/broker/test_config_promises.py"
+
 BUGS = [
+    Bug(
+        "a batch is stored in another codec than its topic's",
+        (
+            Edit(
+                "broker/api/produce.py",
+                "return codec is None or all(header.codec == codec for header, _ in batches)",
+                "return True",
+            ),
+        ),
+        (f"{PROMISES}::test_batches_are_stored_in_their_topics_codec",),
+    ),
+    Bug(
+        "a batch that was compressed again may be of any size",
+        (Edit("record/recompress.py", "    if size > size_max:\n", "    if False:\n"),),
+        (f"{PROMISES}::test_a_batch_that_does_not_fit_in_its_topics_codec_is_refused",),
+    ),
     Bug(
         "a broker's configs are described as often as a request names it",
         (Edit("broker/api/describe_configs.py", "        seen.add((wanted.resource_type, wanted.resource_name))", ""),),

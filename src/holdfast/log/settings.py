@@ -25,6 +25,7 @@ class PartitionSettings:
     dirty_ratio_min: float = 0.5  # Of the bytes that compaction may touch: below it a run is not worth it.
     compaction_lag_ms_min: int = 0  # So long every record can be read, and
     compaction_lag_ms_max: int = -1  # so late it is compacted, however little is dirty.
+    codec: int | None = None  # That all batches are stored in; None: each in that of its producer.
     validates_records: bool = True  # Whether clients' records are looked at before they are acknowledged.
     timestamp_before_ms_max: int = -1  # How far a client's record may be behind the broker's time,
     timestamp_after_ms_max: int = -1  # and ahead of it.

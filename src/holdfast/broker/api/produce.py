@@ -33,6 +33,7 @@ from holdfast.protocol.hot.produce import ProducePartition, ProduceRequest, Prod
 from holdfast.protocol.hot.produce_response import Produced, ProducedTopic, encode_response, frame_one
 from holdfast.record.batch import BatchHeader
 from holdfast.record.errors import RecordsWithoutKey
+from holdfast.record.recompress import recompress
 from holdfast.record.validate import Records, Validator, is_slow, validate
 from holdfast.types import Buffer, TopicPartition
 
@@ -123,9 +124,19 @@ class _Sound(NamedTuple):
 
 def _look(partition: PartitionLog, records: memoryview) -> list[_Looked]:
     """In a thread."""
-    size_max = partition.ground.settings.batch_expanded_size_max
-    found = partition.check_batches(records)
-    return [_Looked(header, batch, validate(header, batch, size_max)) for header, batch in found]
+    settings, size_max = partition.settings, partition.ground.settings.batch_expanded_size_max
+    looked = []
+    for header, batch in partition.check_batches(records):
+        known = validate(header, batch, size_max) if settings.validates_records else None
+        if settings.codec is not None and header.codec != settings.codec:
+            header, batch = recompress(header, batch, settings.codec, settings.batch_size_max, size_max)
+        looked.append(_Looked(header, batch, known))
+    return looked
+
+
+def _are_in(codec: int | None, batches: list[tuple[BatchHeader, memoryview]]) -> bool:
+    """Whether they can be stored as they are."""
+    return codec is None or all(header.codec == codec for header, _ in batches)
 
 
 class _TakesLonger(Exception):
@@ -239,6 +250,8 @@ class _Answering:
             if validates and is_slow(wanted.records):
                 raise _TakesLonger
             batches = partition.check_batches(wanted.records)
+            if not _are_in(partition.settings.codec, batches):
+                raise _TakesLonger
             return self._admit(partition, [_Looked(*each, look.into(*each) if validates else None) for each in batches])
         except HoldfastError as failure:
             return failure
@@ -249,7 +262,7 @@ class _Answering:
             self._logs.check_disk()
             if not wanted.records:
                 raise _NoRecords("the request has no records")
-            if partition.settings.validates_records:
+            if partition.settings.validates_records or partition.settings.codec is not None:
                 return self._admit(partition, await look(partition, wanted.records))
             return self._admit(partition, [_Looked(*each, None) for each in partition.check_batches(wanted.records)])
         except HoldfastError as failure:

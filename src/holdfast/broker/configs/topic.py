@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from holdfast.errors import Rejected
 from holdfast.log.settings import PartitionSettings
+from holdfast.record.layout import Codec
 
 _INT_MAX = 2**31 - 1
 _LONG_MAX = 2**63 - 1
@@ -104,11 +105,18 @@ def _is_fraction(value: str) -> bool:
         return False
 
 
-_CODECS = frozenset({"producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"})
+_CODECS = {
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
 
 # Why what is asked for is so in any case, or cannot be otherwise.
 _ALONE = "there is one broker, and what is durable is in its write-ahead log or in the store"
-_AS_SENT = "batches are stored as their producers sent them"
+_CODEC = "what all batches are stored in; those of other producers are compressed again, which costs time"
+_LEVEL = "a codec has one level here"
 _DURABLE = "kept in any case: every batch is made durable before it is acknowledged"
 _INDEX = "kept in any case: every segment has an index of its own, of a few bytes for each piece that is read at once"
 _NOT_TIERED = "all segments are in the store, and there is no second place"
@@ -152,10 +160,10 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
             choices=frozenset({"delete", "compact"}),
             broker_name="log.cleanup.policy",
         ),
-        Config("compression.gzip.level", ConfigKind.INT, "-1", _AS_SENT, high=9, fixed=True),
-        Config("compression.lz4.level", ConfigKind.INT, "9", _AS_SENT, low=1, high=17, fixed=True),
-        Config("compression.type", ConfigKind.STRING, "producer", _AS_SENT, choices=_CODECS, fixed=True),
-        Config("compression.zstd.level", ConfigKind.INT, "3", _AS_SENT, low=-131072, high=22, fixed=True),
+        Config("compression.gzip.level", ConfigKind.INT, "-1", _LEVEL, high=9, fixed=True),
+        Config("compression.lz4.level", ConfigKind.INT, "9", _LEVEL, low=1, high=17, fixed=True),
+        Config("compression.type", ConfigKind.STRING, "producer", _CODEC, choices=frozenset({"producer", *_CODECS})),
+        Config("compression.zstd.level", ConfigKind.INT, "3", _LEVEL, low=-131072, high=22, fixed=True),
         Config("delete.retention.ms", ConfigKind.LONG, str(DAY_MS), "how long tombstones are kept", low=0),
         Config(
             "file.delete.delay.ms",
@@ -351,6 +359,7 @@ def partition_settings(configs: Mapping[str, str], defaults: Mapping[str, str]) 
         dirty_ratio_min=float(value("min.cleanable.dirty.ratio")),
         compaction_lag_ms_min=int(value("min.compaction.lag.ms")),
         compaction_lag_ms_max=int(value("max.compaction.lag.ms")),
+        codec=_CODECS.get(value("compression.type")),  # None: as its producer sent it.
         validates_records=value("holdfast.validate.records") == "true",
         timestamp_before_ms_max=int(value("message.timestamp.before.max.ms")),
         timestamp_after_ms_max=int(value("message.timestamp.after.max.ms")),
