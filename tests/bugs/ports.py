@@ -120,4 +120,11 @@ BUGS = [
         'answer = await self._answer(request) if "/metrics" not in request else refusal or await self._answer(request)',
         METRICS + "::test_who_may_describe_the_cluster_reads_metrics",
     ),
+    bug(
+        "gRPC writes a line for every stranger",
+        "cli/subscribe/port.py",
+        '    os.environ.setdefault("GRPC_VERBOSITY", "NONE")\n',
+        "",
+        "tests/hostile/test_fuzzed_logins.py::test_a_login_that_is_none_neither_stops_the_broker_nor_grows_it[records]",
+    ),
 ]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from base64 import b64encode
+from pathlib import Path
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
+from jwt.algorithms import ECAlgorithm
 
 from holdfast.cluster.auth import Auth, apply_auth, set_user
 from holdfast.errors import Unavailable
@@ -87,3 +92,31 @@ def test_a_session_ends_as_one_of_sasl_does() -> None:
     assert session.until == pytest.approx(ManualClock().boottime() + 2)
     with pytest.raises(Unavailable):
         found.check_header(basic("set", "wrong"), STRANGER, None, is_private=True)
+
+
+def test_a_clock_that_is_set_a_week_off_neither_ends_nor_prolongs_a_session(tmp_path: Path) -> None:
+    """X5, D12: the end of a token is turned into a time that nobody sets when it is taken."""
+    clock, now_s = ManualClock(), ManualClock().now_ms() / 1000
+    key = ec.generate_private_key(ec.SECP256R1())
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"keys": [{**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": "one"}]}))
+    words = {
+        "sasl.enabled.mechanisms": "OAUTHBEARER,SCRAM-SHA-512",
+        "sasl.server.max.receive.size": "1000",
+        "connections.max.reauth.ms": "600000",
+        "sasl.oauthbearer.jwks.endpoint.url": f"file://{keys}",
+    }
+    made = LoginChecks(lambda _: words, clock, SeededChance(1))
+    token = jwt.encode({"sub": "alice", "iat": now_s, "exp": now_s + 60}, key, "ES256", {"kid": "one"})
+    by_token = made.check_header(f"Bearer {token}", STRANGER, KEPT, is_private=True)
+    by_password = made.check_header(basic("kept", "p:w"), STRANGER, KEPT, is_private=True)
+    for seconds in (7 * 86_400, -14 * 86_400):
+        clock.jump(seconds)
+        assert not by_token.is_over(clock.boottime())
+        assert not by_password.is_over(clock.boottime())
+    clock.advance(59)
+    assert not by_token.is_over(clock.boottime())
+    clock.suspend(2)
+    assert by_token.is_over(clock.boottime())
+    clock.advance(600)
+    assert by_password.is_over(clock.boottime())

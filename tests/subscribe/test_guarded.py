@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Iterator
@@ -27,6 +29,8 @@ from tests.broker.wire import wait_for
 from tests.subscribe.calls import Caller, basic
 from tests.support.broker_process import BrokerProcess
 
+from holdfast.client import SecurityOptions
+from holdfast.subscribe import subscribe
 from holdfast.testing import SecuredBroker, free_port, secured_broker
 from holdfast.testing.certificates import AuthorityFolder
 
@@ -155,6 +159,28 @@ def test_a_rule_that_goes_ends_an_open_stream(place: Guarded) -> None:
     assert stream.code() is grpc.StatusCode.PERMISSION_DENIED
 
 
+def test_a_rule_that_goes_ends_the_stream_of_a_client_that_does_not_read(place: Guarded) -> None:
+    """X7, K10: what was on its way to it comes, and nothing behind that."""
+    producer = Producer(place.broker.conf("admin"))
+    for _ in range(400):
+        producer.produce("heavy", bytes(64_000))
+    assert producer.flush(60) == 0
+    rule = (ResourceType.TOPIC, "heavy", ResourcePatternType.LITERAL, "User:eve", "*", AclOperation.READ)
+    for made in place.admin.create_acls([AclBinding(*rule, AclPermissionType.ALLOW)]).values():
+        made.result(30)
+    stream = place.caller.call("heavy", said=place.said("eve"), until_now=False)
+    next(stream)
+    for removed in place.admin.delete_acls([AclBindingFilter(*rule, AclPermissionType.ALLOW)]).values():
+        assert len(removed.result(30)) == 1
+    wait_for(lambda: bool(place.lines("refused", "User:eve", "READ TOPIC 'heavy'")))
+    size = 0
+    with contextlib.suppress(grpc.RpcError):
+        for message in stream:
+            size += message.ByteSize()
+    assert stream.code() is not grpc.StatusCode.OK
+    assert size < 20_000_000, "not all 25 MB of it"
+
+
 def test_the_end_of_a_token_ends_the_stream(place: Guarded) -> None:
     """X5, X8."""
     began = time.monotonic()
@@ -245,3 +271,30 @@ def test_auto_opens_no_unprotected_door_beside_a_protected_one(
             address = next(each for each in broker.said if told in each).rpartition(" ")[2]
             assert Caller(address).code("orders")[0] == "UNAVAILABLE", "not in plain"
             assert Caller(address, files.certificate.read_text()).code("orders")[0] == "UNAUTHENTICATED"
+
+
+def test_our_client_logs_in_again_and_goes_on(tmp_path: Path) -> None:
+    """X5, X11: a session that ends is no end of a subscription; nothing is missing, and nothing comes twice."""
+    port = free_port()
+    settings: dict[str, Any] = {"subscribe_listen": f"127.0.0.1:{port}", "connections_max_reauth_ms": 1000}
+    with secured_broker({"alice": ["READ topic:orders"]}, tmp_path / "data", **settings) as broker:
+        producer = Producer(broker.conf("admin"))
+        words = broker.properties("alice")
+        del words["bootstrap.servers"]  # Of the Kafka port.
+        security = SecurityOptions.parse(words)
+
+        async def follow() -> list[bytes | None]:
+            found = []
+            async with subscribe(f"127.0.0.1:{port}", ["orders"], since=0, security=security) as subscription:
+                async for event in subscription:
+                    found.append(event.value)
+                    if len(found) == 6:
+                        break
+                    await asyncio.sleep(0.5)
+                    producer.produce("orders", str(len(found)).encode())
+                    producer.poll(0)
+            return found
+
+        producer.produce("orders", b"0")
+        assert producer.flush(60) == 0
+        assert asyncio.run(asyncio.wait_for(follow(), 60)) == [str(number).encode() for number in range(6)]

@@ -83,6 +83,7 @@ class RunningBroker:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",  # A library may say what strangers have sent.
         )
         self._listener = threading.Thread(target=self._listen, args=(process,), daemon=True)
         self._listener.start()

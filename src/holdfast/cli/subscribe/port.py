@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -113,7 +114,8 @@ def address_of(listen: str, kafka: Address) -> Address:
 
 
 def _load() -> Any:
-    """In a thread: gRPC takes its time to load."""
+    """In a thread: gRPC takes its time to load. A line for every stranger's handshake is not wanted on our stderr."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from holdfast.subscribe.server import service
 
     return service
