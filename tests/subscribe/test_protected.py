@@ -6,7 +6,7 @@ import asyncio
 import logging
 import subprocess
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +18,23 @@ import pytest
 from tests.log.log_world import in_loop
 from tests.subscribe.place import Place, place_with, write
 from tests.support.broker_process import COMMAND
-from tests.support.every_way import KEY_PASSWORD, MARK, MODULES, PASSWORD, USER, jaas, write_properties
+from tests.support.every_way import (
+    KEY_PASSWORD,
+    MARK,
+    MODULES,
+    PASSWORD,
+    USER,
+    EveryWay,
+    jaas,
+    round_trip,
+    write_properties,
+)
 
 from holdfast.client import SecurityOptions
 from holdfast.client.errors import TlsFailed
 from holdfast.errors import Rejected
+from holdfast.record.build import build
+from holdfast.record.records import Record
 from holdfast.security.errors import BadSetting
 from holdfast.subscribe import NOW, subscribe
 from holdfast.subscribe.server.service import Service
@@ -194,3 +206,61 @@ def test_our_client_meets_our_port(tmp_path: Path) -> None:
         assert "2 events" in holdfast("subscribe", "orders", *asked, user="alice")
         assert "the server does not know who you are" in holdfast("subscribe", "orders", *asked, user="wrong", code=1)
         assert "hidden" in holdfast("subscribe", "hidden", *asked, user="alice", code=1)
+
+
+def test_a_certificate_is_enough_for_our_port(tmp_path: Path) -> None:
+    """X8, X11: the port has the protection of a listener that wants certificates."""
+    port = free_port()
+    with EveryWay(tmp_path, f"subscribe.listen=MUTUAL://127.0.0.1:{port}").running() as place:
+        with place.client("PLAINTEXT") as client:
+            round_trip(client, "t")
+        assert asyncio.run(_followed(f"localhost:{port}", place.words("SSL certificate"), 10)) == 10
+
+
+def test_every_mechanism_is_taken_by_our_port_and_sessions_go_on(tmp_path: Path) -> None:
+    """X5, X8, X11: a token that ends, ends the stream; it goes on from its cursor with the one that is there then."""
+    port = free_port()
+    listen, skew = f"subscribe.listen=SASL_SSL://127.0.0.1:{port}", "sasl.oauthbearer.clock.skew.seconds=0"
+    with EveryWay(tmp_path, listen, skew).running() as place:
+        with place.client("PLAINTEXT") as client:
+            round_trip(client, "t")
+        for mechanism in MODULES:
+            assert asyncio.run(_followed(f"localhost:{port}", place.words(f"SASL_SSL {mechanism}"), 10)) == 10
+        assert asyncio.run(_outlives(place, f"localhost:{port}")) >= 2
+
+
+async def _followed(address: str, words: Mapping[str, str], count: int) -> int:
+    """How many events come, at most `count`."""
+    async with asyncio.timeout(30), subscribe(address, "t", since=0, security=_security(words)) as subscription:
+        found = 0
+        async for _ in subscription:
+            found += 1
+            if found == count:
+                break
+        return found
+
+
+async def _outlives(place: EveryWay, address: str) -> int:
+    """How often a subscription went on while its tokens ended."""
+    place.give_token(2)
+    subscription = subscribe(address, "t", security=_security(place.words("SASL_SSL OAUTHBEARER")))
+    reading = asyncio.ensure_future(anext(aiter(subscription)))
+    async with asyncio.timeout(30):
+        for errors in (1, 2):
+            while subscription.stats.errors < errors:
+                await asyncio.sleep(0.1)
+                place.give_token(2)
+        await asyncio.to_thread(_produce, place)
+        assert (await reading).value == b"late"
+    await subscription.close()
+    assert "the session is over" in subscription.stats.last_error
+    return subscription.stats.errors
+
+
+def _produce(place: EveryWay) -> None:
+    with place.client("PLAINTEXT") as client:
+        client.produce({("t", 0): build([Record(None, b"late", 1)])})
+
+
+def _security(words: Mapping[str, str]) -> SecurityOptions:
+    return SecurityOptions.parse({word: text for word, text in words.items() if word != "bootstrap.servers"})
