@@ -70,7 +70,17 @@ BUGS = [
                 "ClientLogin(lambda: protection.credentials, self.clock",
             ),
         ),
-        (f"{PROTECTED}::test_a_fresh_token_is_taken",),
+        (f"{PROTECTED}::test_a_password_that_was_changed_ends_a_session",),
+    ),
+    Bug(
+        "secclients: a token that was refused is shown again",
+        (Edit("client/login.py", "                who.tokens.forget()\n", ""),),
+        (f"{PROTECTED}::test_a_token_that_is_refused_is_not_kept",),
+    ),
+    Bug(
+        "secclients: an issuer is asked for every connection",
+        (Edit("client/tokens.py", "if now >= until:", "if True:"),),
+        (f"{PROTECTED}::test_an_issuer_is_asked_once_for_many_connections",),
     ),
     Bug(
         "secclients: a subscription goes without TLS",

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from tests.support.broker_process import COMMAND
@@ -16,12 +17,16 @@ from typer.main import get_command
 
 from holdfast.cli.main import app
 from holdfast.client.errors import Refused
+from holdfast.testing import free_port
+
+METRICS = free_port()
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EveryWay]:
     made = EveryWay(
         tmp_path_factory.mktemp("commands"),
+        f"serve.metrics_listen=127.0.0.1:{METRICS}",
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users=User:ANONYMOUS;User:alice;User:CN=Reader,O=Tests",
     )
@@ -117,8 +122,10 @@ def test_users_are_made_through_a_broker(place: EveryWay) -> None:
 
 
 def test_no_secret_is_left_anywhere(place: EveryWay) -> None:
-    """X11: neither in what the broker keeps, nor in what it has said, after all of the above."""
-    kept = b"".join(each.read_bytes() for each in (place.folder / "data").rglob("*") if each.is_file())
+    """X11: neither in what the broker keeps, nor in what it says and tells of itself, after all of the above."""
+    told = urlopen(f"http://127.0.0.1:{METRICS}/metrics", timeout=20).read()
+    assert b"holdfast_info" in told
+    kept = told + b"".join(each.read_bytes() for each in (place.folder / "data").rglob("*") if each.is_file())
     for secret in place.secrets():
         assert secret.encode() not in kept
         assert secret not in "\n".join(place.process.said)

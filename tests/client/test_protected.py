@@ -22,11 +22,13 @@ from tests.support.every_way import (
     stays_open,
 )
 from tests.support.false_broker import FalseBroker
+from tests.support.issuer import CLIENT, SECRET, Issuer
 
 from holdfast.client.errors import BrokerLost, LoginRefused, NotKafka, TlsFailed
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.clock import ManualClock
 from holdfast.protocol.api import Key
+from holdfast.security.jwt import IssuerRefused
 from holdfast.testing.certificates import AuthorityFolder
 
 
@@ -213,3 +215,66 @@ def test_a_session_is_prolonged_in_time_also_after_a_sleep(place: EveryWay) -> N
     with client_of(place.words("SASL_SSL PLAIN"), clock=clock) as client:
         connection = client._nodes.any()
         assert requests(10**9) == 1
+
+
+# Issuers
+
+
+@pytest.fixture
+def issuer(place: EveryWay, monkeypatch: pytest.MonkeyPatch) -> Iterator[Issuer]:
+    monkeypatch.setenv("SSL_CERT_FILE", str(place.authority.certificate))  # The system's trust.
+    with Issuer(place.keystore).running() as made:
+        yield made
+
+
+def from_issuer(place: EveryWay, url: str, secret: str = SECRET) -> dict[str, str]:
+    login = f'{MODULES["OAUTHBEARER"]} required clientId="{CLIENT}" clientSecret="{secret}" scope="log read";'
+    words = {"sasl.oauthbearer.token.endpoint.url": url, "sasl.jaas.config": login}
+    return place.words("SASL_SSL OAUTHBEARER") | words
+
+
+def test_an_issuer_is_asked_once_for_many_connections(place: EveryWay, issuer: Issuer) -> None:
+    """X11: by id and secret, as Kafka's clients do, until its token has lived most of its life."""
+    clock = ManualClock()
+    for _ in range(3):
+        with client_of(from_issuer(place, issuer.url), clock=clock) as client:
+            assert client.metadata([]).brokers
+    assert issuer.asked == [{"grant_type": ["client_credentials"], "scope": ["log read"]}]
+    clock.advance(0.9 * 3600)
+    words = place.words("SASL_SSL OAUTHBEARER") | {
+        "sasl.jaas.config": f"{MODULES['OAUTHBEARER']} required;",
+        "sasl.oauthbearer.token.endpoint.url": issuer.url,
+        "sasl.oauthbearer.client.credentials.client.id": CLIENT,
+        "sasl.oauthbearer.client.credentials.client.secret": SECRET,
+        "sasl.oauthbearer.scope": "log read",
+    }
+    with client_of(words, clock=clock) as client:
+        assert client.metadata([]).brokers
+    assert len(issuer.asked) == 2
+
+
+def test_a_token_that_is_refused_is_not_kept(place: EveryWay, issuer: Issuer) -> None:
+    """X11: the next login asks for another."""
+    issuer.lasts_s = -100
+    with client_of(from_issuer(place, issuer.url)) as client, pytest.raises(LoginRefused, match="give a fresh token"):
+        client.metadata([])
+    issuer.lasts_s = 3600
+    with client_of(from_issuer(place, issuer.url)) as client:
+        assert client.metadata([]).brokers
+
+
+def test_an_issuer_that_has_no_token_is_told(place: EveryWay, issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X11: for good when it refuses us, later when it is away or not trusted; its secret is in neither sentence."""
+    with client_of(from_issuer(place, issuer.url, MARK)) as client, pytest.raises(IssuerRefused, match="401") as first:
+        client.metadata([])
+    issuer.status = 503
+    words = from_issuer(place, issuer.url)
+    with client_of(words, patience_s=0) as client, pytest.raises(Unavailable, match="it answers 503") as second:
+        client.metadata([])
+    issuer.status = 302
+    with client_of(words) as client, pytest.raises(IssuerRefused, match="302"):
+        client.metadata([])
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with client_of(words, patience_s=0) as client, pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
+        client.metadata([])
+    assert MARK not in f"{first.value}{second.value}"

@@ -49,7 +49,7 @@ def test_every_word_is_read(tmp_path: Path) -> None:
     assert opened.tls.protocols == ("TLSv1.3",)
     assert not opened.checks_name
     assert opened.credentials is not None
-    assert opened.credentials == ("SCRAM-SHA-512", "alice", Secret(PASSWORD), Secret(""))
+    assert opened.credentials == ("SCRAM-SHA-512", "alice", Secret(PASSWORD), None)
     context = opened.context()
     assert context is not None
     assert not context.check_hostname
@@ -72,10 +72,16 @@ def test_tokens_come_from_a_file(tmp_path: Path) -> None:
     token.write_text("two\n")
     found = options.open().credentials
     assert found is not None
-    assert found.token == Secret("two")
+    assert found.tokens is not None
+    assert found.tokens.fetch() == Secret("two")
 
 
 PLAIN = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
+BEARER = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.jaas.config": f"{MODULES['OAUTHBEARER']} required;",
+}
 REFUSED = {
     "did you mean ssl.truststore.location": {"ssl.trustore.location": "x"},
     "librdkafka's word, Kafka's is sasl.jaas.config": {"sasl.password": MARK},
@@ -100,12 +106,13 @@ REFUSED = {
     "username is missing": PLAIN | {"sasl.jaas.config": f'{MODULES["PLAIN"]} required password="{MARK}";'},
     "no classes are loaded": PLAIN
     | {"sasl.jaas.config": jaas("PLAIN", "a", MARK), "sasl.login.callback.handler.class": "com.example.Mine"},
-    "tokens are not fetched from issuers here": {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "OAUTHBEARER",
-        "sasl.jaas.config": f"{MODULES['OAUTHBEARER']} required;",
-        "sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token",
-    },
+    "an issuer wants to know who asks": BEARER
+    | {"sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token"},
+    "write https://… of an issuer, or file": BEARER | {"sasl.oauthbearer.token.endpoint.url": "http://issuer.example"},
+    "OAUTHBEARER has no option unsecuredLoginStringClaim_sub": BEARER
+    | {"sasl.jaas.config": f'{MODULES["OAUTHBEARER"]} required unsecuredLoginStringClaim_sub="{MARK}";'},
+    "it is for OAUTHBEARER, and sasl.mechanism is PLAIN": PLAIN
+    | {"sasl.jaas.config": jaas("PLAIN", "a", MARK), "sasl.oauthbearer.scope": "x"},
     "there is no environment variable NOT_THERE_AT_ALL": PLAIN
     | {"sasl.jaas.config": jaas("PLAIN", "a", "${env:NOT_THERE_AT_ALL}")},
 }

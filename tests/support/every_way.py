@@ -94,9 +94,7 @@ class EveryWay:
                 client.set_user(user, mechanism, Secret(password))
 
     def give_token(self, lasts_s: float = 3600) -> None:
-        now = time.time()
-        claims = {"sub": USER, "iat": now - 1, "exp": now + lasts_s, "jti": MARK}
-        self.token.write_text(jwt.encode(claims, KEY, "ES256", {"kid": "one"}) + "\n")
+        self.token.write_text(new_token(lasts_s) + "\n")
 
     def secrets(self) -> tuple[str, ...]:
         """What must be found nowhere."""
@@ -128,6 +126,12 @@ class EveryWay:
         path = self.folder / name
         write_properties(path, self.words(way, **changes))
         return path
+
+
+def new_token(lasts_s: float) -> str:
+    now = time.time()
+    claims = {"sub": USER, "iat": now - 1, "exp": now + lasts_s, "jti": MARK}
+    return jwt.encode(claims, KEY, "ES256", {"kid": "one"})
 
 
 def jaas(mechanism: str, user: str, password: str) -> str:

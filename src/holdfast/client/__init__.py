@@ -6,7 +6,7 @@
 It works with any Kafka broker: versions are negotiated. Batches go as they are, and are not copied on the way. It is
 the only client here: commands, syncs, Spark and audits all go through it, and `Connector` opens every connection.
 
-    settings      how a cluster is reached, in Kafka's words; `secure` how that is protected
+    settings      how a cluster is reached, in Kafka's words; `secure` and `tokens`: how that is protected
     client        the face: one method for each thing to ask
     nodes         who leads what, and the connections
     connection    one socket: opened by the connector, frames out, frames in; `tls` and `login` are what comes first

@@ -12,14 +12,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from holdfast.client.errors import LoginRefused
-from holdfast.client.secure import MECHANISM, PROTOCOL, TOKEN_URL, Credentials
+from holdfast.client.secure import MECHANISM, PROTOCOL, Credentials
+from holdfast.client.tokens import TOKEN_URL
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from holdfast.protocol.generated.sasl_handshake import SaslHandshakeRequest
-from holdfast.security.checks import OAUTHBEARER, PLAIN
+from holdfast.security.checks import PLAIN
 from holdfast.security.errors import LoginFailed
 from holdfast.security.jaas import SETTING as JAAS
 from holdfast.security.jwt import encode_bearer
@@ -64,8 +65,8 @@ class ClientLogin:
         self._shake_hands(connection, who)
         if who.mechanism == PLAIN:
             return self._send(connection, who, encode_plain(who.user, who.password)).session_lifetime_ms
-        if who.mechanism == OAUTHBEARER:
-            return self._send(connection, who, encode_bearer(who.token)).session_lifetime_ms
+        if who.tokens is not None:
+            return self._send(connection, who, encode_bearer(who.tokens.fetch(self._clock))).session_lifetime_ms
         scram = ScramClient(who.mechanism, who.user, who.password, f"{self._chance.bits(_NONCE_BITS):048x}")
         first = self._send(connection, who, scram.first())
         try:
@@ -90,7 +91,10 @@ class ClientLogin:
     def _send(self, connection: Connection, who: Credentials, token: bytes) -> SaslAuthenticateResponse:
         answer = connection.ask(Key.SASL_AUTHENTICATE, SaslAuthenticateRequest(auth_bytes=token))
         if answer.error_code:
-            todo = f"give a fresh token in {TOKEN_URL}" if who.mechanism == OAUTHBEARER else f"correct {JAAS}"
+            todo = f"correct {JAAS}"
+            if who.tokens is not None:
+                who.tokens.forget()
+                todo = f"give a fresh token in {TOKEN_URL}, and one that is meant for this broker"
             why = f"it did not take what proves who we are ({answer.error_message or 'no reason told'}): {todo}"
             raise LoginRefused(str(connection.address), who.mechanism, who.user, why)
         return answer

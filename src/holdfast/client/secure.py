@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from holdfast.client.tokens import TOKEN_URL, TokenSource
 from holdfast.errors import Rejected, nearest
 from holdfast.io.address import is_loopback
 from holdfast.security.checks import OAUTHBEARER, OFFERED
 from holdfast.security.errors import BadSetting
-from holdfast.security.files import read_within
 from holdfast.security.header import encode_authorization
 from holdfast.security.jaas import MODULES, Jaas, parse_jaas
 from holdfast.security.jaas import SETTING as JAAS
-from holdfast.security.jwt import PREFIX, TOKEN_SIZE_MAX
+from holdfast.security.jwt import PREFIX
 from holdfast.security.plain import Claim
 from holdfast.security.properties import resolve
 from holdfast.security.protocol import SecurityProtocol
@@ -38,7 +38,9 @@ from holdfast.security.tls import Material, TlsSettings, client_context, read_ma
 
 PROTOCOL: Final = "security.protocol"
 MECHANISM: Final = "sasl.mechanism"
-TOKEN_URL: Final = PREFIX + "token.endpoint.url"
+CLIENT_ID: Final = PREFIX + "client.credentials.client.id"
+CLIENT_SECRET: Final = PREFIX + "client.credentials.client.secret"
+SCOPE: Final = PREFIX + "scope"
 CALLBACK: Final = "sasl.login.callback.handler.class"
 CHECK_NAME: Final = "ssl.endpoint.identification.algorithm"
 WORDS: Final = (
@@ -48,9 +50,12 @@ WORDS: Final = (
     MECHANISM,
     JAAS,
     TOKEN_URL,
+    CLIENT_ID,
+    CLIENT_SECRET,
+    SCOPE,
     CALLBACK,
 )
-HANDLERS: Final = (  # Of Kafka 4, and of those before. What they do with a file is built in here.
+HANDLERS: Final = (  # Of Kafka 4, and of those before. What they do is built in here.
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
 )
@@ -84,7 +89,7 @@ class Credentials(NamedTuple):
     mechanism: str
     user: str = ""  # Of PLAIN and SCRAM; whose a token is, its issuer has said.
     password: Secret = NONE
-    token: Secret = NONE
+    tokens: TokenSource | None = None  # Of OAUTHBEARER.
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +107,17 @@ class Protection:
         return None if self.tls is None else client_context(self.tls, self.material, check_name=self.checks_name)
 
     def authorization(self, host: str) -> str | None:
-        """Who we are for a port that speaks no SASL, as HTTP and gRPC send it; None for nobody. Raises BadSetting."""
+        """Who we are for a port that speaks no SASL, as HTTP and gRPC send it; None for nobody.
+
+        Blocks where a token has to be fetched. Raises BadSetting.
+        """
         who = self.credentials
         if who is None:
             return None
         if who.mechanism in SCRAM and self.tls is None and not is_loopback(host):
             why = "this port is sent the password itself, and whoever chose SCRAM does not want that: use SASL_SSL"
             raise BadSetting(PROTOCOL, why)
-        return encode_authorization(who.token or Claim(who.user, who.password))
+        return encode_authorization(who.tokens.fetch() if who.tokens else Claim(who.user, who.password))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -196,9 +204,10 @@ def _credentials(words: Mapping[str, str]) -> Credentials:
         raise BadSetting(CALLBACK, f"no classes are loaded: remove it; for OAUTHBEARER {HANDLERS[0]} is built in")
     jaas = _jaas(mechanism, words.get(JAAS, ""))
     if mechanism == OAUTHBEARER:
-        return Credentials(mechanism, token=_token(words.get(TOKEN_URL, ""), jaas))
-    if TOKEN_URL in words:
-        raise BadSetting(TOKEN_URL, f"it is for OAUTHBEARER, and {MECHANISM} is {mechanism}: remove it")
+        return Credentials(mechanism, tokens=_tokens(words, jaas))
+    foreign = next((each for each in (TOKEN_URL, CLIENT_ID, CLIENT_SECRET, SCOPE) if each in words), None)
+    if foreign is not None:
+        raise BadSetting(foreign, f"it is for OAUTHBEARER, and {MECHANISM} is {mechanism}: remove it")
     return _named(mechanism, jaas)
 
 
@@ -223,16 +232,24 @@ def _named(mechanism: str, jaas: Jaas) -> Credentials:
     return Credentials(mechanism, jaas.options["username"].reveal(), jaas.options["password"])
 
 
-def _token(url: str, jaas: Jaas) -> Secret:
-    """Of a file that somebody keeps fresh, as Kafka takes it, too."""
-    place = urlsplit(url.strip())
-    if jaas.options or place.scheme != "file":
-        why = (
-            "tokens are not fetched from issuers here: let a program write the newest to a file, and name it file:///…"
-        )
-        raise BadSetting(JAAS if jaas.options else TOKEN_URL, why)
-    path = unquote(place.path)
-    data = read_within(path, TOKEN_SIZE_MAX, lambda why: BadSetting(TOKEN_URL, f"{path} {why}"))
-    if not data.isascii() or not data.strip():
-        raise BadSetting(TOKEN_URL, f"{path} holds no token")
-    return Secret(data.decode("ascii").strip())
+def _tokens(words: Mapping[str, str], jaas: Jaas) -> TokenSource:
+    """Of a file that somebody keeps fresh, or of their issuer, as Kafka takes them."""
+    url = words.get(TOKEN_URL, "").strip()
+    place = urlsplit(url)
+    for name in jaas.options:
+        if name not in ("clientId", "clientSecret", "scope"):
+            raise BadSetting(JAAS, f"OAUTHBEARER has no option {name}: it has clientId, clientSecret and scope")
+    given = {name: text.reveal() for name, text in jaas.options.items()}
+    client_id, secret = (
+        words.get(CLIENT_ID) or given.get("clientId"),
+        words.get(CLIENT_SECRET) or given.get("clientSecret"),
+    )
+    if place.scheme == "file":
+        found = TokenSource(path=unquote(place.path))
+        found.fetch()
+        return found
+    if place.scheme != "https" or not place.hostname:
+        raise BadSetting(TOKEN_URL, "write https://… of an issuer, or file:///… of a token that somebody keeps fresh")
+    if not client_id or not secret:
+        raise BadSetting(JAAS, f'an issuer wants to know who asks: clientId="…" clientSecret="…", or {CLIENT_ID}')
+    return TokenSource("", url, client_id, Secret(secret), words.get(SCOPE) or given.get("scope", ""))

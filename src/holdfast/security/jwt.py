@@ -17,10 +17,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import IO, Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
 
+from holdfast.errors import Rejected, Unavailable
 from holdfast.io.clock import Clock
 from holdfast.security.errors import BadSetting, LoginFailed
+from holdfast.security.header import encode_authorization
+from holdfast.security.plain import Claim
 from holdfast.security.secret import Secret
 
 log = logging.getLogger(__name__)
@@ -240,6 +244,38 @@ def fetch_keys(url: str) -> bytes:
     if len(data) > KEYS_SIZE_MAX:
         raise OSError(f"it has more than {KEYS_SIZE_MAX} bytes")
     return data
+
+
+class IssuerRefused(Rejected):
+    """An issuer does not know the client, or has no token for it."""
+
+    def __init__(self, url: str, client_id: str, why: str) -> None:
+        super().__init__(f"no token for client {client_id} from {url}: {why}: correct its id, secret and scope")
+        self.url = url
+
+
+def fetch_token(url: str, client_id: str, client_secret: Secret, scope: str) -> tuple[Secret, float]:
+    """A token for a client's id and secret (RFC 6749, 4.4), and for how many seconds it is good. Blocks, as
+    `fetch_keys`. Raises IssuerRefused, or Unavailable; neither shows what the issuer was sent or has said."""
+    form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
+    headers = {"Authorization": encode_authorization(Claim(client_id, client_secret)), "Accept": "application/json"}
+    asked = urllib.request.Request(url, urlencode(form).encode(), headers)
+    try:
+        with urllib.request.build_opener(_NoRedirect).open(asked, timeout=FETCH_TIMEOUT_S) as answer:
+            body = json.loads(answer.read(KEYS_SIZE_MAX))
+        token, lasts_s = body["access_token"], float(body.get("expires_in", 0))
+        if not isinstance(token, str) or not token.isascii() or not 0 < len(token) <= TOKEN_SIZE_MAX:
+            raise ValueError
+    except HTTPError as failure:
+        if failure.code < 500:
+            raise IssuerRefused(url, client_id, f"it answers {failure.code}") from None
+        raise Unavailable(f"no token from {url}: it answers {failure.code}") from None
+    except OSError as failure:
+        why = getattr(failure, "reason", None) or failure
+        raise Unavailable(f"no token from {url}: {why}") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise IssuerRefused(url, client_id, "what it answers holds none") from None
+    return Secret(token.strip()), max(lasts_s, 0.0)
 
 
 def _key(each: dict[str, Any]) -> TokenKey | None:

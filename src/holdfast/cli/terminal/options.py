@@ -15,7 +15,9 @@ DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 
 BootstrapOption = Annotated[
     str | None,
-    typer.Option("--bootstrap", metavar="HOST:PORT", help="The broker to ask.", show_default=DEFAULT_BOOTSTRAP),
+    typer.Option(
+        "--bootstrap", metavar="HOST:PORT", help=f"The broker to ask; without it the file's, or {DEFAULT_BOOTSTRAP}."
+    ),
 ]
 CommandConfigOption = Annotated[
     Path | None,

@@ -11,7 +11,7 @@ import grpc.aio
 
 from holdfast.client.secure import PLAINTEXT, Protection, SecurityOptions
 from holdfast.errors import HoldfastError
-from holdfast.subscribe.client.protection import channel_to, check_tls, proof
+from holdfast.subscribe.client.protection import channel_to, check_tls, prepared
 from holdfast.subscribe.errors import ServerGone
 from holdfast.subscribe.wire.errors import error_from
 from holdfast.subscribe.wire.request import SubscribeRequest
@@ -26,12 +26,15 @@ async def messages(
     address: str, asked: SubscribeRequest, security: SecurityOptions = PLAINTEXT
 ) -> AsyncGenerator[wire.Message, None]:
     """All messages of one call, from Opened on. Closing the iterator ends the call at once."""
-    protection = await asyncio.to_thread(security.open) if security.words else Protection()
+    protection = Protection()
+    said: tuple[tuple[str, str], ...] = ()
+    if security.words:  # Files are read, and perhaps an issuer is asked.
+        protection, said = await asyncio.to_thread(prepared, address, security)
     async with channel_to(address, protection) as channel:
         method = channel.unary_stream(
             METHOD, request_serializer=wire.Request.SerializeToString, response_deserializer=wire.Message.FromString
         )
-        call = method(asked.to_message(), metadata=proof(address, protection))
+        call = method(asked.to_message(), metadata=said)
         is_opened, silence_s = False, _OPEN_S
         try:
             while True:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from holdfast.client.secure import CHECK_NAME, Protection
+from holdfast.client.secure import CHECK_NAME, Protection, SecurityOptions
 from holdfast.client.tls import failure_of, protected
 from holdfast.io.address import parse_address
 from holdfast.security.errors import BadSetting
@@ -71,10 +71,11 @@ def _open_key(pem: bytes, tls: TlsSettings) -> bytes:
     return key.private_bytes(serialization.Encoding.PEM, form, plain)
 
 
-def proof(address: str, protection: Protection) -> tuple[tuple[str, str], ...]:
-    """What says with a call who we are. Raises BadSetting."""
+def prepared(address: str, security: SecurityOptions) -> tuple[Protection, tuple[tuple[str, str], ...]]:
+    """What a call needs: its protection, and what says who we are. Blocks. Raises BadSetting."""
+    protection = security.open()
     said = protection.authorization(parse_address(address).host)
-    return () if said is None else (("authorization", said),)
+    return protection, () if said is None else (("authorization", said),)
 
 
 def check_tls(address: str, protection: Protection) -> None:
