@@ -181,6 +181,11 @@ def test_a_password_that_was_changed_ends_a_session(short: EveryWay) -> None:
             stays_open(client, 10.0)
         secret.write_text("password=new\n")
         assert stays_open(client, 2.0)
+    with client_of(words | {"sasl.jaas.config": login}, patience_s=0) as client:
+        client.metadata([])
+        short.keep("carol", "newer")
+        secret.write_text("password=newer\n")
+        assert stays_open(client, 3.0)
 
 
 def test_a_fresh_token_is_taken(place: EveryWay) -> None:
