@@ -81,7 +81,7 @@ def test_a_wrong_password_is_told_and_not_shown(place: EveryWay, debug: list[str
     config = place.file("SASL_SSL SCRAM-SHA-512", "wrong.properties", password=MARK + "wrong")
     began = time.monotonic()
     told = holdfast(*debug, "topic", "list", "--command-config", str(config), code=1).stderr
-    assert time.monotonic() - began < 20  # Mostly the start of Python, twice as long on a busy machine.
+    assert time.monotonic() - began < 40  # Mostly the start of Python, on a busy machine.
     assert "correct sasl.jaas.config" in told
     assert len(told.splitlines()) == 1 or debug
 

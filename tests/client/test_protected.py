@@ -87,7 +87,7 @@ def test_what_is_wrong_is_one_sentence_at_once(place: EveryWay, tmp_path: Path, 
     began = time.monotonic()
     with client_of(words(place, tmp_path), patience_s=30) as client, pytest.raises(kind, match=told) as refused:
         client.metadata([])
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
     assert MARK not in str(refused.value)
     assert "\n" not in str(refused.value)
 

@@ -96,7 +96,7 @@ async def guarded(place: Place, door: Door, *, tls: bool = True, wants_certifica
 async def values(place: Place, address: str, words: dict[str, str]) -> list[bytes | None]:
     security = SecurityOptions.parse(words)
     asked = {"since": 0, "until": NOW, "objects": place.objects, "security": security}
-    async with asyncio.timeout(20), subscribe(address, "t", **asked) as subscription:
+    async with asyncio.timeout(60), subscribe(address, "t", **asked) as subscription:
         assert MARK not in repr(vars(subscription)) + str(subscription.cursor)
         return [event.value async for event in subscription]
 
@@ -174,7 +174,7 @@ async def test_a_server_that_wants_a_certificate_is_guessed(tmp_path: Path) -> N
         async with guarded(place, Door(lambda _: True), wants_certificate=True) as port:
             subscription = subscribe(f"localhost:{port}", "t", security=SecurityOptions.parse(TLS))
             reading = asyncio.ensure_future(anext(aiter(subscription), None))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while "name yours in ssl.keystore.location" not in subscription.stats.last_error:
                     await asyncio.sleep(0.01)
             await subscription.close()
@@ -231,7 +231,7 @@ def test_every_mechanism_is_taken_by_our_port_and_sessions_go_on(tmp_path: Path)
 
 async def _followed(address: str, words: Mapping[str, str], count: int) -> int:
     """How many events come, at most `count`."""
-    async with asyncio.timeout(30), subscribe(address, "t", since=0, security=_security(words)) as subscription:
+    async with asyncio.timeout(60), subscribe(address, "t", since=0, security=_security(words)) as subscription:
         found = 0
         async for _ in subscription:
             found += 1
@@ -245,7 +245,7 @@ async def _outlives(place: EveryWay, address: str) -> int:
     place.give_token(2)
     subscription = subscribe(address, "t", security=_security(place.words("SASL_SSL OAUTHBEARER")))
     reading = asyncio.ensure_future(anext(aiter(subscription)))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         for errors in (1, 2):
             while subscription.stats.errors < errors:
                 await asyncio.sleep(0.1)
