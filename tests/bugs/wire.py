@@ -15,7 +15,7 @@ BUGS = [
         (
             Edit(
                 "broker/api/fetch.py",
-                "                if answer is not None and not _has_moved(partition, answer):\n",
+                "                if answer is not None and not has_moved(partition, answer):\n",
                 "                if answer is not None:\n",
             ),
         ),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from holdfast.broker.codes import code_of
+from holdfast.broker.fetch.partition import NONE_ABORTED, check_epochs, has_moved, read_partition, size_of
 from holdfast.broker.fetch.sessions import (
     FetchSession,
     FetchSessions,
@@ -31,7 +32,7 @@ from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
-from holdfast.protocol.hot.fetch_response import AbortedTransaction, EpochEnd, Fetched, FetchedTopic, encode_response
+from holdfast.protocol.hot.fetch_response import Fetched, FetchedTopic, encode_response
 from holdfast.security.principal import Session
 
 _READ_COMMITTED = 1
@@ -41,7 +42,6 @@ _LARGE_SIZE = 128 << 10  # Of a request: from here on a thread decodes it and en
 _SLICE = 64  # Partitions, after which a look at the clock is worth its time.
 _SLICE_S = 0.002
 _READ_S = 1.0  # Who has something to send after this sends it, although there is more to be read.
-_NONE_ABORTED: tuple[AbortedTransaction, ...] = ()
 _EMPTY = Fetched(0)[6:]  # Nothing to read, and nothing to say besides.
 _new_fetched: Callable[[tuple[object, ...]], Fetched] = partial(tuple.__new__, Fetched)
 
@@ -259,7 +259,7 @@ class _Reading:
             partition, answer = self._fetch.find(key), self._answers.get(key)
             if isinstance(partition, PartitionLog):
                 watch.follow(key, partition)
-                if answer is not None and not _has_moved(partition, answer):
+                if answer is not None and not has_moved(partition, answer):
                     continue
             watch.moved[key] = None
         self.spent += clock.monotonic() - began
@@ -287,19 +287,19 @@ class _Reading:
             return None
         if epoch >= 0 and epoch != partition.epochs.current:
             return None
-        aborted = _NONE_ABORTED if self._committed else None
+        aborted = NONE_ABORTED if self._committed else None
         return _new_fetched((key[1], 0, high_watermark, partition.last_stable, marks.log_start, aborted, *_EMPTY))
 
     async def _read_one(self, key: PartitionKey, wanted: FetchPartition) -> None:
         before = self._answers.get(key)
         if before is not None:
-            self._size -= _size_of(before)
+            self._size -= size_of(before)
         left = 0 if self._has_enough() else await self._allowed(self._size_max - self._size)
         reserved = min(wanted.max_bytes, left)
         self._hold(self._size + (reserved if self._size else max(reserved, _FIRST_SIZE)))
         answer = await self._answer(key, wanted, left, first=self._size == 0)
         self._answers[key] = answer
-        self._size += _size_of(answer)
+        self._size += size_of(answer)
         self._hold(self._size)
         failed = answer.error_code != 0 or answer.diverging_epoch is not None
         self._failed = self._failed or failed
@@ -338,70 +338,14 @@ class _Reading:
             return Fetched(key[1], code_of(partition))
         if self._listens:
             self._session.watch.follow(key, partition)
-        refused = _check_epochs(partition, wanted)
+        refused = check_epochs(partition, wanted)
         if refused is not None:
             return refused
         limit = min(wanted.max_bytes, left)
         try:
-            return await _read_partition(partition, wanted, limit, first=first, committed=self._committed)
+            return await read_partition(partition, wanted, limit, first=first, committed=self._committed)
         except HoldfastError as failure:
             return Fetched(key[1], code_of(failure))
-
-
-def _size_of(answer: Fetched) -> int:
-    return sum(map(len, answer.records)) if answer.records else 0
-
-
-def _has_moved(partition: PartitionLog, answer: Fetched) -> bool:
-    """Whether a reader would see another mark than it was answered."""
-    _, _, high_watermark, stable, start, *_ = answer
-    marks = partition.marks
-    seen = marks.high_watermark == high_watermark and marks.log_start == start and partition.last_stable == stable
-    return not seen or not partition.is_alive
-
-
-def _check_epochs(partition: PartitionLog, wanted: FetchPartition) -> Fetched | None:
-    """Tell a reader that has seen another history than ours."""
-    number, epoch = wanted.partition, partition.epochs.current
-    if 0 <= wanted.current_leader_epoch < epoch:
-        return Fetched(number, Code.FENCED_LEADER_EPOCH)
-    if wanted.current_leader_epoch > epoch:
-        return Fetched(number, Code.UNKNOWN_LEADER_EPOCH)
-    if wanted.last_fetched_epoch >= 0:
-        end = partition.end_of_epoch(wanted.last_fetched_epoch)
-        if end is not None and (end[0] < wanted.last_fetched_epoch or end[1] < wanted.fetch_offset):
-            marks = partition.marks
-            return Fetched(
-                number,
-                0,
-                marks.high_watermark,
-                partition.last_stable,
-                marks.log_start,
-                diverging_epoch=EpochEnd(*end),
-            )
-    return None
-
-
-async def _read_partition(
-    partition: PartitionLog, wanted: FetchPartition, limit: int, *, first: bool, committed: bool
-) -> Fetched:
-    number = wanted.partition
-    marks = partition.marks
-    if wanted.fetch_offset > marks.log_end or wanted.fetch_offset < marks.log_start:
-        code = Code.OFFSET_OUT_OF_RANGE
-        return Fetched(number, code, marks.high_watermark, partition.last_stable, marks.log_start)
-    aborted: Sequence[AbortedTransaction] | None = _NONE_ABORTED if committed else None
-    if limit <= 0 and not first:
-        return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
-    if wanted.fetch_offset >= (partition.last_stable if committed else marks.high_watermark) and partition.is_alive:
-        return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
-    found = await partition.read(wanted.fetch_offset, None, limit, committed=committed)
-    buffers = found.buffers
-    if not first and sum(map(len, buffers)) > limit:
-        buffers = []  # The first batch of an answer is sent however large it is; all others must fit.
-    if committed and buffers:
-        aborted = [AbortedTransaction(each.producer_id, each.first_offset) for each in found.aborted]
-    return Fetched(number, 0, found.high_watermark, found.last_stable, found.log_start, aborted, records=buffers)
 
 
 def _by_topic(answers: list[tuple[TopicKey, Fetched]]) -> list[FetchedTopic]:
