@@ -46,6 +46,16 @@ _ITS_CLUSTER = {  # What the suite takes for granted.
 SETTINGS = {"default": _ITS_CLUSTER, "noautocreate": {**_ITS_CLUSTER, "auto.create.topics.enable": "false"}}
 
 
+_THREE = "three copies of a topic"
+WHY = {
+    "0081_admin": "sets `sasl.kerberos.min.time.before.relogin`, which is refused: there is no Kerberos",
+    "0103_transactions": _THREE,
+    "0107_topic_recreate": _THREE,
+    "0111_delay_create_topics": _THREE,
+    "0129_fetch_aborted_msgs": _THREE,
+}
+
+
 class Case(NamedTuple):
     """One test of the suite, and the kind of broker it asks for."""
 
@@ -183,9 +193,14 @@ def page(verdicts: dict[str, dict[str, Verdict]]) -> str:
         "## Where they differ",
         "",
         *rows(
-            ["test", "Holdfast", "Apache Kafka"],
+            ["test", "Holdfast", "Apache Kafka", "why"],
             [
-                [name, verdicts["holdfast"][name].state.lower(), verdicts["kafka"][name].state.lower()]
+                [
+                    name,
+                    verdicts["holdfast"][name].state.lower(),
+                    verdicts["kafka"][name].state.lower(),
+                    WHY.get(name, ""),
+                ]
                 for name in differ
             ],
         ),
