@@ -109,6 +109,10 @@ REFUSED = {
     "an issuer wants to know who asks": BEARER
     | {"sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token"},
     "write https://… of an issuer, or file": BEARER | {"sasl.oauthbearer.token.endpoint.url": "http://issuer.example"},
+    "a file is not told who asks": BEARER
+    | {"sasl.oauthbearer.token.endpoint.url": "file:///token", "sasl.oauthbearer.scope": "x"},
+    "write https://… of an issuer, or file:///…": BEARER
+    | {"sasl.oauthbearer.token.endpoint.url": f"https://me:{MARK}@issuer.example"},
     "OAUTHBEARER has no option unsecuredLoginStringClaim_sub": BEARER
     | {"sasl.jaas.config": f'{MODULES["OAUTHBEARER"]} required unsecuredLoginStringClaim_sub="{MARK}";'},
     "it is for OAUTHBEARER, and sasl.mechanism is PLAIN": PLAIN

@@ -239,17 +239,17 @@ def _tokens(words: Mapping[str, str], jaas: Jaas) -> TokenSource:
     for name in jaas.options:
         if name not in ("clientId", "clientSecret", "scope"):
             raise BadSetting(JAAS, f"OAUTHBEARER has no option {name}: it has clientId, clientSecret and scope")
-    given = {name: text.reveal() for name, text in jaas.options.items()}
-    client_id, secret = (
-        words.get(CLIENT_ID) or given.get("clientId"),
-        words.get(CLIENT_SECRET) or given.get("clientSecret"),
-    )
+    client_id = words.get(CLIENT_ID) or jaas.options.get("clientId", NONE).reveal()
+    secret = Secret(words.get(CLIENT_SECRET, "")) or jaas.options.get("clientSecret", NONE)
+    scope = words.get(SCOPE) or jaas.options.get("scope", NONE).reveal()
     if place.scheme == "file":
+        if client_id or secret or scope:
+            raise BadSetting(TOKEN_URL, "a file is not told who asks: leave out the client's id, secret and scope")
         found = TokenSource(path=unquote(place.path))
         found.fetch()
         return found
-    if place.scheme != "https" or not place.hostname:
+    if place.scheme != "https" or not place.hostname or place.username is not None:
         raise BadSetting(TOKEN_URL, "write https://… of an issuer, or file:///… of a token that somebody keeps fresh")
     if not client_id or not secret:
         raise BadSetting(JAAS, f'an issuer wants to know who asks: clientId="…" clientSecret="…", or {CLIENT_ID}')
-    return TokenSource("", url, client_id, Secret(secret), words.get(SCOPE) or given.get("scope", ""))
+    return TokenSource("", url, client_id, secret, scope)
