@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bugs.bug import Bug, Edit
 
 THROTTLE = "tests/broker/test_throttle.py"
+HOSTILE = "tests/hostile/test_quotas.py"
 RATES = "tests/broker/test_quota_rates.py"
 
 
@@ -65,8 +66,50 @@ BUGS = [
     bug(
         "each new name has a bucket",
         "broker/throttle.py",
-        "key = (kind, scope) if len(self._buckets) < _BUCKETS_MAX else (kind, _SHARED)",
-        "key = (kind, scope)",
+        "            buckets.popitem(last=False)\n",
+        "            pass\n",
         THROTTLE + "::test_the_table_of_clients_is_bounded",
+    ),
+    bug(
+        "whoever is held stays held when the quota goes",
+        "broker/net/connection.py",
+        "left = min(self._held_until - now, self._wait())",
+        "left = self._held_until - now",
+        HOSTILE + "::test_who_is_held_is_let_go_when_the_quota_is",
+    ),
+    bug(
+        "whoever has used too much waits as long under a higher quota",
+        "broker/throttle.py",
+        "self.level *= min(part, 1.0) if self.level < 0 else part",
+        "self.level *= part",
+        HOSTILE + "::test_who_is_held_is_let_go_when_the_quota_is",
+    ),
+    bug(
+        "any rate is counted with",
+        "broker/throttle.py",
+        "        value = min(max(value, _RATE_MIN), _RATE_MAX)\n",
+        "",
+        HOSTILE + "::test_any_rate_that_is_taken_can_be_kept",
+    ),
+    bug(
+        "requests of the held keep all the room",
+        "broker/net/server.py",
+        "if not self.requests.has_room and each.keeps_room(now, _PRESSED_S):",
+        "if False:",
+        HOSTILE + "::test_what_the_held_have_sent_gives_way_to_others",
+    ),
+    bug(
+        "who has gone is held as long as who is there",
+        "broker/net/connection.py",
+        "return not _has_unread(link) or now - self._paused_at > self._server.limits.idle_ms_max / 1000",
+        "return not _has_unread(link)",
+        HOSTILE + "::test_who_has_gone_is_not_held_for_long",
+    ),
+    bug(
+        "one table for made-up names and for users",
+        "broker/throttle.py",
+        "buckets = self._of_users if scope[1] is None else self._of_clients",
+        "buckets = self._of_clients",
+        HOSTILE + "::test_many_names_take_no_quota_from_others",
     ),
 ]

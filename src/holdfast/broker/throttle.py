@@ -11,10 +11,11 @@ import logging
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.configs.quotas import Quota, Rate, rates_of_client
-from holdfast.broker.net.request import Body, Request
+from holdfast.broker.net.request import Body, Request, Wait
 from holdfast.errors import Rejected
 from holdfast.io.clock import Clock
 from holdfast.io.sparing import SparingLines
@@ -26,9 +27,10 @@ from holdfast.types import Buffer
 log = logging.getLogger(__name__)
 
 _CLIENTS_MAX = 10_000  # Whose quotas are remembered once they were looked up,
-_BUCKETS_MAX = 10_000  # and whose use is counted on their own; more share one bucket.
-_SHARED = (None, None)
+_BUCKETS_MAX = 10_000  # and whose use is counted, of users and of client ids; for one more the oldest is forgotten.
 _PERCENT = 100.0
+_RATE_MIN, _RATE_MAX = 1e-9, 1e15  # What is less or more can be told and counted no longer.
+_WAIT_S_MAX = (2**31 - 1) / 1000  # The longest that clients can be told.
 
 
 class QuotaExceeded(Rejected):
@@ -65,13 +67,18 @@ class Bucket:
         self._at = now
 
     def change(self, rate: float) -> None:
-        """Another quota holds from now on: whoever has used too much waits as long as before."""
-        self.level *= rate / self.rate
+        """Another quota holds from now on: whoever has used too much waits no longer than before, nor owes more."""
+        part = rate / self.rate
+        self.level *= min(part, 1.0) if self.level < 0 else part
         self.rate = rate
 
     @property
     def wait_s(self) -> float:
-        return max(0.0, -self.level / self.rate)
+        return min(max(0.0, -self.level / self.rate), _WAIT_S_MAX)
+
+
+Scope: TypeAlias = tuple[str | None, str | None]
+Buckets: TypeAlias = OrderedDict[tuple[Quota, Scope], Bucket]  # Who has used theirs last is last.
 
 
 class Throttle:
@@ -85,7 +92,8 @@ class Throttle:
         self._known: Mapping[str, Mapping[str, float]] = {}
         self._is_on = False
         self._rates: dict[tuple[str, str], dict[str, Rate]] = {}
-        self._buckets: OrderedDict[tuple[str, tuple[str | None, str | None]], Bucket] = OrderedDict()
+        self._of_users: Buckets = OrderedDict()
+        self._of_clients: Buckets = OrderedDict()  # Who makes up many names drives no user from the other table.
         self.counts = {kind: ThrottleCounts() for kind in Quota}
 
     @property
@@ -97,7 +105,8 @@ class Throttle:
             self._rates = {}
             self._is_on = any(kind in each for each in quotas.values() for kind in Quota)
             if not self._is_on:
-                self._buckets.clear()
+                self._of_users.clear()
+                self._of_clients.clear()
         return self._is_on
 
     # What was used
@@ -129,7 +138,7 @@ class Throttle:
         seconds = self._hold(request, *kinds)
         before = throttle_of(key, request.version, body)
         if before:
-            request.hold(before / 1000)
+            request.hold(before / 1000, self._wait(request))
         milliseconds = _milliseconds(seconds)
         return with_throttle(key, request.version, body, milliseconds) if milliseconds > before else body
 
@@ -166,21 +175,32 @@ class Throttle:
                 self._note(request, kind, bucket.wait_s)
                 found = max(found, bucket.wait_s)
         if found:
-            request.hold(found)
+            request.hold(found, self._wait(request))
         return found
+
+    def _wait(self, request: Request) -> Wait:
+        """Whoever is held asks it from time to time: a quota that is raised or removed lets them go."""
+        return partial(self._wait_s, _who(request))  # Without the request, which may be large.
+
+    def _wait_s(self, who: tuple[str, str]) -> float:
+        if not self.is_on:
+            return 0.0
+        found = [self._bucket_of(who, kind) for kind in Quota]
+        return max((each.wait_s for each in found if each is not None), default=0.0)
 
     def _note(self, request: Request, kind: Quota, seconds: float) -> None:
         counts = self.counts[kind]
         counts.count += 1
         counts.seconds += seconds
-        who = request.session.principal.name, request.header.client_id or ""
-        self._lines.info("throttled: user %r, client %r: %s: waits for %.1f s", *who, kind.value, seconds)
+        self._lines.info("throttled: user %r, client %r: %s: waits for %.1f s", *_who(request), kind.value, seconds)
 
     # Buckets
 
     def _bucket(self, request: Request, kind: Quota) -> Bucket | None:
         """Filled until now; None where there is no quota."""
-        who = request.session.principal.name, request.header.client_id or ""
+        return self._bucket_of(_who(request), kind)
+
+    def _bucket_of(self, who: tuple[str, str], kind: Quota) -> Bucket | None:
         rates = self._rates.get(who)
         if rates is None:
             if len(self._rates) >= _CLIENTS_MAX:
@@ -190,30 +210,29 @@ class Throttle:
         if rate is None:
             return None
         value = rate.value / _PERCENT if kind is Quota.WORK else rate.value
+        value = min(max(value, _RATE_MIN), _RATE_MAX)
         bucket = self._find(kind, rate.scope, value)
         if bucket.rate != value:
             bucket.change(value)
         bucket.fill(self._now())
         return bucket
 
-    def _find(self, kind: Quota, scope: tuple[str | None, str | None], rate: float) -> Bucket:
-        found = self._buckets.get((kind, scope))
+    def _find(self, kind: Quota, scope: Scope, rate: float) -> Bucket:
+        buckets = self._of_users if scope[1] is None else self._of_clients
+        found = buckets.get((kind, scope))
         if found is not None:
-            self._buckets.move_to_end((kind, scope))
+            buckets.move_to_end((kind, scope))
             return found
-        now = self._now()
-        if len(self._buckets) >= _BUCKETS_MAX:
-            self._make_room(now)
-        key = (kind, scope) if len(self._buckets) < _BUCKETS_MAX else (kind, _SHARED)
+        if len(buckets) >= _BUCKETS_MAX:
+            buckets.popitem(last=False)
         burst_s = self._windows.of_changes if kind is Quota.CHANGES else self._windows.of_clients
-        return self._buckets.setdefault(key, Bucket(rate, burst_s, now))
+        buckets[kind, scope] = Bucket(rate, burst_s, self._now())
+        return buckets[kind, scope]
 
-    def _make_room(self, now: float) -> None:
-        """A bucket that is full again is as good as none."""
-        key, oldest = next(iter(self._buckets.items()))
-        oldest.fill(now)
-        if oldest.level >= oldest.full:
-            del self._buckets[key]
+
+def _who(request: Request) -> tuple[str, str]:
+    """User and client id."""
+    return request.session.principal.name, request.header.client_id or ""
 
 
 def _milliseconds(seconds: float) -> int:

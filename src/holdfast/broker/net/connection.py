@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.broker.net.frames import SHARED_SIZE, Frames
 from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
-from holdfast.broker.net.request import Request
+from holdfast.broker.net.request import Request, Wait
 from holdfast.errors import HoldfastError
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
@@ -78,6 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         self._paused_at = 0.0
         self._reading = True
         self._held_until = 0.0  # By a quota: until then nothing is read, and nothing of what was read begins.
+        self._wait: Wait = lambda: 0.0  # For how long that would be by the quotas of now.
         self._holding: asyncio.TimerHandle | None = None
         self.peer = peer
         self.active_at = 0.0
@@ -201,25 +202,38 @@ class Connection(asyncio.BufferedProtocol):
             request = request._replace(appended=self._go_on)
         self._task = asyncio.ensure_future(self._handle(request, slot))
 
-    def hold(self, seconds: float) -> None:
-        """Throttle: answers go out, but nothing is read for so long."""
+    def hold(self, seconds: float, wait: Wait) -> None:
+        """Throttle: answers go out, but nothing is read for so long, or until there is nothing to wait for any more."""
         now = self._server.clock.monotonic()
         self._held_until = max(self._held_until, now + seconds)
+        self._wait = wait
         self.active_at = max(self.active_at, self._held_until)  # It is not the client that is silent.
         if self._holding is None and self._transport is not None:
             pause = min(self._held_until - now, _HELD_LOOK_S)
             self._holding = asyncio.get_running_loop().call_later(pause, self._let_go)
+            self._server.throttled[self] = None
             self.update_reading()
 
     def _let_go(self) -> None:
         self._holding = None
-        left = self._held_until - self._server.clock.monotonic()
+        now = self._server.clock.monotonic()
+        left = min(self._held_until - now, self._wait())
         if left <= 0:
+            self._held_until = self.active_at = now
+            self._server.throttled.pop(self, None)
             self._resume()
-        elif self._transport is not None and _has_left(self._transport):
+        elif self._is_forsaken(now):
             self.abort()
         else:
-            self.hold(left)
+            self._held_until = now + left
+            self.hold(left, self._wait)
+
+    def _is_forsaken(self, now: float) -> bool:
+        """Whether the client has gone: who does not read is not told so. What it has left unread is kept a while."""
+        link = None if self._transport is None else self._transport.get_extra_info("socket")
+        if link is None or not _has_left(link):
+            return False
+        return not _has_unread(link) or now - self._paused_at > self._server.limits.idle_ms_max / 1000
 
     def _go_on(self) -> None:
         """The request that is worked on is in the log: others begin behind it while it becomes durable."""
@@ -329,6 +343,15 @@ class Connection(asyncio.BufferedProtocol):
         """Whether there are answers, and the client has taken too little of them for so long."""
         return self._out is not None and self._out.size > 0 and now - self._out.taken_at > allowed_s
 
+    def keeps_room(self, now: float, allowed_s: float) -> bool:
+        """Whether a quota holds it back for longer, with requests that others need the room of."""
+        held_s = self._held_until - now if self._holding is not None else 0.0
+        return held_s > allowed_s and self._held_size + self._arrived_size >= _SMALL_SIZE
+
+    def forget_waiting(self) -> None:
+        """What has not begun never will."""
+        self._waiting.clear()
+
     @property
     def is_idle(self) -> bool:
         return not self._slots and not self._waiting
@@ -368,17 +391,15 @@ class Connection(asyncio.BufferedProtocol):
             self._end()
 
 
-def _has_left(transport: asyncio.Transport) -> bool:
-    """Whether the client has gone and has left nothing to be read: who does not read is not told so."""
-    link = transport.get_extra_info("socket")
-    if link is None:
-        return False
+def _has_left(link: socket.socket) -> bool:
+    """Whether nothing more will come."""
     watch = select.poll()
     watch.register(link.fileno(), select.POLLRDHUP)
-    if not watch.poll(0):
-        return False
-    unread = fcntl.ioctl(link.fileno(), termios.FIONREAD, bytes(4))
-    return not any(unread)
+    return bool(watch.poll(0))
+
+
+def _has_unread(link: socket.socket) -> bool:
+    return any(fcntl.ioctl(link.fileno(), termios.FIONREAD, bytes(4)))
 
 
 def _send_at_once(transport: asyncio.Transport) -> None:

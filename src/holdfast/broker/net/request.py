@@ -18,7 +18,10 @@ _SHARED = Slices(SystemClock())  # A handler that goes through many items gets o
 Body: TypeAlias = Sequence[Buffer]  # An answer, without its size and header.
 
 
-def _hold_nothing(_seconds: float) -> None:
+Wait: TypeAlias = Callable[[], float]  # Seconds to wait from now on, by the quotas as they are now.
+
+
+def _hold_nothing(_seconds: float, _wait: Wait) -> None:
     pass
 
 
@@ -32,7 +35,7 @@ class Request(NamedTuple):
     pace: Slices = _SHARED  # How its handler goes through what it names.
     rights: SenderRights = NOTHING  # What its sender may do: whoever hands it to an API says.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
-    hold: Callable[[float], None] = _hold_nothing  # Told for how many seconds the connection is not to be read.
+    hold: Callable[[float, Wait], None] = _hold_nothing  # Told for how many seconds the connection is not to be read.
 
     @property
     def body(self) -> memoryview:

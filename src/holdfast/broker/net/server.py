@@ -90,6 +90,7 @@ class Server:
         self.answers = Budget(limits.answers_size_max)  # Bytes of answers that nobody has taken.
         self.arriving: dict[Connection, None] = {}  # Whose requests are not whole, the oldest first.
         self.sending: dict[Connection, None] = {}  # Who has not taken all answers.
+        self.throttled: dict[Connection, None] = {}  # Whom a quota holds back, the first of them first.
         self._granted: set[Connection] = set()  # Whose requests may become whole although there is no room.
         self._connections: set[Connection] = set()
         self.leaving: set[Connection] = set()  # Whose clients have gone, and whose produce requests are worked on.
@@ -172,6 +173,7 @@ class Server:
         self._granted.discard(connection)
         self.arriving.pop(connection, None)
         self.sending.pop(connection, None)
+        self.throttled.pop(connection, None)
 
     def add_handshake(self, link: TlsLink) -> None:
         """A connection that may become one."""
@@ -283,8 +285,12 @@ class Server:
                 self._close(connection, "sasl", f"no login within {self.limits.login_ms_max} ms")
 
     async def _make_room(self, now: float) -> None:
-        """Nothing is left for others: who does not move, neither sends nor takes, is closed at once."""
+        """Nothing is left for others: who does not move, neither sends nor takes nor may, is closed at once."""
         if not self.requests.has_room:
+            async for each in a_few_a_turn([each for each in self.throttled if each.keeps_room(now, _PRESSED_S)]):
+                if not self.requests.has_room and each.keeps_room(now, _PRESSED_S):
+                    each.forget_waiting()
+                    self._close(each, "late", "its quota is used up, and others wait for the room of its requests")
             async for each in a_few_a_turn([each for each in self._granted if each.is_stalled(now, _PRESSED_S)]):
                 if each.is_stalled(now, _PRESSED_S):
                     self._close(each, "late", "a request stopped arriving half-way while others wait for room")
