@@ -56,7 +56,7 @@ def subscribers_door(listen: str, listeners: Sequence[OpenListener], settings: B
     if chosen.tls is None:
         return Door(address, chosen)
     tls = TlsSettings.parse(settings.words_of(chosen.name))
-    if (tls.protocols, tls.ciphers) != (_USUAL.protocols, _USUAL.ciphers):
+    if {*tls.protocols, *tls.ciphers} != {*_USUAL.protocols, *_USUAL.ciphers}:
         why = f"gRPC cannot be held to ssl.enabled.protocols or ssl.cipher.suites of the listener {chosen.name}"
         if listen == "auto":
             return NoDoor(f"no port for subscribers: {why}")
