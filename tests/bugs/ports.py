@@ -134,4 +134,15 @@ BUGS = [
         "    if False:",
         "tests/cli/test_subscribe_port.py::test_what_grpc_cannot_be_held_to_is_not_promised",
     ),
+    Bug(
+        "ports: strangers take the places of subscribers",
+        (
+            Edit(
+                "subscribe/server/service.py",
+                "            session = await self._admitted(context)  # Strangers",
+                "            self.streams += 1\n            session = await self._admitted(context)  # Strangers",
+            ),
+        ),
+        (SUBSCRIBE + "::test_strangers_take_no_place_of_those_who_are_known",),
+    ),
 ]

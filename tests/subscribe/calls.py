@@ -11,6 +11,8 @@ from holdfast.subscribe.client.connection import METHOD
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 from holdfast.testing.certificates import Pair
 
+_OWN = (("grpc.use_local_subchannel_pool", 1),)  # Each channel has connections of its own.
+
 
 def basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
@@ -22,9 +24,9 @@ class Caller:
     def __init__(self, address: str, trust: str = "", pair: Pair | None = None) -> None:
         if trust:
             own = (pair.key_pem().encode(), pair.chain_pem.encode()) if pair else (None, None)
-            self._channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(trust.encode(), *own))
+            self._channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(trust.encode(), *own), _OWN)
         else:
-            self._channel = grpc.insecure_channel(address)
+            self._channel = grpc.insecure_channel(address, _OWN)
 
     def call(self, *topics: str, said: str | None = None, until_now: bool = True, **fields: Any) -> Any:
         """A stream of messages; it ends with a grpc.RpcError, or with the last one."""

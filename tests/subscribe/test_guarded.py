@@ -298,3 +298,22 @@ def test_our_client_logs_in_again_and_goes_on(tmp_path: Path) -> None:
         producer.produce("orders", b"0")
         assert producer.flush(60) == 0
         assert asyncio.run(asyncio.wait_for(follow(), 60)) == [str(number).encode() for number in range(6)]
+
+
+def test_strangers_take_no_place_of_those_who_are_known(tmp_path: Path) -> None:
+    """X8, K10: they are held back for a while, and do not count as subscriptions meanwhile."""
+    port = free_port()
+    settings: dict[str, Any] = {
+        "subscribe_listen": f"127.0.0.1:{port}",
+        "subscribe_subscriptions_max": 1,
+        "connection_failed_authentication_delay_ms": 5_000,
+    }
+    with secured_broker({"alice": ["READ topic:orders"]}, tmp_path / "data", **settings) as broker:
+        producer = Producer(broker.conf("admin"))
+        producer.produce("orders", b"0")
+        assert producer.flush(60) == 0
+        callers = [Caller(f"127.0.0.1:{port}", broker.ca_file.read_text()) for _ in range(6)]
+        strangers = [each.call("orders", said=basic("alice", "wrong")) for each in callers[1:]]
+        wait_for(lambda: any("login failed" in each for each in broker.said))
+        assert callers[0].topics("orders", said=basic("alice", broker.password("alice"))) == ["orders"]
+        assert strangers[-1].code().name == "UNAUTHENTICATED"

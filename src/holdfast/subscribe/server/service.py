@@ -79,12 +79,16 @@ class Service:
 
     async def subscribe(self, requests: AsyncIterator[wire.Request], context: Any) -> None:
         """One stream. It is cancelled when its client goes away."""
+        try:
+            session = await self._admitted(context)  # Strangers take no place of those who are known.
+        except HoldfastError as failure:
+            await _end(context, failure)
+            return
         settings = self._site.settings
         if self.streams >= settings.subscriptions_max:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self.streams} subscriptions are open: try later")
         self.streams += 1
         try:
-            session = await self._admitted(context)
             request = await _only(requests)
             if not self._is_warm:
                 await with_signs(self._warm(), lambda: context.write(messages.marker({}, ())), settings.sign_ms)
@@ -92,9 +96,8 @@ class Service:
 
             await ServerStream(self._site, SubscribeRequest.from_message(request), context.write, session).run()
         except HoldfastError as failure:
-            code = next(code for kind, code in CODES if isinstance(failure, kind))
             log.info("a subscription ends: %s", failure)
-            await context.abort(code, cut(str(failure)), facts_of(failure))
+            await _end(context, failure)
         except Exception as failure:
             if context.done():  # The client is gone: whatever a write to it failed with, nobody is there to be told.
                 return
@@ -122,6 +125,11 @@ class Service:
             self.subscribe, request_deserializer=wire.Request.FromString, response_serializer=None
         )
         return grpc.method_handlers_generic_handler(SERVICE, {"Subscribe": method})
+
+
+async def _end(context: Any, failure: HoldfastError) -> None:
+    code = next(code for kind, code in CODES if isinstance(failure, kind))
+    await context.abort(code, cut(str(failure)), facts_of(failure))
 
 
 async def _only(requests: AsyncIterator[wire.Request]) -> wire.Request:
