@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -145,16 +146,34 @@ def test_an_answer_to_produce_tells_the_wait_in_every_version(
 
 
 def test_what_was_sent_ahead_waits_too(broker: BrokerProcess, operator: Wire, topic: str) -> None:
-    """X9: a client that does not wait for answers does not get more."""
+    """X9: a client that does not wait for answers does not get more, also of what has arrived already."""
     create_topic(operator, topic)
-    limit(operator, "ahead", producer_byte_rate=100_000.0)
+    limit(operator, "ahead", producer_byte_rate=10_000.0)
     with Wire(broker.port, client_id="ahead") as wire:
-        wire.ask(Key.PRODUCE, 9, **produce_fields(topic, batch(bytes(150_000))))
-        numbers = [wire.send(Key.PRODUCE, 9, **produce_fields(topic, batch(bytes(50_000)))) for _ in range(4)]
+        sizes = [15_000, *[5_000] * 4]
+        frames = [
+            wire.framed(Key.PRODUCE, 9, number, **produce_fields(topic, batch(bytes(size))))
+            for number, size in enumerate(sizes)
+        ]
+        wire.send_bytes(b"".join(frames))  # All of it in one piece.
         began = time.monotonic()
-        for number in numbers:
+        for number in range(len(sizes)):
             wire.answer(Key.PRODUCE, 9, number)
-    assert time.monotonic() - began > 1.4  # 0.5 s for what was too much, and 0.5 s for each of the first three.
+    assert time.monotonic() - began > 1.8  # 0.5 s for what was too much, and 0.5 s for each of the next three.
+
+
+def test_whoever_waits_is_not_read(broker: BrokerProcess, operator: Wire, topic: str) -> None:
+    """X9: what they send meanwhile stays where it is, and takes none of the broker's memory."""
+    create_topic(operator, topic)
+    limit(operator, "eager", producer_byte_rate=10_000.0)
+    with Wire(broker.port, client_id="eager") as wire:
+        assert _told(wire, topic, 500_000) > 40_000
+        wire.socket.settimeout(1)
+        frame, sent = wire.framed(Key.PRODUCE, 9, 1, **produce_fields(topic, batch(bytes(MIB - 4096)))), 0
+        with contextlib.suppress(TimeoutError):
+            while sent < 28 * MIB:  # The broker would hold 32 MiB of a connection that it reads.
+                sent += wire.socket.send(frame)
+    assert sent < 16 * MIB  # What the kernel takes.
 
 
 def test_a_fetch_beyond_the_quota_is_empty_and_its_session_goes_on(

@@ -61,7 +61,7 @@ BUGS = [
         "broker/net/connection.py",
         "            and self._holding is None\n            and len(self._slots)",
         "            and len(self._slots)",
-        THROTTLE + "::test_an_answer_to_produce_tells_the_wait_in_every_version",
+        THROTTLE + "::test_whoever_waits_is_not_read",
     ),
     bug(
         "each new name has a bucket",
