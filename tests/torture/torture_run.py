@@ -205,7 +205,8 @@ def house(folder: Path, seed: int, administrator: Administrator, options: Option
         data = stack.enter_context(disk(folder / "data", controls, mounted=options.mounted))
         secured = SecuredListener(folder / "secured") if options.secured else None
         proxies: tuple[Proxy, ...] = front, side
-        own = [f"serve.store={behind.url}", f"subscribe.listen=127.0.0.1:{subscribers}"]
+        listener = "" if secured is None else "PLAINTEXT://"  # Otherwise it would be that of the protected one.
+        own = [f"serve.store={behind.url}", f"subscribe.listen={listener}127.0.0.1:{subscribers}"]
         if secured is None:
             own.append(f"serve.advertise={front.address}")
         else:

@@ -15,6 +15,7 @@ from tests.torture.rules.acked import key_of
 
 _FLUSH_S = 90.0
 _LOCKED_OUT_S = 2.0
+_LOOK_S = 0.5  # How often a client that waits looks whether it still knows the password.
 WAITS = 0.3  # Of all bursts.
 IN_FLIGHT = 5
 DAY_MS = 86_400_000
@@ -84,7 +85,7 @@ class _Life:
                 self._produce(each)
             number += count
             if self._chance.random() < WAITS:
-                self._client.flush(_FLUSH_S)  # The next burst is sent after the acks of this one.
+                self._wait_for_acks()  # The next burst is sent after the acks of this one.
             self._client.poll(0)
             self._reports.write()
         if self._is_locked_out:  # What it has not sent by the end of its session is not sent any more.
@@ -94,6 +95,11 @@ class _Life:
         self._reports.write()
         if left and not self._reports.is_fatal:
             self._history.info("unfinished", what=f"{left} records of {self._producer} have no answer")
+
+    def _wait_for_acks(self) -> None:
+        deadline = time.monotonic() + _FLUSH_S
+        while time.monotonic() < deadline and not self._is_locked_out and self._client.flush(_LOOK_S):
+            pass
 
     def _stamp(self) -> int:
         """0 is the client's own."""
