@@ -15,6 +15,8 @@ import socket
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.broker.latency import produce_frame
@@ -102,16 +104,22 @@ def make_topics(address: str) -> None:
 def run(address: str, pid: int, codec: Codec, size: int, seconds: float, turns: int) -> dict[str, float]:
     make_topics(address)
     batch, load = batch_of(codec, size), Load(address)
-    rates: dict[str, list[float]] = {what: [] for what in _TOPICS}
-    costs: dict[str, list[float]] = {what: [] for what in _TOPICS}
-    for turn in range(-1, turns):
-        for what in list(_TOPICS)[:: 1 if turn % 2 else -1]:
-            began, used = time.perf_counter(), cpu_seconds(pid)
-            acked = load.run(_TOPICS[what], batch, seconds)
-            if turn >= 0:  # The one before warms up.
+    load_of = {what: partial(load.run, topic, batch, seconds) for what, topic in _TOPICS.items()}
+    return {"batch_size": len(batch), **in_turns(load_of, dict.fromkeys(_TOPICS, pid), turns)}
+
+
+def in_turns(load_of: dict[str, Callable[[], int]], pids: dict[str, int], turns: int) -> dict[str, float]:
+    """ "off" and "on" one after the other, in an order that changes: the rate and the cost of each, and their ratio."""
+    rates: dict[str, list[float]] = {what: [] for what in load_of}
+    costs: dict[str, list[float]] = {what: [] for what in load_of}
+    for turn in range(-2, turns):
+        for what in list(load_of)[:: 1 if turn % 2 else -1]:
+            began, used = time.perf_counter(), cpu_seconds(pids[what])
+            acked = load_of[what]()
+            if turn >= 0:  # Those before warm up.
                 rates[what].append(acked / (time.perf_counter() - began))
-                costs[what].append((cpu_seconds(pid) - used) / acked * 1e6)
-    found: dict[str, float] = {"batch_size": len(batch)}
+                costs[what].append((cpu_seconds(pids[what]) - used) / acked * 1e6)
+    found: dict[str, float] = {}
     for name, each in (("batches_per_second", rates), ("cpu_us_per_batch", costs)):
         for what, values in each.items():
             found[f"{name}_{what}"] = statistics.median(values)

@@ -8,11 +8,11 @@ of the broker's process.
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
+from functools import partial
 
-from benchmarks.broker.looking import Load, cpu_seconds
+from benchmarks.broker.looking import Load, in_turns
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from holdfast.record.build import build
@@ -33,23 +33,9 @@ def run(brokers: dict[str, tuple[str, int]], size: int, seconds: float, turns: i
     batch = bytes(build([Record(None, bytes(_RECORD_SIZE), now) for _ in range(max(1, size // _RECORD_SIZE))]))
     for address, _ in brokers.values():
         make_topic(address)
-    loads = {what: Load(address) for what, (address, _) in brokers.items()}
-    rates: dict[str, list[float]] = {what: [] for what in brokers}
-    costs: dict[str, list[float]] = {what: [] for what in brokers}
-    for turn in range(-2, turns):
-        for what in list(brokers)[:: 1 if turn % 2 else -1]:
-            pid = brokers[what][1]
-            began, used = time.perf_counter(), cpu_seconds(pid)
-            acked = loads[what].run(_TOPIC, batch, seconds)
-            if turn >= 0:  # Those before warm up.
-                rates[what].append(acked / (time.perf_counter() - began))
-                costs[what].append((cpu_seconds(pid) - used) / acked * 1e6)
-    found: dict[str, float] = {"batch_size": len(batch)}
-    for name, each in (("batches_per_second", rates), ("cpu_us_per_batch", costs)):
-        for what, values in each.items():
-            found[f"{name}_{what}"] = statistics.median(values)
-        found[f"{name}_ratio"] = statistics.median(on / off for on, off in zip(each["on"], each["off"], strict=True))
-    return found
+    load_of = {what: partial(Load(address).run, _TOPIC, batch, seconds) for what, (address, _) in brokers.items()}
+    pids = {what: pid for what, (_, pid) in brokers.items()}
+    return {"batch_size": len(batch), **in_turns(load_of, pids, turns)}
 
 
 if __name__ == "__main__":

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +20,13 @@ from kafka.admin import (
     UserScramCredentialUpsertion,
 )
 from kafka.admin import ACLResourcePatternType as PatternType
-from kafka.errors import KafkaError
+from tests.torture.asking import until_done
 
 from holdfast.testing.certificates import AuthorityFolder
 
 USER = "ann"
 MECHANISM = "SCRAM-SHA-512"
 TOPIC = "one"  # What the user writes to.
-_ASK_MS = 5000
 _REAUTH_MS = 3000  # A session ends after so long: whoever has an old password is out by then.
 
 
@@ -95,34 +91,21 @@ class SecuredListener:
 
     def admit(self, bootstrap: str) -> None:
         """The user is there, with the password of now, and may write."""
-        until_answered(bootstrap, lambda admin: _set_password(admin, self.password))
-        until_answered(bootstrap, lambda admin: admin.create_acls([_rule(ACLPermissionType.ALLOW)]))
+        until_done(bootstrap, lambda admin: _set_password(admin, self.password))
+        until_done(bootstrap, lambda admin: admin.create_acls([_rule(ACLPermissionType.ALLOW)]))
 
     def change_password(self, bootstrap: str) -> None:
         new = f"number {next(self._numbers)}"
-        if until_answered(bootstrap, lambda admin: _set_password(admin, new)):
+        if until_done(bootstrap, lambda admin: _set_password(admin, new)):
             self.password = new
 
     def deny(self, bootstrap: str) -> None:
-        until_answered(bootstrap, lambda admin: admin.create_acls([_rule(ACLPermissionType.DENY)]))
+        until_done(bootstrap, lambda admin: admin.create_acls([_rule(ACLPermissionType.DENY)]))
 
     def allow(self, bootstrap: str) -> None:
         pattern = ResourcePatternFilter(ResourceType.TOPIC, TOPIC, PatternType.LITERAL)
         rule = ACLFilter(f"User:{USER}", "*", ACLOperation.WRITE, ACLPermissionType.DENY, pattern)
-        until_answered(bootstrap, lambda admin: admin.delete_acls([rule]))
-
-
-def until_answered(bootstrap: str, ask: Callable[[KafkaAdminClient], object], seconds: float = 60.0) -> bool:
-    """Ask until there is an answer: the broker is disturbed, and may have done it already."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            with closing(KafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=_ASK_MS)) as admin:
-                ask(admin)
-            return True
-        except (KafkaError, OSError, ValueError):
-            time.sleep(0.2)
-    return False
+        until_done(bootstrap, lambda admin: admin.delete_acls([rule]))
 
 
 def _set_password(admin: KafkaAdminClient, password: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import queue
-import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -12,6 +10,7 @@ from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicIdError
+from tests.torture.asking import ASK_MS, until_done
 from tests.torture.clients.following import read_whole
 from tests.torture.clients.looking import marks
 from tests.torture.ground import CUT, PARTITIONS, PHOENIX, Ground, Topic
@@ -20,31 +19,14 @@ from tests.torture.history import History
 from holdfast.client.errors import TopicNotFound
 from holdfast.errors import HoldfastError
 
-_ASK_MS = 5000
-_PATIENCE_S = 90.0
 _WORK_MAX = 8
 _HALF = 20  # Records of a topic that is half deleted.
 _AWAY_MS = 2000
 
 
-def until_done(ask: Callable[[KafkaAdminClient], object], bootstrap: str, done: type[KafkaError]) -> bool:
-    """Ask until it is done, or was done before: an answer may have got lost."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline:
-        try:
-            with closing(KafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=_ASK_MS)) as admin:
-                ask(admin)
-            return True
-        except done:
-            return True
-        except (KafkaError, OSError):
-            time.sleep(0.05)  # Some refusals come at once.
-    return False
-
-
 def create(ground: Ground, topic: Topic) -> bool:
     new = NewTopic(topic.name, topic.partitions, 1, topic_configs=topic.configs)
-    return until_done(lambda admin: admin.create_topics([new]), ground.bootstrap, TopicAlreadyExistsError)
+    return until_done(ground.bootstrap, lambda admin: admin.create_topics([new]), TopicAlreadyExistsError)
 
 
 def delete(ground: Ground, topic: Topic) -> bool | None:
@@ -56,7 +38,7 @@ def delete(ground: Ground, topic: Topic) -> bool | None:
         return True  # An earlier attempt came as far as this.
     except HoldfastError:
         return None
-    return until_done(lambda admin: admin.delete_topics([found]), ground.bootstrap, UnknownTopicIdError)
+    return until_done(ground.bootstrap, lambda admin: admin.delete_topics([found]), UnknownTopicIdError)
 
 
 @dataclass
@@ -102,13 +84,13 @@ class Administrator:
         half = Topic("half", "reborn")
         if not create(ground, half):
             return
-        producer = Producer(ground.settings(message_timeout_ms=_ASK_MS))
+        producer = Producer(ground.settings(message_timeout_ms=ASK_MS))
         for number in range(_HALF):
             producer.produce(half.name, str(number), partition=number % half.partitions)
-        producer.flush(_ASK_MS / 1000)
+        producer.flush(ASK_MS / 1000)
         ground.store.away()
         try:
-            with closing(KafkaAdminClient(bootstrap_servers=ground.bootstrap, request_timeout_ms=_ASK_MS)) as admin:
+            with closing(KafkaAdminClient(bootstrap_servers=ground.bootstrap, request_timeout_ms=ASK_MS)) as admin:
                 admin.delete_topics([half.name], timeout_ms=_AWAY_MS)
         except (KafkaError, OSError):
             pass  # As it is meant.
@@ -126,7 +108,7 @@ class Administrator:
         place = {"topic": CUT.name, "partition": partition}
         history.invoke("delete_records", **place)
         try:
-            with closing(KafkaAdminClient(bootstrap_servers=ground.bootstrap, request_timeout_ms=_ASK_MS)) as admin:
+            with closing(KafkaAdminClient(bootstrap_servers=ground.bootstrap, request_timeout_ms=ASK_MS)) as admin:
                 [told] = admin.delete_records(wanted).values()
         except (KafkaError, OSError) as failure:
             history.fail("delete_records", error=type(failure).__name__, **place)
