@@ -112,3 +112,10 @@ def test_a_file_that_is_no_text_shows_nothing_of_itself(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="byte 16 is not UTF-8") as caught:
         load_properties(str(path))
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_mark_before_the_first_word_is_no_part_of_it(tmp_path: Path) -> None:
+    """X11: as editors of Windows write a file, lines and all."""
+    file = tmp_path / "client.properties"
+    file.write_bytes(b"\xef\xbb\xbfsecurity.protocol=SSL\r\na=b\r\n")
+    assert load_properties(str(file)) == {"security.protocol": "SSL", "a": "b"}

@@ -81,7 +81,7 @@ def _resolved(name: str, value: str, providers: Mapping[str, Callable[[str, str]
 def _read(path: str) -> str:
     data = read_within(path, SIZE_MAX, lambda why: BadSetting(path, f"it {why}"))
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")  # Some editors put a mark before the first word.
     except UnicodeDecodeError as failure:
         raise BadSetting(path, f"byte {failure.start} is not UTF-8") from None  # Its text would show what is there.
 
