@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.broker.inside import InsideBroker
 from tests.broker.test_operators import alter, entity
-from tests.broker.wire import Wire, batch, create_topic, fetch_fields, produce, produce_fields, values
+from tests.broker.wire import Wire, batch, create_topic, fetch_fields, produce, produce_fields, values, wait_for
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.broker import throttle
@@ -302,7 +302,8 @@ def test_throttling_is_counted_and_told(own_broker: Callable[..., BrokerProcess]
         create_topic(wire, topic)
         limit(wire, "told", producer_byte_rate=100_000.0)
         assert _told(wire, topic, 150_000) > 0
-    assert any("throttled: user 'ANONYMOUS', client 'told': producer_byte_rate" in line for line in process.said)
+    words = "throttled: user 'ANONYMOUS', client 'told': producer_byte_rate"
+    wait_for(lambda: any(words in line for line in process.said))
 
 
 def test_the_table_of_clients_is_bounded(tmp_path: Path) -> None:
