@@ -89,17 +89,25 @@ class _Life:
             self._client.poll(0)
             self._reports.write()
         if self._is_locked_out:  # What it has not sent by the end of its session is not sent any more.
-            self._client.flush(_LOCKED_OUT_S)
+            self._flush(_LOCKED_OUT_S)
             self._client.purge()
-        left = self._client.flush(_FLUSH_S)
+        left = self._flush(_FLUSH_S)
         self._reports.write()
         if left and not self._reports.is_fatal:
             self._history.info("unfinished", what=f"{left} records of {self._producer} have no answer")
 
     def _wait_for_acks(self) -> None:
         deadline = time.monotonic() + _FLUSH_S
-        while time.monotonic() < deadline and not self._is_locked_out and self._client.flush(_LOOK_S):
+        while time.monotonic() < deadline and not self._is_over and self._flush(_LOOK_S):
             pass
+
+    def _flush(self, seconds: float) -> int:
+        """How many records are left; a client that has failed for good says so here, too."""
+        try:
+            return self._client.flush(seconds)
+        except KafkaException:  # As one that may write nothing any more: it gets no producer id.
+            self._reports.is_fatal = True
+            return 0
 
     def _stamp(self) -> int:
         """0 is the client's own."""
