@@ -15,7 +15,7 @@ from holdfast.broker.configs.dynamic import BROKER_CONFIGS
 from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
-from holdfast.broker.rights import RIGHTS
+from holdfast.broker.guard.rights import RIGHTS
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.table import advertised
 from holdfast.protocol.api import APIS, Key

@@ -9,9 +9,9 @@ from tests.broker.wire import Wire, batch, create_topic, produce_fields, wait_fo
 from tests.support.guarded import PASSWORD, Guarded, rule
 from tests.support.logged_in import upsertions
 
-from holdfast.broker import rights
+from holdfast.broker.guard import rights
 from holdfast.protocol.api import Key
-from holdfast.security.plain import encode_plain
+from holdfast.security.logins.plain import encode_plain
 from holdfast.security.rules import Permission
 from holdfast.security.secret import Secret
 

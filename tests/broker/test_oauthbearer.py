@@ -16,7 +16,7 @@ from tests.broker.wire import Wire
 from tests.support.logged_in import LoggedIn, shake_hands
 
 from holdfast.protocol.api import Key
-from holdfast.security.jwt import encode_bearer
+from holdfast.security.logins.jwt import encode_bearer
 from holdfast.security.secret import Secret
 
 KEY = ec.generate_private_key(ec.SECP256R1())

@@ -11,8 +11,8 @@ from tests.broker.wire import Closed, Wire, batch, create_topic, fetch_fields, m
 from tests.protocol import oracle
 from tests.support.guarded import Guarded, rule
 
-from holdfast.broker import rights
-from holdfast.broker.rights import RIGHTS, Right
+from holdfast.broker.guard import rights
+from holdfast.broker.guard.rights import RIGHTS, Right
 from holdfast.broker.table import HANDLERS
 from holdfast.protocol.api import APIS, Key
 from holdfast.protocol.classes import request_class

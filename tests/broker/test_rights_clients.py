@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 from tests.broker.wire import Wire, batch, create_topic, produce
 from tests.support.guarded import PASSWORD, Guarded
 
-from holdfast.broker import rights
+from holdfast.broker.guard import rights
 
 
 @pytest.fixture(scope="module")

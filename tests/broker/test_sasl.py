@@ -18,8 +18,8 @@ from tests.support.logged_in import KEPT, KEPT_PASSWORD, ODD, PASSWORD, USER, Lo
 from tests.support.round_trips import by_aiokafka, by_confluent, by_kafka_python, serves
 
 from holdfast.protocol.api import APIS, Key
-from holdfast.security.plain import encode_plain
-from holdfast.security.scram import ScramClient
+from holdfast.security.logins.plain import encode_plain
+from holdfast.security.logins.scram import ScramClient
 from holdfast.security.secret import Secret
 
 MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]

@@ -20,9 +20,9 @@ from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.settings import LogSettings
+from holdfast.security.logins.scram import Verifier
 from holdfast.security.principal import Principal
 from holdfast.security.rules import Operation, PatternType, Permission, ResourceType, Rule
-from holdfast.security.scram import Verifier
 from holdfast.wal import WalSettings
 
 SETTINGS = AllSettings(broker=BrokerSettings(), log=LogSettings(), wal=WalSettings())

@@ -46,7 +46,7 @@ BUGS = [
     ),
     bug(
         "a session is taken over by another user",
-        "security/login.py",
+        "security/logins/login.py",
         "if before is not None and before.principal != event.session.principal:",
         "if False:",
         SASL + "::test_a_session_stays_its_users_and_its_mechanisms",
@@ -102,7 +102,7 @@ BUGS = [
     ),
     bug(
         "without the store a login fails",
-        "security/checks.py",
+        "security/logins/checks.py",
         '        raise Unavailable("nobody',
         '        raise LoginFailed("nobody',
         LIMITS + "::test_without_the_store_nobody_is_told_that_a_password_is_wrong",
@@ -116,7 +116,7 @@ BUGS = [
     ),
     bug(
         "a login lasts for ever",
-        "security/checks.py",
+        "security/logins/checks.py",
         "until = self._clock.boottime() + lasts_s",
         "until = math.inf",
         SASL + "::test_a_session_that_is_over_takes_only_a_new_login",

@@ -7,7 +7,7 @@ from tests.bugs.bug import Bug, Edit
 SUBSCRIBE = "tests/subscribe/test_guarded.py"
 METRICS = "tests/metrics/test_guarded.py"
 HEADER = "tests/security/test_header.py"
-DOOR = "broker/side_door.py"
+DOOR = "broker/guard/side_door.py"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -31,14 +31,14 @@ BUGS = [
     ),
     bug(
         "a password of SCRAM is taken in plain",
-        "security/checks.py",
+        "security/logins/checks.py",
         "(is_private or each == PLAIN)",
         "True",
         HEADER + "::test_users_are_those_of_the_mechanisms_that_are_enabled",
     ),
     bug(
         "a session by a header lasts for ever",
-        "security/checks.py",
+        "security/logins/checks.py",
         "return self._password(said, taken[0], before, users).session",
         "return Session(self._password(said, taken[0], before, users).session.principal, before.host, before.listener)",
         HEADER + "::test_a_session_ends_as_one_of_sasl_does",

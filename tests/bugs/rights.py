@@ -15,21 +15,21 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 BUGS = [
     bug(
         "a verdict outlives the rules",
-        "broker/gate.py",
+        "broker/guard/gate.py",
         "            self._verdicts = {}\n        return rules",
         "        return rules",
         RIGHTS + "::test_a_rule_counts_at_once_on_connections_that_are_open",
     ),
     bug(
         "verdicts of another user are taken",
-        "broker/gate.py",
+        "broker/guard/gate.py",
         "asked = (right, session.principal.name, session.host, name)",
         'asked = (right, "", session.host, name)',
         RIGHTS + "::test_hosts_denials_and_everybody",
     ),
     bug(
         "a changed rule is looked up only when others look",
-        "broker/users.py",
+        "broker/guard/users.py",
         "            finally:\n                await self._look_up_anew()",
         "            finally:\n                pass",
         RIGHTS + "::test_a_rule_counts_at_once_on_connections_that_are_open",
@@ -43,7 +43,7 @@ BUGS = [
     ),
     bug(
         "an API without a row serves",
-        "broker/rights.py",
+        "broker/guard/rights.py",
         "    Key.DELETE_GROUPS: _each(DELETE_GROUP),\n",
         "",
         RIGHTS + "::test_what_is_served_has_a_row_and_the_other_way_round",
@@ -133,14 +133,14 @@ BUGS = [
     ),
     bug(
         "a refusal that is repeated floods the audit log",
-        "broker/audit.py",
+        "broker/guard/audit.py",
         "        if now - written < _AGAIN_S:",
         "        if False:",
         AUDIT + "::test_a_refusal_is_told_with_who_from_where_what_and_why",
     ),
     bug(
         "refusals are told to nobody",
-        "broker/gate.py",
+        "broker/guard/gate.py",
         "            self.audit.refused(session, right, name, api, self._by(session, right, name))\n",
         "",
         AUDIT + "::test_a_refusal_is_told_with_who_from_where_what_and_why",

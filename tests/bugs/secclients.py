@@ -16,24 +16,30 @@ BUGS = [
     ),
     Bug(
         "secclients: the server's signature is not checked",
-        (Edit("client/login.py", "            scram.check(expected, bytes(last.auth_bytes))\n", ""),),
+        (Edit("client/protection/login.py", "            scram.check(expected, bytes(last.auth_bytes))\n", ""),),
         (f"{PROTECTED}::test_a_server_that_does_not_know_the_password_is_found_out",),
     ),
     Bug(
         "secclients: the host name is not checked",
-        (Edit("client/secure.py", "check_name=self.checks_name)", "check_name=False)"),),
+        (Edit("client/protection/secure.py", "check_name=self.checks_name)", "check_name=False)"),),
         (f"{PROTECTED}::test_what_is_wrong_is_one_sentence_at_once",),
     ),
     Bug(
         "secclients: a secret is in the text of the options",
-        (Edit("client/secure.py", "HIDDEN if isinstance(text, Secret) else text", "getattr(text, 'reveal', str)()"),),
+        (
+            Edit(
+                "client/protection/secure.py",
+                "HIDDEN if isinstance(text, Secret) else text",
+                "getattr(text, 'reveal', str)()",
+            ),
+        ),
         (f"{SECURE}::test_no_text_shows_a_secret",),
     ),
     Bug(
         "secclients: a secret travels instead of its place",
         (
             Edit(
-                "client/secure.py",
+                "client/protection/secure.py",
                 "return _arrived, (self._revealed(),)",
                 "return _arrived, (resolve(self._revealed(), os.environ),)",
             ),
@@ -42,7 +48,7 @@ BUGS = [
     ),
     Bug(
         "secclients: settings of TLS are ignored without TLS",
-        (Edit("client/secure.py", "if idle is not None and not is_wanted:", "if False:"),),
+        (Edit("client/protection/secure.py", "if idle is not None and not is_wanted:", "if False:"),),
         (f"{SECURE}::test_what_cannot_be_taken_is_refused_with_what_to_do",),
     ),
     Bug(
@@ -52,14 +58,14 @@ BUGS = [
     ),
     Bug(
         "secclients: a session is not prolonged",
-        (Edit("client/login.py", "        if lifetime_s > 0:\n", "        if lifetime_s < 0:\n"),),
+        (Edit("client/protection/login.py", "        if lifetime_s > 0:\n", "        if lifetime_s < 0:\n"),),
         (f"{PROTECTED}::test_a_session_is_prolonged_in_time_also_after_a_sleep",),
     ),
     Bug(
         "secclients: a session's time stands still while the machine sleeps",
         (
             Edit(
-                "client/login.py",
+                "client/protection/login.py",
                 "if self._clock.boottime() < self._again_at:",
                 "if self._clock.monotonic() < self._again_at:",
             ),
@@ -79,12 +85,12 @@ BUGS = [
     ),
     Bug(
         "secclients: a token that was refused is shown again",
-        (Edit("client/login.py", "                who.tokens.forget()\n", ""),),
+        (Edit("client/protection/login.py", "                who.tokens.forget()\n", ""),),
         (f"{PROTECTED}::test_a_token_that_is_refused_is_not_kept",),
     ),
     Bug(
         "secclients: an issuer is asked for every connection",
-        (Edit("client/tokens.py", "if now >= until:", "if True:"),),
+        (Edit("client/protection/tokens.py", "if now >= until:", "if True:"),),
         (f"{PROTECTED}::test_an_issuer_is_asked_once_for_many_connections",),
     ),
     Bug(

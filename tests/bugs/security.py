@@ -106,14 +106,14 @@ BUGS = [
     ),
     Bug(
         "security: a nonce is not checked",
-        (Edit("security/scram.py", "if not fields[1][2:].endswith(exchange.nonce):", "if False:"),),
+        (Edit("security/logins/scram.py", "if not fields[1][2:].endswith(exchange.nonce):", "if False:"),),
         (f"{SCRAM}::test_the_nonce_is_checked_and_old_librdkafka_gets_in",),
     ),
     Bug(
         "security: a user nobody knows fails at the first message",
         (
             Edit(
-                "security/scram.py",
+                "security/logins/scram.py",
                 "    verifier = fake if known is None else known\n    nonce",
                 '    if known is None:\n        raise LoginFailed("no", first.user)\n    verifier = known\n    nonce',
             ),
@@ -124,7 +124,7 @@ BUGS = [
         "security: a user nobody knows is answered sooner",
         (
             Edit(
-                "security/plain.py",
+                "security/logins/plain.py",
                 "is_right = (fake if known is None else known).accepts(claim.password) and known is not None",
                 "is_right = known is not None and known.accepts(claim.password)",
             ),
@@ -133,7 +133,7 @@ BUGS = [
     ),
     Bug(
         "security: a client takes any server for the one that knows its password",
-        (Edit("security/scram.py", "if not hmac.compare_digest(expected, server_final):", "if False:"),),
+        (Edit("security/logins/scram.py", "if not hmac.compare_digest(expected, server_final):", "if False:"),),
         (f"{SCRAM}::test_a_server_that_does_not_know_the_password_is_found_out",),
     ),
     Bug(
@@ -161,7 +161,7 @@ BUGS = [
         "security: a token says which algorithm it is checked by",
         (
             Edit(
-                "security/jwt.py",
+                "security/logins/jwt.py",
                 "algorithms=list(key.algorithms), options=_UNCHECKED)",
                 'algorithms=[header["alg"]], options={**_UNCHECKED, "verify_signature": header["alg"] != "none"})',
             ),
@@ -172,14 +172,16 @@ BUGS = [
         "security: a token's audience is not checked",
         (
             Edit(
-                "security/jwt.py", "if settings.audience and not named", "if named and settings.audience and not named"
+                "security/logins/jwt.py",
+                "if settings.audience and not named",
+                "if named and settings.audience and not named",
             ),
         ),
         (f"{JWT}::test_what_a_token_must_say",),
     ),
     Bug(
         "security: every unknown key fetches the set",
-        (Edit("security/jwt.py", "kid not in self._keys) and may_try:", "kid not in self._keys):"),),
+        (Edit("security/logins/jwt.py", "kid not in self._keys) and may_try:", "kid not in self._keys):"),),
         (f"{JWT}::test_unknown_keys_are_fetched_but_not_too_often",),
     ),
     Bug(
@@ -191,7 +193,7 @@ BUGS = [
         "security: a request behind a failed token is served",
         (
             Edit(
-                "security/login.py",
+                "security/logins/login.py",
                 "    if isinstance(event, Failed):\n        return _closed(login, Do.FAIL)\n",
                 "    if isinstance(event, Failed):\n        return replace(login, phase=Phase.OPEN), Do.FAIL\n",
             ),
@@ -200,14 +202,20 @@ BUGS = [
     ),
     Bug(
         "security: a session that is over is served",
-        (Edit("security/login.py", "session is not None and not session.is_over(frame.at)", "session is not None"),),
+        (
+            Edit(
+                "security/logins/login.py",
+                "session is not None and not session.is_over(frame.at)",
+                "session is not None",
+            ),
+        ),
         (LOGIN,),
     ),
     Bug(
         "security: a new login takes over the session of another user",
         (
             Edit(
-                "security/login.py",
+                "security/logins/login.py",
                 "if before is not None and before.principal",
                 "if before is event and before.principal",
             ),
@@ -216,7 +224,7 @@ BUGS = [
     ),
     Bug(
         "security: a request in the middle of a login is answered",
-        (Edit("security/login.py", "login.phase is Phase.OPEN and _is_served", "_is_served"),),
+        (Edit("security/logins/login.py", "login.phase is Phase.OPEN and _is_served", "_is_served"),),
         (LOGIN,),
     ),
 ]

@@ -11,7 +11,7 @@ from tests.cli.conftest import Commands
 from typer.testing import CliRunner
 
 from holdfast.cli.main import app
-from holdfast.client.groups import partitions_of
+from holdfast.client.admin.groups import partitions_of
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from holdfast.client.errors import BrokerLost, LoginRefused, NotKafka, TlsFailed
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.clock import ManualClock
 from holdfast.protocol.api import Key
-from holdfast.security.jwt import IssuerRefused
+from holdfast.security.logins.jwt import IssuerRefused
 from holdfast.testing.certificates import AuthorityFolder
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.every_way import MARK, MODULES, PASSWORD, jaas, write_properties
 
 from holdfast.client import ClientSettings, SecurityOptions
-from holdfast.client.secure import HANDLERS
+from holdfast.client.protection.secure import HANDLERS
 from holdfast.errors import Rejected
 from holdfast.security.protocol import SecurityProtocol
 from holdfast.security.secret import Secret

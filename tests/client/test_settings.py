@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from holdfast.client import Client, ClientSettings
-from holdfast.client.secure import UnknownWord
+from holdfast.client.protection.secure import UnknownWord
 from holdfast.client.settings import words_of
 from holdfast.errors import Rejected
 from holdfast.io.address import Address, BadAddress, parse_address

@@ -19,9 +19,9 @@ from holdfast.io.clock import ManualClock
 from holdfast.io.objects.memory import MemoryObjects
 from holdfast.io.store_errors import Damaged, NewerFormat
 from holdfast.io.versions import VersionRetries
+from holdfast.security.logins.scram import Verifier
 from holdfast.security.principal import Principal
 from holdfast.security.rules import BadRule, Operation, PatternType, Permission, ResourceType, Rule
-from holdfast.security.scram import Verifier
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 

@@ -14,9 +14,9 @@ from holdfast.coordinator.share.partition import (
     Image,
     Judged,
     RecordState,
+    RecordVerdict,
     ShareLimits,
     SharePartition,
-    Verdict,
 )
 from holdfast.coordinator.share.records import decode_image, encode_image
 
@@ -79,8 +79,8 @@ class Truth(RuleBasedStateMachine):
                 self.state[offset], self.holder[offset] = RecordState.ACQUIRED, (member, self.now + LIMITS.lock_ms)
         assert sum(stop - begin for begin, stop, _ in given) <= count
 
-    @rule(member=MEMBERS, near=NEAR, size=st.integers(1, 6), said=st.lists(st.sampled_from(Verdict), min_size=6))
-    def acknowledge(self, member: str, near: int, size: int, said: list[Verdict]) -> None:
+    @rule(member=MEMBERS, near=NEAR, size=st.integers(1, 6), said=st.lists(st.sampled_from(RecordVerdict), min_size=6))
+    def acknowledge(self, member: str, near: int, size: int, said: list[RecordVerdict]) -> None:
         first = max(self.partition.start + near, 0)
         end = first + size
         held = [
@@ -97,15 +97,15 @@ class Truth(RuleBasedStateMachine):
             if offset >= self.cut:
                 self._judge(offset, verdict, member)
 
-    def _judge(self, offset: int, verdict: Verdict, member: str) -> None:
-        if verdict is Verdict.RENEW:
+    def _judge(self, offset: int, verdict: RecordVerdict, member: str) -> None:
+        if verdict is RecordVerdict.RENEW:
             self.holder[offset] = (member, self.now + LIMITS.lock_ms)
-        elif verdict is Verdict.RELEASE:
+        elif verdict is RecordVerdict.RELEASE:
             self._free(offset)
         else:
             assert offset not in self.judged, "acknowledged twice"
             self.judged.add(offset)
-            self.state[offset] = RecordState.ACKNOWLEDGED if verdict is Verdict.ACCEPT else RecordState.ARCHIVED
+            self.state[offset] = RecordState.ACKNOWLEDGED if verdict is RecordVerdict.ACCEPT else RecordState.ARCHIVED
             self.holder[offset] = None
 
     def _free(self, offset: int) -> None:
@@ -198,7 +198,7 @@ def test_a_release_is_delivered_again_until_the_limit() -> None:
     partition = new()
     for delivery in (1, 2, 3):
         assert acquire(partition, end=1) == [Acquired(0, 1, delivery)]
-        partition.acknowledge("a", [Judged(0, 1, [Verdict.RELEASE])], LIMITS, now=0)
+        partition.acknowledge("a", [Judged(0, 1, [RecordVerdict.RELEASE])], LIMITS, now=0)
     assert (partition.start, partition.runs) == (1, ())
 
 
@@ -207,9 +207,13 @@ def test_one_bad_batch_refuses_all() -> None:
     partition = new()
     acquire(partition, end=2)
     with pytest.raises(InvalidRecordState):
-        partition.acknowledge("a", [Judged(0, 1, [Verdict.ACCEPT]), Judged(1, 3, [Verdict.ACCEPT])], LIMITS, now=0)
+        partition.acknowledge(
+            "a", [Judged(0, 1, [RecordVerdict.ACCEPT]), Judged(1, 3, [RecordVerdict.ACCEPT])], LIMITS, now=0
+        )
     with pytest.raises(InvalidRecordState):
-        partition.acknowledge("a", [Judged(0, 1, [Verdict.ACCEPT]), Judged(0, 1, [Verdict.RELEASE])], LIMITS, now=0)
+        partition.acknowledge(
+            "a", [Judged(0, 1, [RecordVerdict.ACCEPT]), Judged(0, 1, [RecordVerdict.RELEASE])], LIMITS, now=0
+        )
     assert (partition.start, [run.state for run in partition.runs]) == (0, [RecordState.ACQUIRED])
 
 
@@ -218,7 +222,7 @@ def test_only_who_has_a_record_judges_it() -> None:
     partition = new()
     acquire(partition, "a", end=2)
     with pytest.raises(InvalidRecordState):
-        partition.acknowledge("b", [Judged(0, 1, [Verdict.ACCEPT])], LIMITS, now=0)
+        partition.acknowledge("b", [Judged(0, 1, [RecordVerdict.ACCEPT])], LIMITS, now=0)
     assert partition.start == 0
 
 
@@ -235,7 +239,7 @@ def test_locks_are_bounded() -> None:
     partition = new()
     assert acquire(partition, end=100) == [Acquired(0, 12, 1)]
     assert partition.next_offset(LIMITS) is None
-    partition.acknowledge("a", [Judged(0, 3, [Verdict.ACCEPT])], LIMITS, now=0)
+    partition.acknowledge("a", [Judged(0, 3, [RecordVerdict.ACCEPT])], LIMITS, now=0)
     assert acquire(partition, "b", end=100) == [Acquired(12, 15, 1)]
 
 

@@ -21,7 +21,7 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.classes import request_class
 from holdfast.protocol.header import frame_request
 from holdfast.protocol.messages import encode_request
-from holdfast.security.plain import encode_plain
+from holdfast.security.logins.plain import encode_plain
 from holdfast.security.secret import Secret
 from holdfast.testing.ports import free_port
 

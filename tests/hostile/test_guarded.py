@@ -17,7 +17,7 @@ from tests.support.logged_in import KEPT, KEPT_PASSWORD, LoggedIn, log_in
 from tests.support.round_trips import serves
 from tests.support.s3_server import S3Server
 
-from holdfast.broker import rights
+from holdfast.broker.guard import rights
 from holdfast.protocol.api import Key
 
 MIB = 1 << 20

@@ -10,7 +10,7 @@ from tests.support.every_way import MARK, MODULES, USER, client_of, jaas, round_
 
 from holdfast.client import Client
 from holdfast.client.errors import LoginRefused
-from holdfast.security.scram import MECHANISMS
+from holdfast.security.logins.scram import MECHANISMS
 from holdfast.security.secret import Secret
 from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port

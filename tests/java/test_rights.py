@@ -15,7 +15,7 @@ from tests.broker.wire import Wire, create_topic, wait_for
 from tests.java.jvm import run_process
 from tests.support.guarded import PASSWORD, Guarded, GuardedKafka, GuardedPorts, rule
 
-from holdfast.broker.rights import RIGHTS, Right
+from holdfast.broker.guard.rights import RIGHTS, Right
 from holdfast.protocol.api import APIS, Key
 from holdfast.security.rules import Permission
 

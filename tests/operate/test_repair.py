@@ -39,7 +39,7 @@ from holdfast.io.objects.local.objects import LocalObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.operate.place import topic_names
 from holdfast.protocol.api import Key
-from holdfast.security.scram import make_verifier
+from holdfast.security.logins.scram import make_verifier
 from holdfast.security.secret import Secret
 from holdfast.segment.manifest.load import load_manifest
 from holdfast.types import PartitionId

@@ -18,12 +18,12 @@ from holdfast.cluster.auth import Auth, apply_auth, set_user
 from holdfast.errors import Unavailable
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.security.checks import LoginChecks
 from holdfast.security.errors import LoginFailed
 from holdfast.security.header import parse_authorization
-from holdfast.security.plain import Claim
+from holdfast.security.logins.checks import LoginChecks
+from holdfast.security.logins.plain import PlainClaim
+from holdfast.security.logins.scram import make_verifier
 from holdfast.security.principal import ANONYMOUS, Principal, Session
-from holdfast.security.scram import make_verifier
 from holdfast.security.secret import Secret
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -47,7 +47,7 @@ def checks(mechanisms: str, **words: str) -> LoginChecks:
 
 def test_a_user_and_a_password_or_a_token_is_read() -> None:
     """X8: a password may hold colons; a scheme is written in any case."""
-    assert parse_authorization(basic("alice", "a:b c")) == Claim("alice", Secret("a:b c"))
+    assert parse_authorization(basic("alice", "a:b c")) == PlainClaim("alice", Secret("a:b c"))
     assert parse_authorization("bearer  x.y.z ") == Secret("x.y.z")
 
 

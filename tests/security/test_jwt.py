@@ -18,7 +18,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from holdfast.io.clock import ManualClock
 from holdfast.security.errors import BadSetting, LoginFailed
-from holdfast.security.jwt import (
+from holdfast.security.logins.jwt import (
     PREFIX,
     URL,
     Token,

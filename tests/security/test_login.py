@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.protocol.api import Key
-from holdfast.security.login import (
+from holdfast.security.logins.login import (
     API_VERSIONS,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
@@ -23,8 +23,8 @@ from holdfast.security.login import (
     TokenFrame,
     step,
 )
+from holdfast.security.logins.scram import Exchange, fake_verifier
 from holdfast.security.principal import Principal, Session
-from holdfast.security.scram import Exchange, fake_verifier
 
 SCRAM, PLAIN = "SCRAM-SHA-256", "PLAIN"
 EXCHANGE = Exchange("alice", True, fake_verifier(SCRAM, "alice", b""), "n", "")

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.security.errors import BadSetting, LoginFailed
-from holdfast.security.jaas import parse_jaas
-from holdfast.security.plain import Claim, check_plain, encode_plain, parse_plain
-from holdfast.security.scram import Verifier, fake_verifier, make_verifier
+from holdfast.security.logins.jaas import parse_jaas
+from holdfast.security.logins.plain import PlainClaim, check_plain, encode_plain, parse_plain
+from holdfast.security.logins.scram import Verifier, fake_verifier, make_verifier
 from holdfast.security.secret import Secret
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -24,7 +24,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 @given(TEXTS, TEXTS)
 def test_what_a_client_says_is_read(user: str, password: str) -> None:
     """X4, X11: any name, any password."""
-    assert parse_plain(encode_plain(user, Secret(password))) == Claim(user, Secret(password))
+    assert parse_plain(encode_plain(user, Secret(password))) == PlainClaim(user, Secret(password))
     assert "hunter2" not in repr(parse_plain(encode_plain(user, Secret("hunter2"))))
 
 
@@ -47,7 +47,7 @@ def test_a_message_that_is_none_fails(token: bytes) -> None:
 )
 def test_settings_first_then_the_stored_users(user: str, password: str, known: Verifier | None, is_in: bool) -> None:
     """X4: one set of users for PLAIN and SCRAM."""
-    claim = Claim(user, Secret(password))
+    claim = PlainClaim(user, Secret(password))
     if is_in:
         check_plain(claim, {"root": Secret("in settings")}, known, FAKE)
     else:
@@ -76,7 +76,7 @@ def test_every_failure_costs_as_much(user: str, is_stored: bool) -> None:
     times: list[int] = []
     known = _counted(STORED, times) if is_stored else None
     with pytest.raises(LoginFailed):
-        check_plain(Claim(user, Secret("no")), {"root": Secret("r")}, known, _counted(FAKE, times))
+        check_plain(PlainClaim(user, Secret("no")), {"root": Secret("r")}, known, _counted(FAKE, times))
     assert times == [1]
 
 

@@ -14,7 +14,7 @@ from scramp import ScramClient as TheirClient
 from scramp import ScramException, ScramMechanism
 
 from holdfast.security.errors import LoginFailed
-from holdfast.security.scram import (
+from holdfast.security.logins.scram import (
     MECHANISMS,
     Exchange,
     ScramClient,

@@ -18,7 +18,7 @@ from holdfast.client import LATEST, Client, ClientSettings
 from holdfast.record.batch import split
 from holdfast.record.build import build
 from holdfast.record.records import Record, read_records
-from holdfast.security.scram import MECHANISMS
+from holdfast.security.logins.scram import MECHANISMS
 from holdfast.security.secret import Secret
 from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port

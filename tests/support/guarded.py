@@ -9,9 +9,9 @@ from tests.broker.wire import Wire
 from tests.support.apache import ApacheKafka
 from tests.support.broker_process import BrokerProcess
 
-from holdfast.broker.rights import Right
+from holdfast.broker.guard.rights import Right
 from holdfast.protocol.api import Key
-from holdfast.security.plain import encode_plain
+from holdfast.security.logins.plain import encode_plain
 from holdfast.security.rules import CLUSTER_NAME, Operation, PatternType, Permission, ResourceType
 from holdfast.security.secret import Secret
 from holdfast.testing.ports import free_port

@@ -11,8 +11,8 @@ from tests.broker.wire import Wire
 from tests.support.broker_process import BrokerProcess
 
 from holdfast.protocol.api import Key
-from holdfast.security.plain import encode_plain
-from holdfast.security.scram import ScramClient, salt_password
+from holdfast.security.logins.plain import encode_plain
+from holdfast.security.logins.scram import ScramClient, salt_password
 from holdfast.security.secret import Secret
 from holdfast.testing.certificates import AuthorityFolder
 from holdfast.testing.ports import free_port

@@ -14,11 +14,11 @@ from holdfast.broker.codes import code_of
 from holdfast.broker.configs.quotas import Quota, rate_of_address
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.fetch.sessions import FetchSessions, SessionLimits
+from holdfast.broker.guard.rights import RIGHTS, NotAllowed, Right
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import RIGHTS, NotAllowed, Right
 from holdfast.broker.table import HANDLERS, MessageHandler, Raw, Whole
 from holdfast.protocol.api import Key, find
 from holdfast.protocol.classes import response_class

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.broker.configs.topic import ConfigInvalid
-from holdfast.broker.rights import NotAllowed
+from holdfast.broker.guard.rights import NotAllowed
 from holdfast.broker.share import sessions as share_sessions
 from holdfast.broker.throttle import QuotaExceeded
 from holdfast.broker.topic_limits import MetadataFull, PartitionCountInvalid, TopicNameCollides, TopicNameInvalid

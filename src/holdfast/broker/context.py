@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.broker.gate import Gate
+from holdfast.broker.guard.gate import Gate
+from holdfast.broker.guard.users import Users
 from holdfast.broker.markers import Markers
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
-from holdfast.broker.users import Users
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from holdfast.broker.configs.dynamic import GROUP
 from holdfast.broker.configs.group import consumer_times, share_configs
+from holdfast.broker.guard.users import Users
 from holdfast.broker.markers import Markers
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC, OpenTopic, Topics
-from holdfast.broker.users import Users
 from holdfast.cluster.errors import ProducerIdsTaken
 from holdfast.cluster.metadata import take_producer_ids
 from holdfast.cluster.metadata_log import MetadataLog

@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from holdfast.broker.audit import Audit
 from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import settings_now
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.coordinators import GroupTopics, ProducerIdBlocks, open_groups, open_shares, open_transactions
-from holdfast.broker.gate import Gate
+from holdfast.broker.guard.audit import Audit
+from holdfast.broker.guard.gate import Gate
+from holdfast.broker.guard.users import Users
 from holdfast.broker.markers import Markers
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.loop_watch import HeldLoop
@@ -25,7 +26,6 @@ from holdfast.broker.settings import BrokerSettings, overrides_of
 from holdfast.broker.share.sessions import ShareSessions
 from holdfast.broker.throttle import Throttle, Windows
 from holdfast.broker.topics import Topics
-from holdfast.broker.users import Users
 from holdfast.cluster.auth_log import PREFIX as AUTH_PREFIX
 from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog

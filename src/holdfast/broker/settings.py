@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from holdfast.broker.listeners import DEFAULT_MAP, Listener, parse_listeners
 from holdfast.errors import Rejected
-from holdfast.security.checks import OFFERED
+from holdfast.security.logins.checks import OFFERED
 from holdfast.security.principal import Principal
 from holdfast.security.rules import Rule, Rules
 from holdfast.security.secret import NONE, Secret

@@ -6,24 +6,26 @@
 It works with any Kafka broker: versions are negotiated. Batches go as they are, and are not copied on the way. It is
 the only client here: commands, syncs, Spark and audits all go through it, and `Connector` opens every connection.
 
-    settings      how a cluster is reached, in Kafka's words; `secure` and `tokens`: how that is protected
+    settings      how a cluster is reached, in Kafka's words
+    protection    how a connection is protected: TLS, logins, tokens
     client        the face: one method for each thing to ask
     nodes         who leads what, and the connections
-    connection    one socket: opened by the connector, frames out, frames in; `tls` and `login` are what comes first
+    connection    one socket: opened by the connector, frames out, frames in
     retry         trying again while the answer is "not now"
-    topics, offsets, fetching, producing, transactions, groups, group_offsets, users, acls
+    offsets, fetching, producing, transactions
                   what the methods do, by noun
+    admin         the same for operators: topics, groups, group_offsets, users, acls
     codes, errors Kafka's error codes, by what to do about them
 """
 
+from holdfast.client.admin.group_offsets import Committed
+from holdfast.client.admin.groups import GroupInfo, GroupMember
+from holdfast.client.admin.topics import ClusterInfo, PartitionInfo, TopicInfo
 from holdfast.client.client import Client
 from holdfast.client.fetching import FetchedBatches
-from holdfast.client.group_offsets import Committed
-from holdfast.client.groups import GroupInfo, GroupMember
 from holdfast.client.offsets import EARLIEST, LATEST, FoundOffset
-from holdfast.client.secure import SecurityOptions
+from holdfast.client.protection.secure import SecurityOptions
 from holdfast.client.settings import ClientSettings
-from holdfast.client.topics import ClusterInfo, PartitionInfo, TopicInfo
 from holdfast.client.transactions import ProducerIdentity
 from holdfast.types import TopicPartition
 

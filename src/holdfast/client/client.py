@@ -6,25 +6,26 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 from uuid import UUID
 
-from holdfast.client import acls, fetching, group_offsets, groups, offsets, producing, topics, transactions, users
+from holdfast.client import fetching, offsets, producing, transactions
+from holdfast.client.admin import acls, group_offsets, groups, topics, users
+from holdfast.client.admin.group_offsets import Committed
+from holdfast.client.admin.groups import GroupInfo, ListedGroup
+from holdfast.client.admin.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
+from holdfast.client.admin.users import UserLogin
 from holdfast.client.connection import Connector
 from holdfast.client.errors import NotNow, TopicNotFound
 from holdfast.client.fetching import FetchedBatches
-from holdfast.client.group_offsets import Committed
-from holdfast.client.groups import GroupInfo, ListedGroup
 from holdfast.client.nodes import NamedBroker, Nodes
 from holdfast.client.offsets import FoundOffset
 from holdfast.client.partition import Pair
 from holdfast.client.producing import Batches
 from holdfast.client.retry import OnWait, RetryPolicy
 from holdfast.client.settings import ClientSettings
-from holdfast.client.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
 from holdfast.client.transactions import ProducerIdentity
-from holdfast.client.users import UserLogin
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
+from holdfast.security.logins.scram import SALT_SIZE
 from holdfast.security.rules import Rule, RuleFilter
-from holdfast.security.scram import SALT_SIZE
 from holdfast.security.secret import Secret
 from holdfast.types import TopicPartition
 

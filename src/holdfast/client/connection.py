@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from holdfast.client.errors import BrokerLost, NotKafka, TooOld
-from holdfast.client.login import ClientLogin
-from holdfast.client.secure import PROTOCOL, Credentials
+from holdfast.client.protection.login import ClientLogin
+from holdfast.client.protection.secure import PROTOCOL, Credentials
+from holdfast.client.protection.tls import RECORD, end, failure_of, joined, protected
 from holdfast.client.settings import ClientSettings
-from holdfast.client.tls import RECORD, end, failure_of, joined, protected
 from holdfast.errors import HoldfastError
 from holdfast.io.address import Address
 from holdfast.io.chance import Chance, SystemChance

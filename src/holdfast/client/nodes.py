@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from holdfast.client.admin.topics import ClusterInfo, read_metadata
 from holdfast.client.codes import check, failure_of
 from holdfast.client.connection import Connection, Connector
 from holdfast.client.errors import BrokerUnreachable
 from holdfast.client.partition import Pair, by_topic
-from holdfast.client.topics import ClusterInfo, read_metadata
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code

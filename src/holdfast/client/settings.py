@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.client.secure import PLAINTEXT, SecurityOptions, UnknownWord
-from holdfast.client.secure import WORDS as SECURITY_WORDS
+from holdfast.client.protection.secure import PLAINTEXT, SecurityOptions, UnknownWord
+from holdfast.client.protection.secure import WORDS as SECURITY_WORDS
 from holdfast.errors import Rejected
 from holdfast.io.address import Address, parse_addresses
 from holdfast.security.properties import load_properties, resolve

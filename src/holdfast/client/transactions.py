@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from holdfast.client.admin.group_offsets import topics_of
 from holdfast.client.codes import check
-from holdfast.client.group_offsets import topics_of
 from holdfast.client.nodes import GROUP, TRANSACTION, Nodes
 from holdfast.client.partition import Pair, by_topic
 from holdfast.protocol.api import Key

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from holdfast.cluster.errors import BadUser, TooManyRules, TooManyUsers, UserUnknown
 from holdfast.cluster.version_log import Step
+from holdfast.security.logins.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, NAME_SIZE_MAX, Verifier
 from holdfast.security.rules import BadRule, Rule
-from holdfast.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, NAME_SIZE_MAX, Verifier
 
 USERS_MAX: Final = 20_000  # Each with all of its mechanisms.
 RULES_MAX: Final = 50_000

@@ -33,24 +33,24 @@ _CHALLENGE = 'WWW-Authenticate: Basic realm="holdfast"'
 _TAKING_MAX = 16  # The same of those that have not taken their answer.
 
 
-class Gate(Protocol):
+class ScrapeGate(Protocol):
     """What readers are let through by."""
 
     async def admits(self, peer: str, certificate: bytes | None, authorization: str | None) -> bool:
         """Whether they may read metrics. `certificate` is DER. Raises LoginFailed, or Unavailable."""
 
 
-class Protection(NamedTuple):
+class PortProtection(NamedTuple):
     """Of the port."""
 
     tls: WatchedContext | None
-    gate: Callable[[], Gate]  # As it is now.
+    gate: Callable[[], ScrapeGate]  # As it is now.
 
 
 class Endpoint:
     """Answers scrapes."""
 
-    def __init__(self, samples: Callable[[], AsyncIterator[Sample]], protection: Protection | None = None) -> None:
+    def __init__(self, samples: Callable[[], AsyncIterator[Sample]], protection: PortProtection | None = None) -> None:
         self._samples = samples
         self._protection = protection
         self._tasks: set[asyncio.Task[None]] = set()
@@ -167,7 +167,7 @@ def _head(status: str, content_type: str, size: int, *more: str) -> bytes:
 
 @asynccontextmanager
 async def scraped(
-    samples: Callable[[], AsyncIterator[Sample]], bound: socket.socket, protection: Protection | None = None
+    samples: Callable[[], AsyncIterator[Sample]], bound: socket.socket, protection: PortProtection | None = None
 ) -> AsyncIterator[None]:
     """Metrics on a socket that is bound already, for as long as the block lasts."""
     endpoint = Endpoint(samples, protection)

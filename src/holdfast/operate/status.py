@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.client.secure import PLAINTEXT, Protection, SecurityOptions
-from holdfast.client.tls import failure_of, is_of_tls
+from holdfast.client.protection.secure import PLAINTEXT, Protection, SecurityOptions
+from holdfast.client.protection.tls import failure_of, is_of_tls
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.address import Address, parse_address
 

@@ -138,7 +138,7 @@ def _write(data: Path, rights: Mapping[str, Sequence[Step]]) -> None:
     from holdfast.io.clock import SystemClock
     from holdfast.io.objects.open import open_objects
     from holdfast.io.versions import VersionRetries
-    from holdfast.security.scram import MECHANISMS, SALT_SIZE, make_verifier
+    from holdfast.security.logins.scram import MECHANISMS, SALT_SIZE, make_verifier
     from holdfast.security.secret import Secret
 
     chance, objects = SystemChance(), open_objects(str(data / "objects"))

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_CLUSTER
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.cluster.auth import add_rule, check_rule, remove_rule
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

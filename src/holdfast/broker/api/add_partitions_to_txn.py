@@ -7,9 +7,9 @@ from collections.abc import Container, Sequence
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.topics import TRANSACTIONS_TOPIC
 from holdfast.coordinator.transaction.transaction import Producer
 from holdfast.errors import HoldfastError

@@ -29,8 +29,8 @@ from holdfast.broker.configs.topic import (
     subtract_items,
 )
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_CLUSTER_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_TOPIC_CONFIGS
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import ALTER_CLUSTER_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_TOPIC_CONFIGS
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated import incremental_alter_configs

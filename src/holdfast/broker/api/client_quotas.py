@@ -14,8 +14,8 @@ from holdfast.broker.configs.quotas import (
     parse_entity,
 )
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_CLUSTER_CONFIGS
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import ALTER_CLUSTER_CONFIGS
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from holdfast.broker.configs.dynamic import GROUP
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import Right
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import Right
 from holdfast.errors import Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.list_config_resources import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import ConsumerGroupDescription, ConsumerMemberDescription
 from holdfast.errors import HoldfastError

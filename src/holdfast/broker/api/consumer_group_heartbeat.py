@@ -8,9 +8,9 @@ from uuid import UUID
 from holdfast.broker.api.named_topics import subscribed
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_TOPIC, READ_GROUP
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import DESCRIBE_TOPIC, READ_GROUP
 from holdfast.coordinator.group.consumer.member import Partitions
 from holdfast.coordinator.group.consumer.requests import HeartbeatRequest
 from holdfast.coordinator.group.topic_view import Sight

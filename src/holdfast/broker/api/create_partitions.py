@@ -6,8 +6,8 @@ from collections import Counter
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_TOPIC, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import ALTER_TOPIC, NotAllowed
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DELETE_GROUP
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DELETE_GROUP
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse

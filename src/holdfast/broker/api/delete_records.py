@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DELETE_TOPIC
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DELETE_TOPIC
 from holdfast.broker.topics import INTERNAL
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

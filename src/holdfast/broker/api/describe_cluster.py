@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_CLUSTER
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_CLUSTER
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_cluster import (
     DescribeClusterBroker,

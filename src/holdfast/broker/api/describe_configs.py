@@ -12,8 +12,8 @@ from holdfast.broker.configs.dynamic import ALL_BROKERS, BROKER, BROKER_CONFIGS,
 from holdfast.broker.configs.group import group_configs
 from holdfast.broker.configs.topic import TOPIC_CONFIGS, Config, ConfigKind, ConfigSource
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_GROUP_CONFIGS, DESCRIBE_TOPIC_CONFIGS
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_GROUP_CONFIGS, DESCRIBE_TOPIC_CONFIGS
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.describe_configs import (

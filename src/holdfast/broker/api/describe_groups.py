@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_GROUP, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_GROUP, NotAllowed
 from holdfast.coordinator.group.answers import GroupDescription, GroupState, MemberDescription
 from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.errors import HoldfastError

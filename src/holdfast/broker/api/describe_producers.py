@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import READ_TOPIC
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import READ_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated import describe_producers

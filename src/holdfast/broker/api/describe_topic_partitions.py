@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_TOPIC
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import Corrupt
 from holdfast.protocol.codes import Code

@@ -19,11 +19,11 @@ from holdfast.broker.fetch.sessions import (
 )
 from holdfast.broker.fetch.share import MANY_SIZE, FetchShare
 from holdfast.broker.fetch.watch import PartitionKey, TopicKey
-from holdfast.broker.gate import Gate
+from holdfast.broker.guard.gate import Gate
+from holdfast.broker.guard.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.request import Body, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.throttle import Throttle
 from holdfast.broker.topics import Topics
 from holdfast.errors import Corrupt, HoldfastError

@@ -6,8 +6,8 @@ from typing import Any
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION, NotAllowed
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import IDEMPOTENT_WRITE, WRITE_TOPIC, WRITE_TRANSACTION, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import IDEMPOTENT_WRITE, WRITE_TOPIC, WRITE_TRANSACTION, NotAllowed
 from holdfast.coordinator.transaction.transaction import EPOCH_LAST, Producer
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

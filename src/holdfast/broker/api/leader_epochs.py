@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code

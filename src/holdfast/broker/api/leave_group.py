@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import READ_GROUP
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import pieces_of
-from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.group.requests import Leaving
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from holdfast.coordinator.group.answers import GroupState, GroupType
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

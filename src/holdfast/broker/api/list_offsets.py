@@ -7,8 +7,8 @@ from collections import Counter
 from holdfast.broker.api.leader_epochs import check_epoch
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_TOPIC
 from holdfast.errors import HoldfastError
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code

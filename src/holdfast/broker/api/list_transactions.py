@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_TRANSACTION
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_TRANSACTION
 from holdfast.coordinator.transaction.filter import TransactionFilter
 from holdfast.coordinator.transaction.transaction import TransactionState
 from holdfast.errors import HoldfastError

@@ -6,9 +6,9 @@ from collections.abc import Container
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_CLUSTER
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.broker.topics import OpenTopic
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.codes import Code

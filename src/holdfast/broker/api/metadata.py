@@ -11,8 +11,8 @@ import contextlib
 from holdfast.broker.api.describe_cluster import cluster_operations
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from holdfast.broker.net.request import Body, Request
-from holdfast.broker.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from holdfast.broker.throttle import QuotaExceeded
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.cluster.errors import TopicExists

@@ -7,8 +7,8 @@ from typing import Protocol
 from uuid import UUID
 
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DESCRIBE_TOPIC
 from holdfast.protocol.codes import Code
 
 

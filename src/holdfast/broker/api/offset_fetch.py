@@ -9,9 +9,9 @@ from uuid import UUID
 from holdfast.broker.api.named_topics import name_of
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import PIECE_COUNT, pieces_of
-from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from holdfast.coordinator.group.answers import CommittedOffset
 from holdfast.coordinator.group.errors import OffsetUndecided
 from holdfast.coordinator.group.requests import Caller

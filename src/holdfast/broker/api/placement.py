@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_CLUSTER
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,

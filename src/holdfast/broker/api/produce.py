@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.codes import code_of
-from holdfast.broker.gate import Gate
+from holdfast.broker.guard.gate import Gate
+from holdfast.broker.guard.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from holdfast.broker.net.request import Done, Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
 from holdfast.broker.topics import INTERNAL, Topics
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.errors import NotInTransaction, ProducerFenced

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import READ_GROUP
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import READ_GROUP
 from holdfast.broker.share.acks import NO_ID, acknowledge, check_right, find_log, judged, named, split_by_right
 from holdfast.broker.share.reading import READ_SIZE_MAX, Ahead, GivenRecords, read
 from holdfast.broker.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, ShareSession, ShareSessionEpochWrong

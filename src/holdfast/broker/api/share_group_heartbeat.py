@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.broker.api.named_topics import subscribed
 from holdfast.broker.codes import group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import READ_GROUP
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import READ_GROUP
 from holdfast.coordinator.share.group import ShareBeat, by_topic
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, NotAllowed
 from holdfast.coordinator.share.durable_share import DurableShareGroup
 from holdfast.coordinator.share.partition import RecordState
 from holdfast.errors import HoldfastError

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from holdfast.broker.codes import code_of, group_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import DELETE_GROUP, READ_GROUP, READ_TOPIC, NotAllowed
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import DELETE_GROUP, READ_GROUP, READ_TOPIC, NotAllowed
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.alter_share_group_offsets import (

@@ -10,10 +10,8 @@ from holdfast.broker.api.describe_configs import places
 from holdfast.broker.codes import code_of
 from holdfast.broker.configs.topic import TOPIC_CONFIGS
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
-from holdfast.broker.net.request import Request
-from holdfast.broker.net.slices import pieces_of
-from holdfast.broker.rights import (
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import (
     CREATE_CLUSTER,
     CREATE_TOPIC,
     DELETE_CLUSTER,
@@ -22,6 +20,8 @@ from holdfast.broker.rights import (
     DESCRIBE_TOPIC_CONFIGS,
     NotAllowed,
 )
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import pieces_of
 from holdfast.broker.settings import BrokerSettings
 from holdfast.broker.topics import INTERNAL, OpenTopic
 from holdfast.errors import HoldfastError

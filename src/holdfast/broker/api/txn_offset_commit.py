@@ -5,9 +5,9 @@ from __future__ import annotations
 from holdfast.broker.api.named_topics import check_partition
 from holdfast.broker.codes import transaction_code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import in_pieces
-from holdfast.broker.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from holdfast.broker.topics import OFFSETS_TOPIC
 from holdfast.coordinator.group.requests import Caller, OffsetToCommit
 from holdfast.coordinator.transaction.transaction import Producer

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
-from holdfast.broker.gate import SenderRights
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import ALTER_CLUSTER
 from holdfast.broker.net.request import Request
-from holdfast.broker.rights import ALTER_CLUSTER
 from holdfast.cluster.auth import Auth, Verifiers, remove_user, set_user
 from holdfast.cluster.version_log import Step
 from holdfast.errors import HoldfastError, Rejected
@@ -30,7 +30,7 @@ from holdfast.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-from holdfast.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, verifier_of
+from holdfast.security.logins.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, verifier_of
 
 _NUMBERS = dict(enumerate(MECHANISMS, 1))  # As the messages have them.
 _Change = ScramCredentialDeletion | ScramCredentialUpsertion

@@ -6,9 +6,9 @@ import asyncio
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
+from holdfast.broker.guard.rights import ALTER_CLUSTER, CLUSTER_ACTION
 from holdfast.broker.net.request import Request
 from holdfast.broker.net.slices import Slices, in_pieces
-from holdfast.broker.rights import ALTER_CLUSTER, CLUSTER_ACTION
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.write_txn_markers import (

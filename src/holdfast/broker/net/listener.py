@@ -12,8 +12,8 @@ from holdfast.errors import Rejected
 from holdfast.io.address import Address, bind
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.security.checks import LoginChecks
 from holdfast.security.errors import BadSetting
+from holdfast.security.logins.checks import LoginChecks
 from holdfast.security.mapping import SETTING as MAPPING_SETTING
 from holdfast.security.mapping import PrincipalMapping, subject_of
 from holdfast.security.principal import ANONYMOUS, Principal, Session, host_of

@@ -1,7 +1,7 @@
 """A connection on a listener with SASL: nothing is served before somebody has proven who they are.
 
-What an event does is `security.login.step`'s to say; here it is done. A frame behind a token is not even looked at
-before the verdict, and until the session is open the socket is not read further than what is worked on. Frames are
+What an event does is `security.logins.login.step`'s to say; here it is done. A frame behind a token is not even looked
+at before the verdict, and until the session is open the socket is not read further than what is worked on. Frames are
 small until then. A failure is told with the same words whatever its cause, and at the same time after the token came.
 """
 
@@ -22,9 +22,9 @@ from holdfast.protocol.generated.sasl_authenticate import SaslAuthenticateReques
 from holdfast.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from holdfast.protocol.header import RequestHeader, decode_request_header, frame_response
 from holdfast.protocol.messages import decode_request, encode_response
-from holdfast.security.checks import LoginChecks
 from holdfast.security.errors import LoginFailed
-from holdfast.security.login import Do, Failed, Frame, Handshake, Login, More, Phase, Proven, TokenFrame, step
+from holdfast.security.logins.checks import LoginChecks
+from holdfast.security.logins.login import Do, Failed, Frame, Handshake, Login, More, Phase, Proven, TokenFrame, step
 from holdfast.security.principal import Session
 from holdfast.types import Buffer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from holdfast.broker.gate import NOTHING, SenderRights
+from holdfast.broker.guard.gate import NOTHING, SenderRights
 from holdfast.broker.net.slices import Slices
 from holdfast.io.address import Address
 from holdfast.io.clock import SystemClock

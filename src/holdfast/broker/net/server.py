@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from holdfast.broker.audit import Audit
+from holdfast.broker.guard.audit import Audit
 from holdfast.broker.net.budget import Budget
 from holdfast.broker.net.connection import Connection
 from holdfast.broker.net.frames import SHARED_SIZE
@@ -27,7 +27,7 @@ from holdfast.io.sparing import SparingLines
 from holdfast.io.turns import a_few_a_turn
 from holdfast.measure import PortCounts
 from holdfast.protocol.api import Key
-from holdfast.security.checks import Users
+from holdfast.security.logins.checks import KnownUsers
 from holdfast.security.principal import Session
 from holdfast.types import Buffer
 
@@ -82,7 +82,9 @@ class Server:
         self.received = memoryview(bytearray(RECEIVED_SIZE))  # What links with TLS receive, still encrypted.
         self._handshakes: dict[TlsLink, float] = {}  # And since when, the oldest first.
         self._logins: dict[LoginConnection, float] = {}  # The same of those who have not said who they are.
-        self.users: Callable[[], Users | None] = lambda: None  # None: the store that keeps them has not answered yet.
+        self.users: Callable[[], KnownUsers | None] = lambda: (
+            None
+        )  # None: the store that keeps them has not answered yet.
         self.audit = Audit(clock.monotonic)
         self.login_calls = ThreadCalls(_LOGIN_THREADS, _LOGIN_THREADS)
         self.requests = Budget(limits.requests_size_max)  # Bytes that have arrived and are not answered.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
-from holdfast.broker.gate import SenderRights
+from holdfast.broker.guard.gate import SenderRights
+from holdfast.broker.guard.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.net.slices import Slices
-from holdfast.broker.rights import READ_TOPIC, NotAllowed
 from holdfast.broker.topics import Topics
 from holdfast.cluster.errors import TopicUnknown
 from holdfast.coordinator.share.durable_share import DurableShareGroup, DurableSharePartition
 from holdfast.coordinator.share.errors import InvalidRecordState
-from holdfast.coordinator.share.partition import Judged, Verdict
+from holdfast.coordinator.share.partition import Judged, RecordVerdict
 from holdfast.errors import HoldfastError, Rejected
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.generated.share_acknowledge import AcknowledgePartition, AcknowledgeTopic
@@ -39,7 +39,7 @@ async def judged(
     found: dict[PartitionId, list[Judged]] = {}
     async for home, partition in pace.through(named(topics)):
         for each in partition.acknowledgement_batches or ():
-            if Verdict.RENEW in each.acknowledge_types and not renews:
+            if RecordVerdict.RENEW in each.acknowledge_types and not renews:
                 raise Rejected("locks are renewed only by a request that says so")
             end = each.last_offset + 1
             found.setdefault(home, []).append(Judged(each.first_offset, end, each.acknowledge_types))

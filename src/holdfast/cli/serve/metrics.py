@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 
-from holdfast.broker.gate import Gate
+from holdfast.broker.guard.gate import Gate
+from holdfast.broker.guard.side_door import MetricsGate, SideDoor
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import Opened
-from holdfast.broker.side_door import MetricsGate, SideDoor
 from holdfast.cli.serve.doors import Door
 from holdfast.io.address import Address, bind, parse_address
 from holdfast.io.clock import SystemClock
@@ -22,7 +22,7 @@ from holdfast.io.objects.timed import StoreTimes, TimedObjects
 from holdfast.measure import Histogram, SubscriptionCounts, Traffic
 from holdfast.metrics.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
 from holdfast.metrics.collect_waiting import WatchedWait, waiting_samples
-from holdfast.metrics.endpoint import Protection, scraped
+from holdfast.metrics.endpoint import PortProtection, scraped
 from holdfast.security.rules import Rules
 
 log = logging.getLogger("holdfast")
@@ -69,7 +69,7 @@ class Metrics:
     async def _opened(self) -> AsyncIterator[None]:
         protection, scheme = None, "http"
         if self._listener is not None:
-            protection = Protection(self._listener.tls, self._gate_now)
+            protection = PortProtection(self._listener.tls, self._gate_now)
             scheme = "http" if self._listener.tls is None else "https"
         async with scraped(lambda: self._samples(), self._bound, protection):
             self._is_open = True

@@ -39,7 +39,7 @@ async def subscriptions(
     place: SubscribersPlace, context: BrokerContext, around: BrokerEnvironment, server: Server
 ) -> AsyncIterator[None]:
     """Subscriptions are served for as long as the block lasts. Kafka clients do not wait for their start."""
-    from holdfast.broker.side_door import SideDoor, SubscriberGate
+    from holdfast.broker.guard.side_door import SideDoor, SubscriberGate
     from holdfast.subscribe.server.context import ServerContext
 
     assert place.door.listener is not None

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from holdfast.cli.terminal.broker import asking, broker_at
 from holdfast.client import Client
-from holdfast.client.users import UserLogin, mechanism_of
+from holdfast.client.admin.users import UserLogin, mechanism_of
 from holdfast.cluster.auth import remove_user, set_user
 from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.errors import UserUnknown
@@ -22,7 +22,7 @@ from holdfast.io.clock import SystemClock
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import VersionRetries
-from holdfast.security.scram import SALT_SIZE, make_verifier
+from holdfast.security.logins.scram import SALT_SIZE, make_verifier
 from holdfast.security.secret import Secret
 
 
@@ -44,8 +44,8 @@ class UsersPlace:
             )
 
 
-class Users(Protocol):
-    """Users, wherever they are."""
+class UserStore(Protocol):
+    """UserStore, wherever they are."""
 
     def add(self, name: str, mechanism: str, password: Secret) -> None: ...
 
@@ -55,7 +55,7 @@ class Users(Protocol):
 
 
 @contextmanager
-def open_users(place: UsersPlace, *, is_new: bool = False) -> Iterator[Users]:
+def open_users(place: UsersPlace, *, is_new: bool = False) -> Iterator[UserStore]:
     """The users of a place. With `is_new` a store may be one that no broker has used yet: it becomes a cluster's."""
     if place.data is None and place.store is None:
         with asking(broker_at(place.bootstrap, place.config)) as client:
@@ -118,11 +118,11 @@ class BrokerUsers:
             self._client.remove_user(name, each)
 
 
-def list_users(users: Users) -> list[dict[str, object]]:
+def list_users(users: UserStore) -> list[dict[str, object]]:
     return [each._asdict() for each in sorted(users.list())]
 
 
-def remove(users: Users, name: str, mechanism: str | None) -> None:
+def remove(users: UserStore, name: str, mechanism: str | None) -> None:
     """With one mechanism, or with all."""
     mechanisms = (
         [mechanism] if mechanism is not None else [each.mechanism for each in users.list() if each.user == name]

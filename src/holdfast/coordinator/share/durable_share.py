@@ -17,9 +17,9 @@ from holdfast.coordinator.share.partition import (
     AvailableRange,
     Image,
     Judged,
+    RecordVerdict,
     ShareLimits,
     SharePartition,
-    Verdict,
 )
 from holdfast.coordinator.share.records import (
     ShareGroupKey,
@@ -104,8 +104,8 @@ class DurableSharePartition:
 
     def acknowledge(self, member: str, batches: Sequence[Judged]) -> None:
         """Take a member's verdicts. They hold when `durable` returns."""
-        if not self._group.configs.renews and any(Verdict.RENEW in each.verdicts for each in batches):
-            first, end, _ = next(each for each in batches if Verdict.RENEW in each.verdicts)
+        if not self._group.configs.renews and any(RecordVerdict.RENEW in each.verdicts for each in batches):
+            first, end, _ = next(each for each in batches if RecordVerdict.RENEW in each.verdicts)
             raise InvalidRecordState(member, first, end, "locks are not renewed in this group")
         self.rules.acknowledge(member, batches, self.limits, self._group.timers.now())
         self._note(freed=True)

@@ -31,7 +31,7 @@ class RecordState(IntEnum):
     ARCHIVED = 4
 
 
-class Verdict(IntEnum):
+class RecordVerdict(IntEnum):
     """What a consumer says of a record; the numbers are those of requests."""
 
     GAP = 0  # There is no record at this offset.
@@ -94,7 +94,7 @@ class ShareLimits:
     lock_ms: int = 30_000
 
 
-Change: TypeAlias = tuple[int, int, Verdict]  # From an offset to an exclusive end.
+Change: TypeAlias = tuple[int, int, RecordVerdict]  # From an offset to an exclusive end.
 
 
 class SharePartition:
@@ -162,7 +162,7 @@ class SharePartition:
             (first, end, partial(self._judge, said=said, limits=limits, now=now)) for first, end, said in changes
         ]
         self._change(judging)
-        self.revision += any(said is not Verdict.RENEW for _, _, said in changes)
+        self.revision += any(said is not RecordVerdict.RENEW for _, _, said in changes)
         self._settle()
 
     def release(self, member: str, limits: ShareLimits, *, delivered: bool) -> None:
@@ -203,12 +203,12 @@ class SharePartition:
             runs.pop()  # As if they had never been given to anybody.
         return Image(self.start, tuple(_merged(runs)))
 
-    def _judge(self, run: OffsetRun, *, said: Verdict, limits: ShareLimits, now: int) -> OffsetRun:
-        if said is Verdict.RENEW:
+    def _judge(self, run: OffsetRun, *, said: RecordVerdict, limits: ShareLimits, now: int) -> OffsetRun:
+        if said is RecordVerdict.RENEW:
             return replace(run, deadline=now + limits.lock_ms)
-        if said is Verdict.RELEASE:
+        if said is RecordVerdict.RELEASE:
             return self._freed(run, limits=limits, delivered=True)
-        state = RecordState.ACKNOWLEDGED if said is Verdict.ACCEPT else RecordState.ARCHIVED
+        state = RecordState.ACKNOWLEDGED if said is RecordVerdict.ACCEPT else RecordState.ARCHIVED
         return OffsetRun(run.first, run.end, state, run.count)
 
     def _freed(self, run: OffsetRun, *, limits: ShareLimits, delivered: bool) -> OffsetRun:
@@ -286,7 +286,7 @@ def _changes(batch: Judged, records_max: int) -> list[Change]:
     if first < 0 or end <= first or len(verdicts) not in (1, end - first) or len(verdicts) > records_max:
         raise InvalidRecordState("", first, end, f"{len(verdicts)} verdicts for {end - first} records")
     try:
-        said = [Verdict(each) for each in verdicts]
+        said = [RecordVerdict(each) for each in verdicts]
     except ValueError as failure:
         raise InvalidRecordState("", first, end, f"there is no such verdict: {failure}") from None
     if len(said) == 1:

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from holdfast.client.secure import PLAINTEXT, Protection, SecurityOptions
+from holdfast.client.protection.secure import PLAINTEXT, Protection, SecurityOptions
 from holdfast.errors import HoldfastError
 from holdfast.subscribe.client.protection import channel_to, check_tls, prepared
 from holdfast.subscribe.errors import ServerGone

@@ -15,8 +15,8 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 
-from holdfast.client.secure import CHECK_NAME, Protection, SecurityOptions
-from holdfast.client.tls import failure_of, protected
+from holdfast.client.protection.secure import CHECK_NAME, Protection, SecurityOptions
+from holdfast.client.protection.tls import failure_of, protected
 from holdfast.io.address import parse_address
 from holdfast.security.errors import BadSetting
 from holdfast.security.tls import TlsSettings

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TypeAlias
 
-from holdfast.client.secure import PLAINTEXT, SecurityOptions
+from holdfast.client.protection.secure import PLAINTEXT, SecurityOptions
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance

@@ -8,7 +8,7 @@ from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.measure import SubscriptionCounts
 from holdfast.subscribe.merge.memory import Memory
-from holdfast.subscribe.server.gate import Gate, OpenGate
+from holdfast.subscribe.server.gate import OpenGate, ReaderGate
 from holdfast.subscribe.server.topics import Catalogue
 from holdfast.subscribe.settings import SubscribeSettings
 
@@ -24,7 +24,7 @@ class ServerContext:
     clock: Clock
     settings: SubscribeSettings
     counts: SubscriptionCounts = field(default_factory=SubscriptionCounts)
-    gate: Gate = field(default_factory=OpenGate)
+    gate: ReaderGate = field(default_factory=OpenGate)
     memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from holdfast.security.principal import ANONYMOUS, Session
 from holdfast.subscribe.errors import NotPermitted
 
 
-class Gate(Protocol):
+class ReaderGate(Protocol):
     """What every call goes through."""
 
     @property
@@ -48,7 +48,7 @@ class OpenGate:
 class ReaderRights:
     """What one subscriber may read."""
 
-    gate: Gate
+    gate: ReaderGate
     session: Session
 
     def need(self, topic: str) -> None:

@@ -9,7 +9,7 @@ from math import inf
 from holdfast.io.clock import Clock
 from holdfast.security.principal import ANONYMOUS, Session
 from holdfast.subscribe.errors import SessionOver
-from holdfast.subscribe.server.gate import Gate, ReaderRights
+from holdfast.subscribe.server.gate import ReaderGate, ReaderRights
 
 NOBODY = Session(ANONYMOUS, "", "")
 _TOPICS_A_TURN = 64
@@ -19,7 +19,7 @@ _LOOK_S = 5.0
 class Guard:
     """Of one stream. What is raised here ends it."""
 
-    def __init__(self, gate: Gate, session: Session, clock: Clock) -> None:
+    def __init__(self, gate: ReaderGate, session: Session, clock: Clock) -> None:
         self.rights = ReaderRights(gate, session)
         self.changes = 0  # Of rules, since it began.
         self._session = session

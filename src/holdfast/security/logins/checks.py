@@ -16,14 +16,14 @@ from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.security.errors import BadSetting, LoginFailed
 from holdfast.security.header import parse_authorization
-from holdfast.security.jaas import SETTING as JAAS
-from holdfast.security.jaas import parse_jaas
-from holdfast.security.jwt import TokenKeys, TokenSettings, check_token, parse_bearer
-from holdfast.security.login import Login, More, Proven
-from holdfast.security.plain import Claim, check_plain, parse_plain
+from holdfast.security.logins.jaas import SETTING as JAAS
+from holdfast.security.logins.jaas import parse_jaas
+from holdfast.security.logins.jwt import TokenKeys, TokenSettings, check_token, parse_bearer
+from holdfast.security.logins.login import Login, More, Proven
+from holdfast.security.logins.plain import PlainClaim, check_plain, parse_plain
+from holdfast.security.logins.scram import MECHANISMS as SCRAM
+from holdfast.security.logins.scram import Verifier, fake_verifier, parse_client_first, server_final, server_first
 from holdfast.security.principal import Principal, Session
-from holdfast.security.scram import MECHANISMS as SCRAM
-from holdfast.security.scram import Verifier, fake_verifier, parse_client_first, server_final, server_first
 from holdfast.security.secret import Secret
 
 PLAIN: Final = "PLAIN"
@@ -41,7 +41,7 @@ _NONCE_BITS = 192
 _STRONGEST_FIRST = tuple(reversed(SCRAM))
 
 
-class Users(Protocol):
+class KnownUsers(Protocol):
     """What is kept of users."""
 
     @property
@@ -79,7 +79,7 @@ class LoginChecks:
         """Whether a check may wait for somebody else than this machine."""
         return mechanism == OAUTHBEARER
 
-    def check(self, login: Login, token: bytes, before: Session, users: Users | None) -> More | Proven:
+    def check(self, login: Login, token: bytes, before: Session, users: KnownUsers | None) -> More | Proven:
         """The verdict on a token. `before` is who they were until now; without `users` the store has not answered yet.
 
         Raises LoginFailed, or Unavailable.
@@ -98,10 +98,10 @@ class LoginChecks:
         exchange, answer = server_first(first, kept.verifier(first.user, name), fake, ours)
         return More(answer, exchange)
 
-    def check_header(self, text: str, before: Session, users: Users | None, *, is_private: bool) -> Session:
+    def check_header(self, text: str, before: Session, users: KnownUsers | None, *, is_private: bool) -> Session:
         """Who somebody is by `Authorization`, where no SASL is spoken: Basic as PLAIN, Bearer as OAUTHBEARER.
 
-        Users of SCRAM are known by Basic, too, if the way is private: with SCRAM no password is ever sent.
+        KnownUsers of SCRAM are known by Basic, too, if the way is private: with SCRAM no password is ever sent.
         Raises LoginFailed, or Unavailable.
         """
         said = parse_authorization(text)
@@ -116,7 +116,7 @@ class LoginChecks:
             raise LoginFailed("Basic is for PLAIN, or with TLS for SCRAM, which is not enabled", said.user)
         return self._password(said, taken[0], before, users).session
 
-    def _password(self, claim: Claim, name: str, before: Session, users: Users | None) -> Proven:
+    def _password(self, claim: PlainClaim, name: str, before: Session, users: KnownUsers | None) -> Proven:
         """`name` is the mechanism: with PLAIN those of SCRAM are users, too."""
         kept, fits = _there(users), _STRONGEST_FIRST if name == PLAIN else self.mechanisms
         found = (kept.verifier(claim.user, each) for each in _STRONGEST_FIRST if each in fits)
@@ -139,7 +139,7 @@ class LoginChecks:
         return Proven(answer, Session(Principal(user), before.host, before.listener, name, until))
 
 
-def _there(users: Users | None) -> Users:
+def _there(users: KnownUsers | None) -> KnownUsers:
     if users is None:
         raise Unavailable("nobody can log in before the store answers, which keeps the users")
     return users

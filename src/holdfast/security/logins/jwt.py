@@ -24,7 +24,7 @@ from holdfast.errors import Rejected, Unavailable
 from holdfast.io.clock import Clock
 from holdfast.security.errors import BadSetting, LoginFailed
 from holdfast.security.header import encode_authorization
-from holdfast.security.plain import Claim
+from holdfast.security.logins.plain import PlainClaim
 from holdfast.security.secret import Secret
 
 log = logging.getLogger(__name__)
@@ -258,7 +258,10 @@ def fetch_token(url: str, client_id: str, client_secret: Secret, scope: str) -> 
     """A token for a client's id and secret (RFC 6749, 4.4), and for how many seconds it is good. Blocks, as
     `fetch_keys`. Raises IssuerRefused, or Unavailable; neither shows what the issuer was sent or has said."""
     form = {"grant_type": "client_credentials"} | ({"scope": scope} if scope else {})
-    headers = {"Authorization": encode_authorization(Claim(client_id, client_secret)), "Accept": "application/json"}
+    headers = {
+        "Authorization": encode_authorization(PlainClaim(client_id, client_secret)),
+        "Accept": "application/json",
+    }
     asked = urllib.request.Request(url, urlencode(form).encode(), headers)
     try:
         with urllib.request.build_opener(_NoRedirect).open(asked, timeout=FETCH_TIMEOUT_S) as answer:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from holdfast.security.errors import LoginFailed
-from holdfast.security.scram import Verifier
+from holdfast.security.logins.scram import Verifier
 from holdfast.security.secret import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PlainClaim:
     """Who somebody says they are, and their password for it."""
 
     user: str
@@ -22,7 +22,7 @@ def encode_plain(user: str, password: Secret) -> bytes:
     return f"\0{user}\0{password.reveal()}".encode()
 
 
-def parse_plain(token: bytes) -> Claim:
+def parse_plain(token: bytes) -> PlainClaim:
     """Raises LoginFailed."""
     try:
         parts = token.decode("utf-8").split("\0")
@@ -32,10 +32,10 @@ def parse_plain(token: bytes) -> Claim:
         raise LoginFailed("the message does not hold a name and a password")
     if parts[0] and parts[0] != parts[1]:
         raise LoginFailed("to log in as one user and act as another is not offered", parts[1])
-    return Claim(parts[1], Secret(parts[2]))
+    return PlainClaim(parts[1], Secret(parts[2]))
 
 
-def check_plain(claim: Claim, passwords: Mapping[str, Secret], known: Verifier | None, fake: Verifier) -> None:
+def check_plain(claim: PlainClaim, passwords: Mapping[str, Secret], known: Verifier | None, fake: Verifier) -> None:
     """Against `user_NAME` of the settings, else against what is kept for SCRAM. Raises LoginFailed.
 
     Takes milliseconds: call it in a thread. A failure takes as long for a name that does not exist.

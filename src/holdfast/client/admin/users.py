@@ -14,7 +14,7 @@ from holdfast.protocol.generated.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 from holdfast.protocol.generated.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from holdfast.security.scram import ITERATIONS, MECHANISMS, salt_password
+from holdfast.security.logins.scram import ITERATIONS, MECHANISMS, salt_password
 from holdfast.security.secret import Secret
 
 if TYPE_CHECKING:

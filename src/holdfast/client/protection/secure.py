@@ -19,19 +19,19 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from holdfast.client.tokens import TOKEN_URL, TokenSource
+from holdfast.client.protection.tokens import TOKEN_URL, TokenSource
 from holdfast.errors import Rejected, nearest
 from holdfast.io.address import is_loopback
-from holdfast.security.checks import OAUTHBEARER, OFFERED
 from holdfast.security.errors import BadSetting
 from holdfast.security.header import encode_authorization
-from holdfast.security.jaas import MODULES, Jaas, parse_jaas
-from holdfast.security.jaas import SETTING as JAAS
-from holdfast.security.jwt import PREFIX
-from holdfast.security.plain import Claim
+from holdfast.security.logins.checks import OAUTHBEARER, OFFERED
+from holdfast.security.logins.jaas import MODULES, Jaas, parse_jaas
+from holdfast.security.logins.jaas import SETTING as JAAS
+from holdfast.security.logins.jwt import PREFIX
+from holdfast.security.logins.plain import PlainClaim
+from holdfast.security.logins.scram import MECHANISMS as SCRAM
 from holdfast.security.properties import resolve
 from holdfast.security.protocol import SecurityProtocol
-from holdfast.security.scram import MECHANISMS as SCRAM
 from holdfast.security.secret import HIDDEN, NONE, Secret, is_secret
 from holdfast.security.tls import WORDS as TLS_WORDS
 from holdfast.security.tls import Material, TlsSettings, client_context, read_material
@@ -117,7 +117,7 @@ class Protection:
         if who.mechanism in SCRAM and self.tls is None and not is_loopback(host):
             why = "this port is sent the password itself, and whoever chose SCRAM does not want that: use SASL_SSL"
             raise BadSetting(PROTOCOL, why)
-        return encode_authorization(who.tokens.fetch() if who.tokens else Claim(who.user, who.password))
+        return encode_authorization(who.tokens.fetch() if who.tokens else PlainClaim(who.user, who.password))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

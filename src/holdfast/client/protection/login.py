@@ -12,20 +12,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from holdfast.client.errors import LoginRefused
-from holdfast.client.secure import MECHANISM, PROTOCOL, Credentials
-from holdfast.client.tokens import TOKEN_URL
+from holdfast.client.protection.secure import MECHANISM, PROTOCOL, Credentials
+from holdfast.client.protection.tokens import TOKEN_URL
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from holdfast.protocol.generated.sasl_handshake import SaslHandshakeRequest
-from holdfast.security.checks import PLAIN
 from holdfast.security.errors import LoginFailed
-from holdfast.security.jaas import SETTING as JAAS
-from holdfast.security.jwt import encode_bearer
-from holdfast.security.plain import encode_plain
-from holdfast.security.scram import ScramClient
+from holdfast.security.logins.checks import PLAIN
+from holdfast.security.logins.jaas import SETTING as JAAS
+from holdfast.security.logins.jwt import encode_bearer
+from holdfast.security.logins.plain import encode_plain
+from holdfast.security.logins.scram import ScramClient
 
 if TYPE_CHECKING:
     from holdfast.client.connection import Connection

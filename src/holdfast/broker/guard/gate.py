@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from holdfast.broker.audit import Audit
-from holdfast.broker.rights import ApiRights, NotAllowed, Right
+from holdfast.broker.guard.audit import Audit
+from holdfast.broker.guard.rights import ApiRights, NotAllowed, Right
 from holdfast.io.clock import SystemClock
 from holdfast.security.principal import ANONYMOUS, Session
 from holdfast.security.rules import (

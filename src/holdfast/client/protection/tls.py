@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Iterator, Sequence
 
 from holdfast.client.errors import BrokerLost, TlsFailed
-from holdfast.client.secure import CHECK_NAME, PROTOCOL
+from holdfast.client.protection.secure import CHECK_NAME, PROTOCOL
 from holdfast.errors import HoldfastError
 from holdfast.io.address import Address
 from holdfast.types import Buffer

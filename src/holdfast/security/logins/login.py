@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from holdfast.security.logins.scram import Exchange
 from holdfast.security.principal import Session
-from holdfast.security.scram import Exchange
 
 API_VERSIONS: Final = 18
 SASL_HANDSHAKE: Final = 17

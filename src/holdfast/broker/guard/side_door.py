@@ -10,14 +10,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-from holdfast.broker.gate import Gate
+from holdfast.broker.guard.gate import Gate
+from holdfast.broker.guard.rights import DESCRIBE_CLUSTER, DESCRIBE_TOPIC, METRICS, READ_TOPIC, SUBSCRIBE
+from holdfast.broker.guard.users import Users
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.server import Server
-from holdfast.broker.rights import DESCRIBE_CLUSTER, DESCRIBE_TOPIC, METRICS, READ_TOPIC, SUBSCRIBE
-from holdfast.broker.users import Users
 from holdfast.errors import Rejected, Unavailable
-from holdfast.security.checks import LoginChecks
 from holdfast.security.errors import LoginFailed
+from holdfast.security.logins.checks import LoginChecks
 from holdfast.security.principal import Session
 
 CHECKED_MAX: Final = 64  # Logins that are looked at, at the same time.

@@ -13,7 +13,7 @@ from typing import Final
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.security.errors import BadSetting
 from holdfast.security.files import read_within
-from holdfast.security.jwt import PREFIX, TOKEN_SIZE_MAX, fetch_token
+from holdfast.security.logins.jwt import PREFIX, TOKEN_SIZE_MAX, fetch_token
 from holdfast.security.secret import NONE, Secret
 
 TOKEN_URL: Final = PREFIX + "token.endpoint.url"

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from holdfast.broker.rights import Right
+from holdfast.broker.guard.rights import Right
 from holdfast.io.sparing import SparingLines
 from holdfast.security.principal import Session
 
