@@ -82,4 +82,4 @@ def test_openssl(place: EveryWay, way: str, tmp_path: Path) -> None:
     assert said(place.keystore, *given).returncode != 0
     assert said(place.authority.certificate, "-tls1_1", *given).returncode != 0
     if given:
-        assert "certificate required" in said(place.authority.certificate, "-tls1_3").stderr
+        assert said(place.authority.certificate, "-tls1_2").returncode != 0  # With 1.3 it would hear of it later.

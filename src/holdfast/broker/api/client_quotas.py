@@ -16,6 +16,7 @@ from holdfast.broker.configs.quotas import (
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import ALTER_CLUSTER_CONFIGS
 from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import Slices
 from holdfast.cluster.metadata import Metadata, Step, set_quota
 from holdfast.errors import HoldfastError
 from holdfast.protocol.codes import Code
@@ -33,6 +34,8 @@ from holdfast.protocol.generated.describe_client_quotas import (
     EntryData,
     ValueData,
 )
+
+_PARTS_MAX = 2  # Of an entity: a user and a client id.
 
 
 async def describe(
@@ -66,13 +69,16 @@ async def alter(
         code, reason = Code.NONE, None
         try:
             request.rights.need(ALTER_CLUSTER_CONFIGS)
-            await _alter(context, each, validate_only=message.validate_only)
+            await _alter(context, each, request.pace, validate_only=message.validate_only)
         except HoldfastError as failure:
             code, reason = code_of(failure), str(failure)
         else:
             if not message.validate_only:
                 context.gate.audit.changed(request.session, f"the quotas of {_named(each)}")
-        named = [ResponseEntityData(entity_type=part.entity_type, entity_name=part.entity_name) for part in each.entity]
+        named = [
+            ResponseEntityData(entity_type=part.entity_type, entity_name=part.entity_name)
+            async for part in request.pace.through(each.entity)
+        ]
         entries.append(ResponseEntryData(error_code=code, error_message=reason, entity=named))
     return AlterClientQuotasResponse(entries=entries)
 
@@ -81,15 +87,21 @@ def _named(wanted: RequestEntryData) -> str:
     return ", ".join(f"{each.entity_type} {each.entity_name!r}" for each in wanted.entity)
 
 
-async def _alter(context: BrokerContext, wanted: RequestEntryData, *, validate_only: bool) -> None:
-    entity: Entity = {each.entity_type: each.entity_name for each in wanted.entity}
-    if len(entity) < len(wanted.entity):
-        raise QuotaRefused("an entity names a type twice")
+async def _alter(context: BrokerContext, wanted: RequestEntryData, pace: Slices, *, validate_only: bool) -> None:
+    entity: Entity = {}
+    async for part in pace.through(wanted.entity):
+        if part.entity_type in entity:
+            raise QuotaRefused("an entity names a type twice")
+        entity[part.entity_type] = part.entity_name
+        if len(entity) > _PARTS_MAX:
+            raise QuotaRefused("an entity is a user, a client id, both, or an address")
     check_entity(entity)
     entity = normal(entity)
-    changes = {each.key: None if each.remove else each.value for each in wanted.ops}
-    for key, value in changes.items():
-        check_value(entity, key, value)
+    changes: dict[str, float | None] = {}
+    async for each in pace.through(wanted.ops):
+        changes[each.key] = None if each.remove else each.value
+    async for key in pace.through(list(changes)):
+        check_value(entity, key, changes[key])
     stored = context.topics.metadata.quotas
     text = entity_text(entity)
     if text not in stored:

@@ -36,6 +36,7 @@ from holdfast.protocol.generated.create_topics import (
 from holdfast.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 
 _NO_ID = UUID(int=0)
+_DELETED_TOGETHER = 100  # Topics: each has a task of its own.
 _CREATE_STRICT_FROM = 6  # Clients of these versions know what it means that a quota is used up,
 _DELETE_STRICT_FROM = 5  # all others are made to wait.
 _CONFIGS_HIDDEN = {
@@ -147,7 +148,7 @@ async def delete(context: BrokerContext, message: DeleteTopicsRequest, request: 
     else:
         wanted = [(each.name, each.topic_id) for each in message.topics]
     responses: list[DeletableTopicResult] = []
-    for some in pieces_of(wanted):  # Together: a store that is away holds all of them up once, and not one by one.
+    for some in pieces_of(wanted, _DELETED_TOGETHER):  # A store that is away holds all of them up once.
         responses += await asyncio.gather(*(_delete_one(context, name, topic_id, request) for name, topic_id in some))
     return DeleteTopicsResponse(responses=responses, throttle_time_ms=context.throttle.change_wait_ms(request))
 

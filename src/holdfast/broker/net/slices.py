@@ -81,7 +81,7 @@ def in_pieces(items: Mapping[K, T]) -> Iterator[dict[K, T]]:
         yield piece
 
 
-def pieces_of(items: Sequence[T]) -> Iterator[Sequence[T]]:
+def pieces_of(items: Sequence[T], count: int = PIECE_COUNT) -> Iterator[Sequence[T]]:
     """The items of a list, a few hundred at a time; at least one piece, which may be empty."""
-    for start in range(0, max(len(items), 1), PIECE_COUNT):
-        yield items[start : start + PIECE_COUNT]
+    for start in range(0, max(len(items), 1), count):
+        yield items[start : start + count]
