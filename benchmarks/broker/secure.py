@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -60,9 +61,12 @@ def kafka_tls(folder: Path) -> Iterator[RunningTls]:
             "ssl.keystore.type=PEM",
             f"ssl.keystore.location={key}",
         )
-        with broker:
-            yield RunningTls("kafka", port, broker.pid, trust)
-            broker.stop()
+        try:
+            with broker:
+                yield RunningTls("kafka", port, broker.pid, trust)
+                broker.stop()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def tls_workloads(scale: float) -> list[Workload]:
