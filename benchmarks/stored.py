@@ -11,7 +11,9 @@ from benchmarks.results import Run, surroundings
 from benchmarks.tables import Table
 
 NAMES = ("wal", "log", "broker", "operate", "spark", "subscribe")
-PARTS = {"broker": ("broker-partitions", "broker-looking")}  # Of one benchmark, with results of their own.
+PARTS = {
+    "broker": ("broker-partitions", "broker-looking", "broker-tls", "broker-rights")
+}  # Of one benchmark, with results of their own.
 
 
 @dataclass(frozen=True)
