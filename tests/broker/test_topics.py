@@ -128,6 +128,18 @@ def test_delete_and_create_at_once_shows_no_old_data(wire: Wire, topic: str) -> 
         delete_topic(wire, topic)
 
 
+def test_a_topic_that_is_named_twice_is_not_deleted(wire: Wire, topic: str) -> None:
+    """K3: the request is wrong for this topic, and right for others; a name that nobody knows is told as such."""
+    create_topic(wire, topic)
+    create_topic(wire, f"{topic}-once")
+    names = [topic, f"{topic}-once", topic, f"{topic}-absent"]
+    topics = [{"name": name, "topic_id": None} for name in names]
+    answer = wire.ask(Key.DELETE_TOPICS, 6, topics=topics, timeout_ms=5000)
+    assert [(each.name, each.error_code) for each in answer.responses] == list(zip(names, [42, 0, 42, 3], strict=True))
+    assert produce(wire, topic, batch(b"x")).error_code == 0
+    delete_topic(wire, topic)
+
+
 def test_a_deleted_topic_is_gone(wire: Wire, topic: str) -> None:
     """K6: for producers, for readers, and in metadata; deleting it again is an error."""
     topic_id = create_topic(wire, topic)

@@ -155,8 +155,8 @@ BUGS = (
         (
             Edit(
                 "broker/api/topics.py",
-                "await asyncio.gather(*(_delete_one(context, name, topic_id, request) for name, topic_id in some))",
-                "[await _delete_one(context, name, topic_id, request) for name, topic_id in some]",
+                "await asyncio.gather(*(_delete(context, topic, request) for _, topic in some))",
+                "[await _delete(context, topic, request) for _, topic in some]",
             ),
         ),
         ("tests/broker/test_deletions.py::test_many_topics_deleted_while_the_store_is_away_wait_for_it_together",),

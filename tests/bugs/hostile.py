@@ -161,6 +161,18 @@ BUGS = [
         ("tests/hostile/test_subscriptions.py",),
     ),
     Bug(
+        "a subscription that is cancelled twice keeps its memory",
+        (
+            Edit(
+                "subscribe/server/stream.py",
+                "            try:\n                await self._crew.stop()\n            finally:"
+                "  # Also when the stream is cancelled once more meanwhile.\n                self._share.close()\n",
+                "            await self._crew.stop()\n            self._share.close()\n",
+            ),
+        ),
+        ("tests/hostile/test_subscriptions.py::test_a_subscription_that_is_cancelled_twice_keeps_no_memory",),
+    ),
+    Bug(
         "subscriptions read ahead although nothing is left",
         (Edit("subscribe/merge/memory.py", "return size <= self._memory.left // _PART", "return True"),),
         ("tests/hostile/test_subscriptions.py",),

@@ -26,4 +26,18 @@ BUGS = [
         (Edit("broker/net/slices.py", "_SORTED_COUNT = 2_000\n", "_SORTED_COUNT = 2_000_000\n"),),
         ("tests/broker/test_largest_requests.py::test_no_step_of_any_api_takes_long",),
     ),
+    Bug(
+        "how often each is named is counted in one go",
+        (
+            Edit(
+                "broker/net/slices.py",
+                "        counts = Counter[K]()\n"
+                "        async for item in self.through(items):\n"
+                "            counts[item] += 1\n"
+                "        return counts\n",
+                "        return Counter(items)\n",
+            ),
+        ),
+        ("tests/broker/test_largest_requests.py::test_no_step_of_any_api_takes_long",),
+    ),
 ]

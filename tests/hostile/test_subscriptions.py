@@ -14,6 +14,8 @@ from tests.subscribe.place import OLD_MS, place_with
 from holdfast.record.build import build
 from holdfast.record.records import Record
 from holdfast.subscribe import subscribe
+from holdfast.subscribe.server.stream import ServerStream
+from holdfast.subscribe.wire.request import Source, Start, SubscribeRequest
 
 MIB = 1 << 20
 COUNT, RECORDS = 12, 200
@@ -47,6 +49,37 @@ async def test_unread_subscriptions_share_one_memory(tmp_path: Path) -> None:
         async with asyncio.timeout(20):
             while place.site.memory.size:  # The server hears of those who have left.
                 await asyncio.sleep(0.01)
+
+
+@in_loop
+async def test_a_subscription_that_is_cancelled_twice_keeps_no_memory(tmp_path: Path) -> None:
+    """K10: gRPC cancels again while the stream ends, if its client's connection goes just then."""
+    async with place_with(tmp_path) as place:
+        [log] = await place.topic("t")
+        for number in range(20):
+            await log.append(bytearray(build([Record(b"/k", bytes(RECORD_SIZE), OLD_MS + number)])))
+        ending, ended = asyncio.Event(), asyncio.Event()
+
+        async def write(_message: bytes) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ending.set()
+                await ended.wait()
+
+        request = SubscribeRequest(sources=(Source("t"),), start=Start(since_ms=0), segment_refs=False)
+        stream = asyncio.create_task(ServerStream(place.site, request, write).run())
+        async with asyncio.timeout(20):
+            while place.site.memory.size < 10 * RECORD_SIZE:
+                await asyncio.sleep(0.01)
+            stream.cancel()
+            await ending.wait()
+            stream.cancel()
+            await asyncio.wait([stream])
+            assert place.site.memory.size == 0
+            ended.set()
+            await asyncio.sleep(0.01)
+        assert place.site.memory.size == 0
 
 
 def is_closed(link: socket.socket) -> bool:

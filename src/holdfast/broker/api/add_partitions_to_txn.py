@@ -68,7 +68,8 @@ async def _add(
     """All, or none: where one partition is not there, no other is added."""
     refused = {each: _refusal(context, each, hidden) async for each in pace.through(partitions)}
     if any(refused.values()):
-        return {each: code or Code.OPERATION_NOT_ATTEMPTED for each, code in refused.items()}
+        others = Code.OPERATION_NOT_ATTEMPTED
+        return {each: code or others async for each, code in pace.through(refused.items())}
     try:
         context.logs.check_disk()
         await context.logs.room()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -89,7 +88,7 @@ async def _alter_all(
     context: BrokerContext, message: Asked, request: Request, change: Change, answer: Callable[..., A]
 ) -> list[A]:
     resources: Sequence[Wanted] = message.resources
-    named = Counter((each.resource_type, each.resource_name) for each in resources)
+    named = await request.pace.counted((each.resource_type, each.resource_name) for each in resources)
     answers = []
     async for each in request.pace.through(resources):
         code, reason = Code.NONE, None

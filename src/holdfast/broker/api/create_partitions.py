@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import ALTER_TOPIC, NotAllowed
@@ -24,7 +22,7 @@ _STRICT_FROM = 3  # Clients of these versions know what it means that a quota is
 async def handle(
     context: BrokerContext, message: CreatePartitionsRequest, request: Request
 ) -> CreatePartitionsResponse:
-    names = Counter(each.name for each in message.topics)
+    names = await request.pace.counted(each.name for each in message.topics)
     results = []
     async for each in request.pace.through(message.topics):
         if names[each.name] > 1:

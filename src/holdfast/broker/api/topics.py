@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from uuid import UUID
 
 from holdfast.broker.api.describe_configs import places
@@ -33,7 +32,12 @@ from holdfast.protocol.generated.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from holdfast.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from holdfast.protocol.generated.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
 
 _NO_ID = UUID(int=0)
 _DELETED_TOGETHER = 100  # Topics: each has a task of its own.
@@ -48,7 +52,7 @@ _CONFIGS_HIDDEN = {
 
 
 async def create(context: BrokerContext, message: CreateTopicsRequest, request: Request) -> CreateTopicsResponse:
-    names = Counter(each.name for each in message.topics)
+    names = await request.pace.counted(each.name for each in message.topics)
     answers, rights = [], request.rights
     may_all = rights.sees(CREATE_CLUSTER)
     async for each in request.pace.through(message.topics):
@@ -142,52 +146,58 @@ def _create_done(
 
 
 async def delete(context: BrokerContext, message: DeleteTopicsRequest, request: Request) -> DeleteTopicsResponse:
-    wanted: list[tuple[str | None, UUID | None]]
+    topics = message.topics
     if request.version < 6:
-        wanted = [(name, None) for name in message.topic_names]
-    else:
-        wanted = [(each.name, each.topic_id) for each in message.topics]
-    responses: list[DeletableTopicResult] = []
-    for some in pieces_of(wanted, _DELETED_TOGETHER):  # A store that is away holds all of them up once.
-        responses += await asyncio.gather(*(_delete_one(context, name, topic_id, request) for name, topic_id in some))
+        topics = [DeleteTopicState(name=name) async for name in request.pace.through(message.topic_names)]
+    named = await request.pace.counted(each.name or each.topic_id for each in topics)
+    responses, found = list[DeletableTopicResult](), list[tuple[int, OpenTopic]]()
+    async for each in request.pace.through(topics):
+        topic = (
+            context.topics.find(each.name) if each.name is not None else context.topics.find_id(each.topic_id or _NO_ID)
+        )
+        refused = _delete_refused(context, each, topic, request.rights)
+        if refused is None and named[each.name or each.topic_id] > 1:
+            refused = _delete_answer(each, topic, Code.INVALID_REQUEST, "the request names this topic twice")
+        if refused is None and topic is not None:
+            found.append((len(responses), topic))
+        responses.append(refused or _delete_answer(each, topic))
+    for some in pieces_of(found, _DELETED_TOGETHER):  # A store that is away holds all of them up once.
+        tried = await asyncio.gather(*(_delete(context, topic, request) for _, topic in some))
+        for (number, _), (code, reason) in zip(some, tried, strict=True):
+            responses[number] = responses[number].replace(error_code=code, error_message=reason)
     return DeleteTopicsResponse(responses=responses, throttle_time_ms=context.throttle.change_wait_ms(request))
 
 
-async def _delete_one(
-    context: BrokerContext, name: str | None, topic_id: UUID | None, request: Request
-) -> DeletableTopicResult:
-    found: OpenTopic | None
-    rights = request.rights
-    if name is not None:
-        found, unknown = context.topics.find(name), Code.UNKNOWN_TOPIC_OR_PARTITION
-    else:
-        found, unknown = context.topics.find_id(topic_id or _NO_ID), Code.UNKNOWN_TOPIC_ID
-    code, reason = Code.NONE, None
-    asked = name if name is not None or found is None else found.topic.name
-    if asked is not None and not rights.sees(DELETE_CLUSTER) and not rights.may(DELETE_TOPIC, asked):
-        return _delete_refused(name, found, rights)
+def _delete_refused(
+    context: BrokerContext, asked: DeleteTopicState, found: OpenTopic | None, rights: SenderRights
+) -> DeletableTopicResult | None:
+    """What is known without trying; None when it may be deleted."""
+    name = asked.name if asked.name is not None or found is None else found.topic.name
+    if name is not None and not rights.sees(DELETE_CLUSTER) and not rights.may(DELETE_TOPIC, name):
+        return _delete_not_allowed(asked.name, found, rights)
     if found is None:
-        code, reason = unknown, "there is no such topic"
-    elif found.topic.name in INTERNAL:
-        code, reason = Code.INVALID_REQUEST, "an internal topic cannot be deleted"
-    elif not context.settings.delete_topic_enable:
-        code, reason = Code.INVALID_REQUEST, "delete.topic.enable is false"
-    else:
-        try:
-            context.throttle.change(request, len(found.logs), strict=request.version >= _DELETE_STRICT_FROM)
-            await _delete(context, found)
-        except HoldfastError as failure:
-            code, reason = code_of(failure), str(failure)
-    named = found.topic if found else None
+        unknown = Code.UNKNOWN_TOPIC_ID if asked.name is None else Code.UNKNOWN_TOPIC_OR_PARTITION
+        return _delete_answer(asked, None, unknown, "there is no such topic")
+    if found.topic.name in INTERNAL:
+        return _delete_answer(asked, found, Code.INVALID_REQUEST, "an internal topic cannot be deleted")
+    if not context.settings.delete_topic_enable:
+        return _delete_answer(asked, found, Code.INVALID_REQUEST, "delete.topic.enable is false")
+    return None
+
+
+def _delete_answer(
+    asked: DeleteTopicState, found: OpenTopic | None, code: Code = Code.NONE, reason: str | None = None
+) -> DeletableTopicResult:
+    topic = found.topic if found else None
     return DeletableTopicResult(
-        name=named.name if named else name,
-        topic_id=named.topic_id if named else (topic_id or _NO_ID),
+        name=topic.name if topic else asked.name,
+        topic_id=topic.topic_id if topic else (asked.topic_id or _NO_ID),
         error_code=code,
         error_message=reason,
     )
 
 
-def _delete_refused(name: str | None, found: OpenTopic | None, rights: SenderRights) -> DeletableTopicResult:
+def _delete_not_allowed(name: str | None, found: OpenTopic | None, rights: SenderRights) -> DeletableTopicResult:
     """Asked by a name, no id is told; asked by an id, the name only to those who may see the topic."""
     code = Code.TOPIC_AUTHORIZATION_FAILED
     if name is not None or found is None:
@@ -198,7 +208,17 @@ def _delete_refused(name: str | None, found: OpenTopic | None, rights: SenderRig
     return DeletableTopicResult(name=shown, topic_id=found.topic.topic_id, error_code=code, error_message=str(refused))
 
 
-async def _delete(context: BrokerContext, topic: OpenTopic) -> None:
+async def _delete(context: BrokerContext, topic: OpenTopic, request: Request) -> tuple[Code, str | None]:
+    """How it went."""
+    try:
+        context.throttle.change(request, len(topic.logs), strict=request.version >= _DELETE_STRICT_FROM)
+        await _delete_with_offsets(context, topic)
+    except HoldfastError as failure:
+        return code_of(failure), str(failure)
+    return Code.NONE, None
+
+
+async def _delete_with_offsets(context: BrokerContext, topic: OpenTopic) -> None:
     """Its groups' offsets go with it, also where the store fails behind the moment from which on it is deleted."""
     try:
         await context.topics.delete(topic)

@@ -5,8 +5,7 @@ Kafka's tools salt a password before they send it. Of that only what checks it i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from holdfast.broker.codes import code_of
 from holdfast.broker.context import BrokerContext
@@ -47,12 +46,11 @@ async def describe(
 ) -> DescribeUserScramCredentialsResponse:
     """Those that are named; without names, all."""
     users = context.users.value.users
-    named: Counter[str] = Counter()
+    named: Mapping[str, int]
     if message.users:
-        async for each in request.pace.through(message.users):
-            named[each.name] += 1
+        named = await request.pace.counted(each.name for each in message.users)
     else:
-        named.update([name async for name in request.pace.in_order(users)])
+        named = {name: 1 async for name in request.pace.in_order(users)}
     results = [_described(name, count, users.get(name)) async for name, count in request.pace.through(named.items())]
     return DescribeUserScramCredentialsResponse(error_message=None, results=results)
 

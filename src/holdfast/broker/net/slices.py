@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -41,6 +42,13 @@ class Slices:
             if self._now() - self._began > SLICE_S:
                 await self.rest()
             yield item
+
+    async def counted(self, items: Iterable[K]) -> Counter[K]:
+        """How often each item is there."""
+        counts = Counter[K]()
+        async for item in self.through(items):
+            counts[item] += 1
+        return counts
 
     async def in_order(self, items: Collection[str]) -> AsyncIterator[str]:
         """The items sorted, one by one, as above; to sort all of them at once would hold the loop."""

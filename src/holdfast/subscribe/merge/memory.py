@@ -39,5 +39,6 @@ class Share:
         self._memory.size += size
 
     def close(self) -> None:
-        """The subscription has ended: whatever it held is gone."""
+        """The subscription has ended: whatever it held is gone, and what its tasks still let go counts no more."""
         self.add(-self._held)
+        self._memory = Memory(0)

@@ -85,8 +85,10 @@ class ServerStream:
             catalogue.on_change.remove(self._note_change)
             self._site.gate.on_change.remove(self._guard.note)
             self._site.counts.open.discard(self.lag_records)
-            await self._crew.stop()
-            self._share.close()
+            try:
+                await self._crew.stop()
+            finally:  # Also when the stream is cancelled once more meanwhile.
+                self._share.close()
 
     def lag_records(self) -> int:
         """Offsets from what was sent to what could be; without those that the client reads from the store."""
