@@ -128,3 +128,39 @@ def test_our_own_command_asks_them(broker: SecuredBroker, tmp_path: Path) -> Non
     assert "no rule lets you DESCRIBE the CLUSTER" in told["other"].output
     assert "say who you are" in told["nobody"].output
     assert "nobody whom we trust has signed its certificate" in told["no trust"].output
+
+
+def test_while_a_start_waits_for_its_store_strangers_are_told_nothing(tmp_path: Path) -> None:
+    """X8, D4: the rules are with the store, so only those whom the settings name come through."""
+    files, port, kafka = AuthorityFolder(tmp_path / "ca"), free_port(), free_port()
+    settings = [
+        f"listeners=SSL://127.0.0.1:{kafka}",
+        f"ssl.keystore.location={files.signed('broker')}",
+        f"ssl.truststore.location={files.certificate}",
+        "ssl.client.auth=required",
+        "authorizer.class.name=standard",
+        "super.users=User:CN=operator",
+        f"serve.metrics_listen=SSL://0.0.0.0:{port}",
+        f"serve.store={tmp_path / 'store'}",
+    ]
+
+    def context(name: str) -> ssl.SSLContext:
+        made = ssl.create_default_context(cafile=str(files.certificate))
+        made.load_cert_chain(files.signed(name, name))
+        return made
+
+    with BrokerProcess(tmp_path / "data", port=kafka, settings=settings, sets_listeners=True) as broker:
+        assert get(port, context("operator"))[0] == 200
+        assert broker.stop() == 0
+        (tmp_path / "store").rename(tmp_path / "away")
+        broker.start()
+        assert any("store away" in each for each in broker.said), broker.said
+        status, text = get(port, context("operator"))
+        assert (status, "holdfast_" in text) == (200, True)
+        status, text = get(port, context("other"))
+        assert (status, "holdfast_" in text) == (403, False)
+        with pytest.raises((http.client.HTTPException, OSError)):
+            get(port, ssl.create_default_context(cafile=str(files.certificate)))
+        (tmp_path / "away").rename(tmp_path / "store")
+        wait_for(lambda: "holdfast_partition_log_end" in get(port, context("operator"))[1])
+        assert get(port, context("other"))[0] == 403
