@@ -10,6 +10,7 @@ from tests.protocol import oracle
 
 from holdfast.protocol import messages
 from holdfast.protocol.api import APIS, Key
+from holdfast.protocol.generated.metadata import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 
 VERSIONS = [(key, version) for key, api in APIS.items() for version in range(api.min_version, api.max_version + 1)]
 NAMES = [f"{APIS[key].name}-{version}" for key, version in VERSIONS]
@@ -42,3 +43,13 @@ def test_responses(key: Key, version: int) -> None:
         said = oracle.values_of_entity(entity)
         assert oracle.values_of_message(response, said) == said, seed
         assert b"".join(messages.encode_response(key, version, response)) == sent, seed
+
+
+def test_an_answer_may_list_a_large_cluster() -> None:
+    """K2: a request with so many items is refused; clients read what a broker tells them."""
+    rows = [MetadataResponsePartition(partition_index=number, replica_nodes=[0]) for number in range(60_000)]
+    topics = [MetadataResponseTopic(name="t", partitions=rows)]
+    [sent] = messages.encode_response(Key.METADATA, 9, MetadataResponse(topics=topics))
+    response = messages.decode_response(Key.METADATA, 9, memoryview(sent))
+    assert isinstance(response, MetadataResponse)
+    assert len(response.topics[0].partitions) == len(rows)

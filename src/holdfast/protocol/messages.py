@@ -15,6 +15,8 @@ from holdfast.protocol.message import Message
 from holdfast.protocol.schema import decoder, encoder
 from holdfast.types import Buffer
 
+ANSWER_ITEMS_MAX = 5_000_000  # The broker was chosen by the client: its lists may be as long as a cluster is large.
+
 
 def decode_request(key: Key, version: int, body: memoryview) -> Message:
     """Read a request; raises Malformed for bytes that are none, UnsupportedVersion for a version that is not served."""
@@ -39,7 +41,7 @@ def decode_response(key: Key, version: int, body: memoryview) -> Message:
     APIS[key].check(version)
     if key == Key.API_VERSIONS and bytes(body[:2]) not in (b"\x00\x00", b""):
         version = 0
-    return decoder.decode(response_class(key), version, body)
+    return decoder.decode(response_class(key), version, body, ANSWER_ITEMS_MAX)
 
 
 def _check(key: Key, version: int, message: Message, expected: type[Message]) -> None:

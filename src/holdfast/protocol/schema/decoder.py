@@ -27,17 +27,17 @@ from holdfast.protocol.errors import Malformed
 from holdfast.protocol.message import Field, Message, cached, fields_of, is_part, new, part_class
 from holdfast.protocol.schema import readers
 from holdfast.protocol.schema.readers import Reader
-from holdfast.protocol.wire import EARLY_END, FLEXIBLE, PLAIN, WireRoom
+from holdfast.protocol.wire import EARLY_END, FLEXIBLE, ITEMS_MAX, PLAIN, WireRoom
 
 LETTERS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "float64": "d", "bool": "?"}
 
 M = TypeVar("M", bound=Message)
 
 
-def decode(message_class: type[M], version: int, data: memoryview) -> M:
+def decode(message_class: type[M], version: int, data: memoryview, items_max: int = ITEMS_MAX) -> M:
     """Read a message that begins at the first byte. What may follow it is not looked at, as in Kafka."""
     try:
-        message, _ = _reader(message_class, version)(data, 0, WireRoom())
+        message, _ = _reader(message_class, version)(data, 0, WireRoom(items_max))
     except (IndexError, struct.error):
         raise Malformed(EARLY_END, len(data), f"{message_class.__name__} v{version}") from None
     except Malformed as failure:
