@@ -98,6 +98,7 @@ demo: $(STAMP)-dev $(if $(JVM),$(STAMP)-spark)
 crash: install
 	@.ci/run-if-there tests/wal/crash_search.py --seeds $(SEEDS)
 	@.ci/run-if-there tests/sim/search.py --seeds $(SEEDS)
+	@.ci/run-if-there tests/rounds/search.py --seeds $(SEEDS)
 
 # bugs: put each known bug into a copy of the code in turn, and show that a test fails
 bugs: install

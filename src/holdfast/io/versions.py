@@ -24,7 +24,7 @@ import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from holdfast.errors import Unavailable
 from holdfast.io.chance import Chance
@@ -49,6 +49,13 @@ class Stamp(NamedTuple):
     writer: str
     nonce: str
     incarnation: str = ""  # Of the process, drawn at its start; versions of earlier releases have none.
+
+
+class Under(Protocol):
+    """What was seen under the version that is taken."""
+
+    def is_there(self, objects: Objects) -> bool:
+        """Whether it still is: then the number above it is new."""
 
 
 class Below(NamedTuple):
@@ -102,7 +109,7 @@ def take(
     stamp_of: Callable[[str, bytes], Stamp],
     patience: VersionRetries,
     fresh_until: float,
-    below: Below | First | None = None,
+    below: Under | None = None,
 ) -> bytes | None:
     """Take a version's name. None: it is ours. Bytes: they are there already, from another writer.
 

@@ -1,0 +1,153 @@
+"""Known ways to lose what was acknowledged as rounds in the store, or to go on behind a seal."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+MODEL = "tests/rounds/test_model.py"
+SERIES = "tests/rounds/test_series.py"
+FORMAT = "tests/rounds/test_format.py"
+
+_SERIES = "log/rounds/series.py"
+_UNDER_WAY = "log/rounds/under_way.py"
+_TAKEOVER = "log/rounds/takeover.py"
+
+BUGS = [
+    Bug(
+        "a round is acknowledged without those below it",
+        (
+            Edit(
+                _UNDER_WAY, "while self.end in self._answered:", "while self.end < max(self._answered, default=-1) + 1:"
+            ),
+            Edit(_UNDER_WAY, "self._answered.remove(self.end)", "self._answered.discard(self.end)"),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "a seal is put behind the highest number",
+        (Edit(_SERIES, "number = _first_absent(numbers, needed_from)", "number = numbers[-1] + 1 if numbers else 0"),),
+        (MODEL,),
+    ),
+    Bug(
+        "a sealer searches from the lowest number that it finds",
+        (
+            Edit(
+                _SERIES,
+                "number = _first_absent(numbers, needed_from)",
+                "number = _first_absent(numbers, numbers[0] if numbers else 0)",
+            ),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "a number that is taken counts as our round",
+        (
+            Edit(
+                _SERIES,
+                "            if found is not None:\n                raise",
+                "            if False:\n                raise",
+            ),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "rounds are deleted before it is acknowledged that they are not needed",
+        (
+            Edit(
+                _UNDER_WAY,
+                "        self._needed = max(self._needed, number)\n",
+                "        self._needed = max(self._needed, number)\n"
+                "        if number > self.first:\n            self._due.append((0.0, number))\n",
+            ),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "rounds are deleted without the grace",
+        (Edit(_UNDER_WAY, "now + 2 * self._grace_s", "now"),),
+        (SERIES,),
+    ),
+    Bug(
+        "nobody looks behind the put of a seal",
+        (Edit(_SERIES, "self.patience, until, below)", "self.patience, 1e18)"),),
+        (SERIES,),
+    ),
+    Bug(
+        "nobody looks at the clock behind the put of a round",
+        (
+            Edit(
+                _SERIES,
+                "mine, _stamp_of, self.patience, until)\n            except",
+                "mine, _stamp_of, self.patience, 1e18)\n            except",
+            ),
+        ),
+        (SERIES,),
+    ),
+    Bug(
+        "rounds beyond the seal are read",
+        (
+            Edit(
+                _TAKEOVER,
+                "        while not (found := series.get(number)).is_seal:\n            rounds.append(found)\n",
+                "        while number <= series.numbers()[-1]:\n            found = series.get(number)\n"
+                "            rounds.append(found)\n",
+            ),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "a seal is deleted with its rounds",
+        (Edit(_SERIES, "if self.header(number).kind != SEAL:", "if True:"),),
+        (SERIES,),
+    ),
+    Bug(
+        "a series is read that is not sealed",
+        (
+            Edit(_TAKEOVER, "        each.seal(why)\n", "        pass\n"),
+            Edit(
+                _TAKEOVER,
+                "        if not series.is_forgotten:\n            raise SeriesBroken(missing.name) from missing\n"
+                "        return []\n",
+                "        return [] if series.is_forgotten else rounds\n",
+            ),
+        ),
+        (MODEL,),
+    ),
+    Bug(
+        "only the last series is replayed",
+        (Edit(_TAKEOVER, "    for each in series:\n        take(", "    for each in series[-1:]:\n        take("),),
+        (MODEL,),
+    ),
+    Bug(
+        "manifests are read before the series",
+        (
+            Edit(
+                _TAKEOVER,
+                "    for each in series:\n        each.seal",
+                "    loaded = load()\n    for each in series:\n        each.seal",
+            ),
+            Edit(_TAKEOVER, "    return load()\n", "    return loaded\n"),
+        ),
+        (SERIES,),
+    ),
+    Bug(
+        "a series is forgotten before it is flushed",
+        (Edit("log/rounds/places.py", "self._inherited[0].end <= index", "True"),),
+        (MODEL,),
+    ),
+    Bug(
+        "a series that was forgotten while it was read is half of it",
+        (Edit(_TAKEOVER, "        return []\n", "        return rounds\n"),),
+        (f"{SERIES}::test_a_missing_round_is_damage_unless_the_series_is_forgotten",),
+    ),
+    Bug(
+        "a round says that one under way is not needed",
+        (Edit(_UNDER_WAY, "return min(self._needed, self.end)", "return self._needed"),),
+        (f"{SERIES}::test_no_round_says_that_one_under_way_is_not_needed",),
+    ),
+    Bug(
+        "what a round has of a partition is not held against its crc",
+        (Edit("log/rounds/format.py", "len(content) != size or crc32c(content) != crc", "len(content) != size"),),
+        (f"{FORMAT}::test_every_wrong_byte_and_every_missing_one_is_seen",),
+    ),
+]
