@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.bugs.bug import Bug, Edit
 
+VERSIONS = "tests/cluster/test_version_log.py"
 CLONES = "tests/log/test_clones.py"
 OWNER = "tests/log/test_owner.py"
 PAUSED = "tests/segment/test_paused_writer.py"
@@ -11,6 +12,18 @@ SET_BACK = "tests/log/test_set_back.py"
 DELETED = "tests/operate/test_deleted_elsewhere.py"
 
 BUGS = [
+    Bug(
+        "whoever was silent for long believes a number that was used and deleted",
+        (
+            Edit("cluster/version_log.py", "if self.value.version < 0 or started > self._fresh_until:", "if False:"),
+            Edit(
+                "cluster/version_log.py",
+                "            if self._patience.clock.boottime() > self._fresh_until:\n                return False\n",
+                "",
+            ),
+        ),
+        (f"{VERSIONS}::test_whoever_was_silent_for_long_lists_before_it_believes_that_nothing_is_new",),
+    ),
     Bug(
         "who raised two epochs at once is fenced by the second",
         (

@@ -11,10 +11,11 @@ from holdfast.cluster.metadata import Topic, create_topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SeededChance
 from holdfast.io.clock import ManualClock
-from holdfast.io.objects.faulty import FaultyObjects, WrongByte, once
+from holdfast.io.objects.counting import CountingObjects
+from holdfast.io.objects.faulty import Delay, FaultyObjects, WrongByte, once
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.io.store_errors import HigherEpoch
-from holdfast.io.versions import GRACE_S, VersionRetries
+from holdfast.io.versions import FULL_EVERY, GRACE_S, VersionRetries
 
 
 class Store:
@@ -87,3 +88,40 @@ def test_who_leads_meets_a_change_of_somebody_who_leads_nothing() -> None:
     store.log().commit(made("a"))
     assert set(leader.commit(made("bb")).topics) == {"a", "bb"}
     assert leader.lead()
+
+
+def test_a_look_at_the_metadata_is_one_read() -> None:
+    """C10: a listing is twelve times dearer, and only made when there is something new, or after a long silence."""
+    store = Store()
+    writer = store.log()
+    writer.commit(made("a"))
+    counting = CountingObjects(store.objects)
+    patience = VersionRetries(store.clock, SeededChance(7), store.clock.advance)
+    reader = MetadataLog(counting, "c", "w", patience)
+    before = counting.counts
+    for _ in range(10):
+        assert set(reader.refresh().topics) == {"a"}
+        store.clock.advance(GRACE_S / 4)
+    assert (counting.counts.gets - before.gets, counting.counts.requests - before.requests) == (10, 10)
+    writer.commit(made("bb"))
+    assert set(reader.refresh().topics) == {"a", "bb"}
+    assert counting.counts.lists - before.lists == 1
+
+
+def test_whoever_was_silent_for_long_lists_before_it_believes_that_nothing_is_new() -> None:
+    """D2, C10: the number above may have been used and deleted; also while the read was under way."""
+    for asleep_in_it in (False, True):
+        store = Store()
+        writer = store.log()
+        writer.commit(made("a"))
+        sleeps = Delay(lambda store=store: store.clock.suspend(GRACE_S))
+        plan = once("get", "00001.json", sleeps) if asleep_in_it else once("nothing", "", sleeps)
+        patience = VersionRetries(store.clock, SeededChance(7), store.clock.advance)
+        reader = MetadataLog(FaultyObjects(store.objects, plan), "c", "w", patience)
+        for number in range(FULL_EVERY):
+            writer.commit(made("b" * (number + 2)))
+        for number in range(1, FULL_EVERY):
+            store.objects.delete(f"meta/{number:020}.json")
+        if not asleep_in_it:
+            store.clock.suspend(GRACE_S)
+        assert len(reader.refresh().topics) == FULL_EVERY + 1

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from holdfast.errors import HoldfastError, Rejected, Unavailable
 from holdfast.io.envelope import seal, unseal
-from holdfast.io.objects import Objects
+from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, HigherEpoch, Stale
 from holdfast.io.versions import GRACE_S, Below, First, Stamp, VersionRetries, Versions, full_before, read_again, take
 
@@ -119,10 +119,25 @@ class VersionLog(Generic[V]):
         return self._kind.kind
 
     def refresh(self) -> V:
-        """Look for a newer version."""
+        """Look for a newer version. One read, if there is none."""
         with self._lock:
-            self._reload()
+            if not self._is_newest():
+                self._reload()
             return self.value
+
+    def _is_newest(self) -> bool:
+        """Whether the number above ours is free. Only a listing tells when it may have been used and deleted."""
+        started = self._patience.clock.boottime()
+        if self.value.version < 0 or started > self._fresh_until:
+            return False
+        try:
+            self._versions.objects.get(self._versions.name(self.value.version + 1), 0, 1)
+        except NotFound:
+            if self._patience.clock.boottime() > self._fresh_until:
+                return False
+            self._fresh_until = started + GRACE_S / 2
+            return True
+        return False
 
     def lead(self) -> bool:
         """Begin an epoch of our own above the newest version that we know; False if another has just put one.
