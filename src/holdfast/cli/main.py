@@ -1,4 +1,4 @@
-"""The command `holdfast`: its face, its errors, and the list of what it can do.
+"""The command `holdfast`: its face and its errors. `commands` lists what it can do.
 
 stdout is for data, stderr for talk. What goes wrong is one sentence on stderr; `--debug` adds where it happened.
 Exit codes: 0 done, 1 failed, 2 the command line was wrong.
@@ -11,31 +11,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from holdfast.cli import compact, merge, replay, status
-from holdfast.cli.acl import command as acl
-from holdfast.cli.archive import command as archive
-from holdfast.cli.audit import command as audit
-from holdfast.cli.backup import command as backup
-from holdfast.cli.consume import command as consume
-from holdfast.cli.demo import command as demo
-from holdfast.cli.doctor import command as doctor
-from holdfast.cli.group import command as group
-from holdfast.cli.log import command as log
-from holdfast.cli.produce import command as produce
-from holdfast.cli.repair import command as repair
-from holdfast.cli.serve import command as serve
-from holdfast.cli.serve.help import ServeCommand
-from holdfast.cli.subscribe import command as subscribe
-from holdfast.cli.sync import command as sync
+from holdfast.cli.commands import Commands
 from holdfast.cli.terminal.talk import sentence_of, tell
-from holdfast.cli.topic import command as topic
-from holdfast.cli.user import command as user
-from holdfast.cli.wal import command as wal
 from holdfast.errors import HoldfastError
 
 
 class OneSentence(TyperGroup):
     """Turns an expected failure into one sentence and exit code 1."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = Commands()  # type: ignore[assignment]  # Nobody adds one later.
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -98,30 +84,6 @@ def holdfast(
       holdfast wal verify ./data/wal           look for damage
       holdfast --install-completion            complete commands in this shell
     """
-
-
-app.command("serve", rich_help_panel="Run", cls=ServeCommand)(serve.serve)
-app.add_typer(user.app, name="user", rich_help_panel="Run")
-app.command("doctor", rich_help_panel="Run")(doctor.doctor)
-app.command("demo", rich_help_panel="Run")(demo.demo)
-app.command("status", rich_help_panel="Use a running broker")(status.status)
-app.add_typer(topic.app, name="topic", rich_help_panel="Use a running broker")
-app.add_typer(group.app, name="group", rich_help_panel="Use a running broker")
-app.add_typer(acl.app, name="acl", rich_help_panel="Use a running broker")
-app.command("produce", rich_help_panel="Use a running broker")(produce.produce)
-app.command("consume", rich_help_panel="Use a running broker")(consume.consume)
-app.command("sync", rich_help_panel="Use a running broker")(sync.sync)
-app.command("subscribe", rich_help_panel="Use a running broker")(subscribe.subscribe)
-app.command("archive", rich_help_panel="Run pipelines on Spark")(archive.archive)
-app.command("audit", rich_help_panel="Run pipelines on Spark")(audit.audit)
-app.command("compact", rich_help_panel="Run pipelines on Spark")(compact.compact)
-app.command("merge", rich_help_panel="Run pipelines on Spark")(merge.merge)
-app.command("replay", rich_help_panel="Run pipelines on Spark")(replay.replay)
-app.command("backup", rich_help_panel="Keep it safe")(backup.backup)
-app.command("restore", rich_help_panel="Keep it safe")(backup.restore)
-app.command("repair", rich_help_panel="Keep it safe")(repair.repair)
-app.add_typer(log.app, name="log", rich_help_panel="Look inside")
-app.add_typer(wal.app, name="wal", rich_help_panel="Look inside")
 
 
 def main() -> None:

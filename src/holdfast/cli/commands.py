@@ -1,0 +1,87 @@
+"""What `holdfast` can do. A command is imported when it is called, or when somebody asks for help on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+from typer.main import get_command_from_info, get_group_from_info
+from typer.models import CommandInfo, TyperInfo
+
+_RUN, _USE, _SPARK = "Run", "Use a running broker", "Run pipelines on Spark"
+_SAFE, _INSIDE = "Keep it safe", "Look inside"
+
+
+class CommandPlace(NamedTuple):
+    """Where a command is written, and among which others it is shown."""
+
+    panel: str
+    module: str  # Below holdfast.cli.
+    name: str = "app"  # A function, or an app with commands of its own.
+    cls: str = ""  # As module:class, where it shows its help in its own way.
+
+
+COMMANDS: Final = {
+    "serve": CommandPlace(_RUN, "serve.command", "serve", "serve.help:ServeCommand"),
+    "user": CommandPlace(_RUN, "user.command"),
+    "doctor": CommandPlace(_RUN, "doctor.command", "doctor"),
+    "demo": CommandPlace(_RUN, "demo.command", "demo"),
+    "status": CommandPlace(_USE, "status", "status"),
+    "topic": CommandPlace(_USE, "topic.command"),
+    "group": CommandPlace(_USE, "group.command"),
+    "acl": CommandPlace(_USE, "acl.command"),
+    "produce": CommandPlace(_USE, "produce.command", "produce"),
+    "consume": CommandPlace(_USE, "consume.command", "consume"),
+    "sync": CommandPlace(_USE, "sync.command", "sync"),
+    "subscribe": CommandPlace(_USE, "subscribe.command", "subscribe"),
+    "archive": CommandPlace(_SPARK, "archive.command", "archive"),
+    "audit": CommandPlace(_SPARK, "audit.command", "audit"),
+    "compact": CommandPlace(_SPARK, "compact", "compact"),
+    "merge": CommandPlace(_SPARK, "merge", "merge"),
+    "replay": CommandPlace(_SPARK, "replay", "replay"),
+    "backup": CommandPlace(_SAFE, "backup.command", "backup"),
+    "restore": CommandPlace(_SAFE, "backup.command", "restore"),
+    "repair": CommandPlace(_SAFE, "repair.command", "repair"),
+    "log": CommandPlace(_INSIDE, "log.command"),
+    "wal": CommandPlace(_INSIDE, "wal.command"),
+}
+
+
+class Commands(Mapping[str, Any]):
+    """All of them, by name."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, COMMANDS[name])
+        return self._loaded[name]
+
+
+def _load(name: str, place: CommandPlace) -> Any:
+    found = _imported(place.module, place.name)
+    if isinstance(found, typer.Typer):
+        info = TyperInfo(found, name=name, rich_help_panel=place.panel)
+        return get_group_from_info(
+            info, pretty_exceptions_short=False, rich_markup_mode="rich", suggest_commands=found.suggest_commands
+        )
+    cls = _imported(*place.cls.split(":")) if place.cls else TyperCommand
+    command = CommandInfo(name, callback=found, cls=cls, rich_help_panel=place.panel)
+    return get_command_from_info(command, pretty_exceptions_short=False, rich_markup_mode="rich")
+
+
+def _imported(module: str, name: str) -> Any:
+    return getattr(import_module(f"holdfast.cli.{module}"), name)
