@@ -6,6 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.holdfast
 DATA ?= ./data
 LISTEN ?=
+CONSOLE ?= 127.0.0.1:9096
 SEEDS ?= 1000
 ROUNDS ?= 100
 MINUTES ?= 1
@@ -30,9 +31,9 @@ help:
 # install: make .venv and put everything pinned into it; nothing outside the checkout, and no work twice
 install: $(STAMP)-run $(STAMP)-dev
 
-# run: start a broker on ./data at 127.0.0.1:9092, or elsewhere with DATA= and LISTEN=HOST:PORT
+# run: start a broker on ./data at 127.0.0.1:9092, its console at 127.0.0.1:9096, or elsewhere with DATA=, LISTEN= and CONSOLE=
 run: $(STAMP)-run
-	$(BIN)/holdfast serve --data $(DATA)$(if $(LISTEN), --listen $(LISTEN))
+	$(BIN)/holdfast serve --data $(DATA) --console $(CONSOLE)$(if $(LISTEN), --listen $(LISTEN))
 
 # test: run all tests, or some of them with TESTS=, and install the tools that these need
 test: install $(if $(and $(JVM),$(filter spark,$(TOOLS))),$(STAMP)-spark)
@@ -132,6 +133,7 @@ docs: install
 	@$(BIN)/python docs/tools/reference.py
 	@$(BIN)/python docs/tools/kafka_apis.py
 	@$(BIN)/python docs/tools/metrics.py
+	@$(BIN)/python docs/tools/console.py
 	@$(BIN)/python docs/tools/guarantees.py
 	@$(BIN)/python docs/tools/bench_page.py
 

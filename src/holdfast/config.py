@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.settings import OVERRIDE, BrokerSettings, kafka_name
+from holdfast.console.settings import ConsoleSettings
 from holdfast.errors import Rejected, nearest
 from holdfast.io.objects.settings import StoreSettings
 from holdfast.log.settings import LogSettings
@@ -63,6 +64,7 @@ class ServeSettings:
     take_over: bool = False  # Whether a new write-ahead log may go on with a store that holds partitions already.
     disk_reserve_size: int = 128 << 20  # Bytes of the disk kept for the way back when it is full; 0 keeps none.
     metrics_listen: str = ""  # HOST:PORT or LISTENER://HOST:PORT of the metrics; port 0 takes a free one; empty: none.
+    console_listen: str = ""  # HOST:PORT or LISTENER://HOST:PORT of the console; port 0 takes a free one; empty: none.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
     log_format: str = "text"  # How it is told: text for people, json for machines.
 
@@ -85,6 +87,7 @@ class Settings:
     log: LogSettings = field(default_factory=LogSettings)
     broker: BrokerSettings = field(default_factory=BrokerSettings)
     subscribe: SubscribeSettings = field(default_factory=SubscribeSettings)
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
 
 
 class Given(NamedTuple):

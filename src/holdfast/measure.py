@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import NamedTuple, TypeAlias
@@ -33,6 +34,23 @@ class Histogram:
     @property
     def count(self) -> int:
         return sum(self.counts)
+
+
+class SyncRound(NamedTuple):
+    """One fsync of the write-ahead log."""
+
+    at_ms: int  # When it ended.
+    seconds: float
+    size: int  # Bytes that were written since the one before.
+
+
+class RecentRounds:
+    """The last of them. One thread adds."""
+
+    __slots__ = ("rounds",)
+
+    def __init__(self, count_max: int = 600) -> None:
+        self.rounds: deque[SyncRound] = deque(maxlen=count_max)
 
 
 class ApiCounts:

@@ -365,6 +365,10 @@ class Logs:
             held.seconds(),
         )
 
+    def kept_entries(self) -> tuple[int, str]:
+        """Bytes of the write-ahead log that a start would read again, and what keeps the oldest of them, in words."""
+        return self._ground.journal.size_from(self._purge.needed()), self._purge.who_needs_most()[0]
+
     @property
     def has_room(self) -> bool:
         """Whether producers may go on without waiting."""

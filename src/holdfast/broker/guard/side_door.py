@@ -1,4 +1,4 @@
-"""Ports beside Kafka's, for subscribers and for metrics: who comes through them, and what they may do.
+"""Ports beside Kafka's, for subscribers, for metrics and for the console: who comes through them, and what they may do.
 
 Each has the protection of one listener. Where that asks for SASL, these ports take `Authorization`: Basic or Bearer.
 """
@@ -11,14 +11,23 @@ from contextlib import suppress
 from typing import Final
 
 from holdfast.broker.guard.gate import Gate
-from holdfast.broker.guard.rights import DESCRIBE_CLUSTER, DESCRIBE_TOPIC, METRICS, READ_TOPIC, SUBSCRIBE
+from holdfast.broker.guard.rights import (
+    DESCRIBE_CLUSTER,
+    DESCRIBE_GROUP,
+    DESCRIBE_TOPIC,
+    DESCRIBE_TRANSACTION,
+    METRICS,
+    READ_TOPIC,
+    SUBSCRIBE,
+)
 from holdfast.broker.guard.users import Users
 from holdfast.broker.net.listener import OpenListener
 from holdfast.broker.net.server import Server
 from holdfast.errors import Rejected, Unavailable
 from holdfast.security.errors import LoginFailed
 from holdfast.security.logins.checks import LoginChecks
-from holdfast.security.principal import Session
+from holdfast.security.principal import ANONYMOUS, Session, host_of
+from holdfast.security.rules import Operation, ResourceType
 
 CHECKED_MAX: Final = 64  # Logins that are looked at, at the same time.
 HELD_MAX: Final = 256  # Failures that are not told yet; for one more the oldest is told.
@@ -98,6 +107,33 @@ class SubscriberGate:
 
     def sees(self, session: Session, topic: str) -> bool:
         return self._gate.rights(SUBSCRIBE, session, "Subscribe").sees(DESCRIBE_TOPIC, topic)
+
+
+class ConsoleGate:
+    """What visitors of the console are let through by. Without a door everybody is."""
+
+    def __init__(self, door: SideDoor | None, gate: Gate) -> None:
+        self._door = door
+        self._gate = gate
+
+    async def admit(self, peer: str, certificate: bytes | None, authorization: str | None) -> Session:
+        """Raises LoginFailed, or Unavailable."""
+        if self._door is not None:
+            return await self._door.admit(peer, certificate, authorization)
+        return Session(ANONYMOUS, host_of(peer), "CONSOLE")
+
+    def sees(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
+        return self._gate.may(session, _RIGHTS[operation, kind], name)
+
+    def need(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> None:
+        """Raises NotAllowed."""
+        self._gate.need(session, _RIGHTS[operation, kind], name, "Console")
+
+
+_RIGHTS: Final = {
+    (each.operation, each.kind): each
+    for each in (DESCRIBE_CLUSTER, DESCRIBE_TOPIC, READ_TOPIC, DESCRIBE_GROUP, DESCRIBE_TRANSACTION)
+}
 
 
 class MetricsGate:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from holdfast.broker.listeners import Listener
     from holdfast.broker.net.listener import OpenListener
     from holdfast.broker.running import BrokerEnvironment
+    from holdfast.cli.serve.console import ConsolePort
     from holdfast.cli.serve.metrics import Metrics
+    from holdfast.cli.serve.timings import Timings
     from holdfast.log.logs import Logs
 
 log = logging.getLogger("holdfast")
@@ -62,6 +64,10 @@ MetricsOption = Annotated[
     str | None,
     typer.Option("--metrics", metavar="HOST:PORT", help="Metrics for Prometheus; short for serve.metrics_listen."),
 ]
+ConsoleOption = Annotated[
+    str | None,
+    typer.Option("--console", metavar="HOST:PORT", help="The console for a browser; short for serve.console_listen."),
+]
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
@@ -93,6 +99,7 @@ def serve(
     store: StoreOption = None,
     take_over: TakeOverOption = False,
     metrics: MetricsOption = None,
+    console: ConsoleOption = None,
     config_file: ConfigOption = None,
     assignments: SetOption = None,
     log_level: LevelOption = None,
@@ -105,7 +112,7 @@ def serve(
       holdfast serve --data /var/lib/holdfast
       holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
-      holdfast serve --metrics 127.0.0.1:9095
+      holdfast serve --metrics 127.0.0.1:9095 --console 127.0.0.1:9096
       holdfast serve --config server.properties
       holdfast serve --config holdfast.toml --log-level debug --log-format json
     """
@@ -114,6 +121,7 @@ def serve(
 
     given = list(assignments or ())
     short = {"data_path": data, "listen": listen, "advertise": advertise, "store": store, "metrics_listen": metrics}
+    short |= {"console_listen": console}
     short |= {"take_over": "true" if take_over else None, "log_level": log_level, "log_format": log_format}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
     settings = config.load(config_file, os.environ, given)
@@ -172,7 +180,9 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
 
     data = Path(settings.serve.data_path)
     listeners = _listeners(settings)
-    metrics = _metrics(settings, listeners)
+    timings = _timings(settings)
+    metrics = _metrics(settings, listeners, timings)
+    console = _console(settings, listeners, timings)
     door = subscribers_door(settings.subscribe.listen, listeners, settings.broker)
     everything = AllSettings(
         broker=settings.broker,
@@ -184,14 +194,16 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     async with AsyncExitStack() as stack:
         stack.enter_context(held(data, "serve"))
         finish_interrupted(data)
-        around = _surroundings(data, settings, metrics)
+        around = _surroundings(data, settings, timings)
         stack.callback(around.calls.close)
         await stack.enter_async_context(followed(listeners, around.calls))
-        place = StartPlace(listeners, metrics.traffic if metrics else None)
+        place = StartPlace(listeners, timings.traffic if timings else None)
         broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
+        if console:
+            await stack.enter_async_context(console.served(broker, server, around, data))
         url, here = around.objects.url, addresses(listeners)
         facts = {"event": "serving", "data": str(data), "store": url, "listen": here}
         facts |= {"cluster": broker.context.cluster_id}
@@ -201,7 +213,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             log.warning("%s", sentence, extra={"facts": {"event": "unguarded"}})
         if isinstance(door, Door):
             asked = _wanted_listeners(settings)[0].address
-            counts = metrics.subscriptions if metrics else None
+            counts = timings.subscriptions if timings else None
             beside = SubscribersPlace(settings.subscribe, door, asked, counts)
             await stack.enter_async_context(subscriptions(beside, broker.context, around, server))
         elif door.why:
@@ -238,7 +250,7 @@ def _wanted_listeners(settings: config.Settings) -> Sequence[Listener]:
     return settings.broker.parsed_listeners()
 
 
-def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None) -> BrokerEnvironment:
+def _surroundings(data: Path, settings: config.Settings, timings: Timings | None) -> BrokerEnvironment:
     from holdfast.broker.running import BrokerEnvironment
     from holdfast.cli.serve.here import here
     from holdfast.io.disk import RealDirectory
@@ -248,22 +260,44 @@ def _surroundings(data: Path, settings: config.Settings, metrics: Metrics | None
     is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.
     objects = open_objects(url, asdict(settings.store) if is_remote(url) else None, is_known=is_known)
     return BrokerEnvironment.real(
-        metrics.directory(data / "wal") if metrics else RealDirectory(data / "wal"),
-        metrics.objects(objects) if metrics else objects,
+        timings.directory(data / "wal") if timings else RealDirectory(data / "wal"),
+        timings.objects(objects) if timings else objects,
         lambda: RealDirectory(data / "quarantine"),
         settings.serve.disk_reserve_size,
         here(data),
     )
 
 
-def _metrics(settings: config.Settings, listeners: Sequence[OpenListener]) -> Metrics | None:
+def _timings(settings: config.Settings) -> Timings | None:
+    serve = settings.serve
+    if not serve.metrics_listen and not serve.console_listen:
+        return None
+    from holdfast.cli.serve.timings import Timings
+
+    return Timings(keeps_rounds=bool(serve.console_listen))
+
+
+def _metrics(settings: config.Settings, listeners: Sequence[OpenListener], timings: Timings | None) -> Metrics | None:
     listen = settings.serve.metrics_listen
-    if not listen:
+    if not listen or timings is None:
         return None
     from holdfast.cli.serve.doors import metrics_door
     from holdfast.cli.serve.metrics import Metrics
 
-    return Metrics(metrics_door(listen, listeners, settings.broker))
+    return Metrics(metrics_door(listen, listeners, settings.broker), timings)
+
+
+def _console(
+    settings: config.Settings, listeners: Sequence[OpenListener], timings: Timings | None
+) -> ConsolePort | None:
+    listen, wanted = settings.serve.console_listen, settings.console
+    if not listen or timings is None:
+        return None
+    from holdfast.cli.serve.console import ConsolePort
+    from holdfast.cli.serve.doors import console_door
+
+    door = console_door(listen, listeners, settings.broker, allow_anonymous=wanted.allow_anonymous)
+    return ConsolePort(door, wanted, settings.log, timings)
 
 
 async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:

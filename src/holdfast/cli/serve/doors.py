@@ -4,7 +4,8 @@
     subscribe.listen=127.0.0.1:9094           as the first listener that is protected, if there is one
     subscribe.listen=OUTSIDE://0.0.0.0:9094   as the listener OUTSIDE
 
-Metrics on loopback are for whoever is on this machine; beyond it only with TLS, for those who say who they are.
+Metrics on loopback are for whoever is on this machine; beyond it only with TLS, for those who say who they are. The
+console shows records, too: where anything is protected, so is it, also on loopback.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from holdfast.security.tls import TlsSettings
 
 SUBSCRIBE = "subscribe.listen"
 METRICS = "serve.metrics_listen"
+CONSOLE = "serve.console_listen"
 _SIGN = "://"
 _USUAL = TlsSettings()
 
@@ -81,6 +83,28 @@ def metrics_door(listen: str, listeners: Sequence[OpenListener], settings: Broke
             f"a listener with SASL_SSL, or with SSL and ssl.client.auth=required, and write its NAME{_SIGN}{address}"
         )
     return Door(address, fitting[0])
+
+
+def console_door(
+    listen: str, listeners: Sequence[OpenListener], settings: BrokerSettings, *, allow_anonymous: bool
+) -> Door:
+    """Raises Rejected if other machines would come in without saying who they are, and nobody has allowed that."""
+    address, chosen = _chosen(CONSOLE, listen, listeners)
+    is_here = is_loopback(parse_address(address).host)
+    private = [each for each in listeners if _is_private(each, settings)]
+    protected = [each for each in listeners if each.protocol is not SecurityProtocol.PLAINTEXT]
+    if chosen is None:
+        if protected or settings.has_authorizer:
+            chosen = (private or protected or list(listeners))[0]
+        elif is_here or allow_anonymous:
+            return Door(address, None)
+    if chosen is not None and (is_here or chosen in private or allow_anonymous):
+        return Door(address, chosen)
+    raise Rejected(
+        f"{CONSOLE}: other machines reach {address}, and the console shows records: listen on 127.0.0.1, or have a "
+        f"listener with SASL_SSL, or with SSL and ssl.client.auth=required, and write its NAME{_SIGN}{address}; "
+        "console.allow_anonymous=true lets everybody in who can reach it"
+    )
 
 
 def _chosen(setting: str, listen: str, listeners: Sequence[OpenListener]) -> tuple[str, OpenListener | None]:

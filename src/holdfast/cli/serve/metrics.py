@@ -1,4 +1,4 @@
-"""The metrics of `holdfast serve`: what is timed for them, and the port they are read from."""
+"""The metrics of `holdfast serve`: the port they are read from."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from itertools import chain
-from pathlib import Path
 
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.side_door import MetricsGate, SideDoor
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import Opened
 from holdfast.cli.serve.doors import Door
+from holdfast.cli.serve.timings import Timings
 from holdfast.io.address import Address, bind, parse_address
-from holdfast.io.clock import SystemClock
-from holdfast.io.disk.timed import TimedDirectory
-from holdfast.io.objects import Objects
-from holdfast.io.objects.timed import StoreTimes, TimedObjects
-from holdfast.measure import Histogram, SubscriptionCounts, Traffic
 from holdfast.metrics.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
 from holdfast.metrics.collect_waiting import WatchedWait, waiting_samples
 from holdfast.metrics.endpoint import PortProtection, scraped
@@ -31,15 +26,11 @@ log = logging.getLogger("holdfast")
 class Metrics:
     """Takes its address at once, so that a wrong one is known before anything is opened."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, timings: Timings) -> None:
+        self._timings = timings
         self._listener = door.listener
         self._gate: MetricsGate | None = None
         self._bound = bind(parse_address(door.listen), "choose another with --metrics HOST:PORT (serve.metrics_listen)")
-        self._clock = SystemClock()
-        self._syncs = Histogram()
-        self._store = StoreTimes()
-        self.traffic: Traffic = {}
-        self.subscriptions = SubscriptionCounts()
         self._samples: Callable[[], AsyncIterator[Sample]] = nothing
         self._is_open = False
 
@@ -47,20 +38,12 @@ class Metrics:
     def address(self) -> Address:
         return Address(*self._bound.getsockname()[:2])
 
-    def directory(self, path: Path) -> TimedDirectory:
-        """The write-ahead log's directory, with its fsyncs timed."""
-        return TimedDirectory(path, self._clock, self._syncs)
-
-    def objects(self, inner: Objects) -> Objects:
-        """The store, with its calls timed."""
-        return TimedObjects(inner, self._clock, self._store)
-
     @asynccontextmanager
     async def waiting(self, watched: WatchedWait, server: Server, rules: Rules | None) -> AsyncIterator[None]:
         """The port, while the store is away and after. `rules` are those without the store; None: no authorizer."""
         self._let_through(server, Gate(server.audit, None if rules is None else lambda: rules))
         self._samples = lambda: waiting_samples(
-            _version(), watched, chain(traffic_samples(self.traffic), store_samples(self._store))
+            version(), watched, chain(traffic_samples(self._timings.traffic), store_samples(self._timings.store))
         )
         async with self._opened():
             yield
@@ -90,19 +73,19 @@ class Metrics:
         context = opened.context
         self._let_through(server, context.gate)
         watched = Watched(
-            version=_version(),
+            version=version(),
             logs=context.logs,
             groups=context.groups,
             shares=context.shares,
             transactions=context.transactions,
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in context.topics.all()],
             port=server.counts,
-            traffic=self.traffic,
+            traffic=self._timings.traffic,
             held=opened.broker.held.counts,
             throttled={kind.value: counts for kind, counts in context.throttle.counts.items()},
-            syncs=self._syncs,
-            store=self._store,
-            subscriptions=self.subscriptions,
+            syncs=self._timings.syncs,
+            store=self._timings.store,
+            subscriptions=self._timings.subscriptions,
         )
         before, self._samples = self._samples, lambda: samples(watched)
         try:
@@ -112,7 +95,7 @@ class Metrics:
             self._samples = before
 
 
-def _version() -> str:
+def version() -> str:
     return importlib.metadata.version("holdfast")
 
 

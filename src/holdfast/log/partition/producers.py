@@ -218,6 +218,11 @@ class Transactions:
     def open_count(self) -> int:
         return len(self._open)
 
+    @property
+    def open(self) -> dict[int, int]:
+        """Producer id → first offset of its open transaction."""
+        return dict(self._open)
+
     def begin(self, producer_id: int, offset: int) -> None:
         self._open.setdefault(producer_id, offset)
 

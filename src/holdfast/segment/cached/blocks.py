@@ -106,6 +106,10 @@ class KeptBlocks:
         """A segment's tail as it was decoded, if it is here."""
         return self._shelf.peek((name, _TAIL))
 
+    def has_tail(self, name: str) -> bool:
+        """Whether it is here; nothing is counted."""
+        return self._shelf.has((name, _TAIL))
+
     def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:  # noqa: ARG002
         """One block, which is here, or NotKept."""
         block = self._shelf.peek((name, number))

@@ -1,0 +1,161 @@
+"""The console of `holdfast serve`: what it is handed, and the port it is looked at through."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast.broker.guard.side_door import ConsoleGate, SideDoor
+from holdfast.broker.net.request import Request
+from holdfast.broker.net.server import Server
+from holdfast.broker.running import BrokerEnvironment, Opened
+from holdfast.broker.topics import OpenTopic
+from holdfast.cli.serve.doors import Door
+from holdfast.cli.serve.metrics import version
+from holdfast.cli.serve.timings import Timings
+from holdfast.console.console import Console
+from holdfast.console.files import Files
+from holdfast.console.history import History
+from holdfast.console.http import listening
+from holdfast.console.parts import Parts
+from holdfast.console.settings import ConsoleSettings
+from holdfast.console.survey import ShownTopic, Survey
+from holdfast.console.visit import Door as VisitorsDoor
+from holdfast.console.visit import Visits
+from holdfast.io.address import Address, bind, parse_address
+from holdfast.log.settings import LogSettings
+from holdfast.protocol.api import Key
+from holdfast.protocol.header import decode_request_header, decode_response_header, frame_request
+from holdfast.protocol.message import Message
+from holdfast.protocol.messages import decode_response, encode_request
+from holdfast.security.principal import Session
+
+log = logging.getLogger("holdfast")
+
+_CLIENT = "holdfast-console"  # As quotas and log lines name it.
+
+
+class ConsolePort:
+    """Takes its address at once, so that a wrong one is known before anything is opened."""
+
+    def __init__(self, door: Door, settings: ConsoleSettings, logs: LogSettings, timings: Timings) -> None:
+        self._listener = door.listener
+        self._settings = settings
+        self._log_settings = logs
+        self._timings = timings
+        otherwise = "choose another with --console HOST:PORT (serve.console_listen)"
+        self._bound = bind(parse_address(door.listen), otherwise)
+
+    @property
+    def address(self) -> Address:
+        return Address(*self._bound.getsockname()[:2])
+
+    @asynccontextmanager
+    async def served(
+        self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path
+    ) -> AsyncIterator[None]:
+        """The port, for as long as the block lasts."""
+        context, listener = opened.context, self._listener
+        parts = self._parts(opened, server, around, data)
+        gate = ConsoleGate(SideDoor(server, listener) if listener is not None else None, context.gate)
+        door = VisitorsDoor(lambda: gate, listener is not None and listener.checks is not None)
+        visits = Visits(door, around.clock, around.chance)
+        console = Console(parts, visits, await around.calls.local(Files), self._names())
+        tls = listener.tls if listener is not None else None
+        following = asyncio.ensure_future(parts.history.follow(lambda: _figures(parts)))
+        try:
+            async with listening(console.handle, self._bound, tls):
+                scheme = "http" if tls is None else "https"
+                log.info("console at %s://%s/", scheme, self.address, extra={"facts": {"event": "console"}})
+                yield
+        finally:
+            following.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await following
+
+    def _names(self) -> frozenset[str]:
+        told = [] if self._listener is None else [self._listener.told.host.lower()]
+        return frozenset({"localhost", *told, *self._settings.names})
+
+    def _parts(self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path) -> Parts:
+        context, timings = opened.context, self._timings
+
+        def topics() -> list[ShownTopic]:
+            return [_shown(each) for each in context.topics.all()]
+
+        def find_topic(name: str) -> ShownTopic | None:
+            found = context.topics.find(name)
+            return None if found is None else _shown(found)
+
+        def free_size() -> int | None:
+            try:
+                found = os.statvfs(data)
+            except OSError:
+                return None
+            return found.f_bavail * found.f_frsize
+
+        async def ask(session: Session, key: Key, number: int, message: Message) -> Any:
+            frame = b"".join(frame_request(key, number, 0, _CLIENT, encode_request(key, number, message)))
+            view = memoryview(bytearray(frame))[4:]
+            told = self._listener.told if self._listener is not None else self.address
+            request = Request(decode_request_header(view), view, session, told)
+            answer = memoryview(b"".join(await opened.broker.handle(request)))[4:]
+            _, start = decode_response_header(key, number, answer)
+            return decode_response(key, number, answer[start:])
+
+        return Parts(
+            version=version(),
+            cluster_id=context.cluster_id,
+            node_id=context.settings.node_id,
+            store_url=around.objects.url,
+            data_path=str(data.absolute()),
+            settings=self._settings,
+            log_settings=self._log_settings,
+            logs=context.logs,
+            groups=context.groups,
+            shares=context.shares,
+            transactions=context.transactions,
+            topics=topics,
+            find_topic=find_topic,
+            ask=ask,
+            port=server.counts,
+            traffic=timings.traffic,
+            held=opened.broker.held.counts,
+            throttled={kind.value: counts for kind, counts in context.throttle.counts.items()},
+            syncs=timings.syncs,
+            rounds=timings.rounds,
+            store=timings.store,
+            subscriptions=timings.subscriptions,
+            calls=around.calls,
+            clock=around.clock,
+            history=History(around.clock.now_ms),
+            survey=Survey(topics, around.clock),
+            free_size=free_size,
+        )
+
+
+def _shown(opened: OpenTopic) -> ShownTopic:
+    return ShownTopic(opened.topic.name, opened.topic.topic_id, opened.topic.configs, opened.logs)
+
+
+async def _figures(parts: Parts) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """What the history keeps: counters, and figures that go up and down."""
+    rows = (await parts.survey.look()).values()
+    stat, traffic = parts.logs.stat(), parts.traffic
+    produced, fetched = traffic.get("Produce"), traffic.get("Fetch")
+    counters = {
+        "produce_bytes": produced.received_size if produced else 0,
+        "fetch_bytes": fetched.sent_size if fetched else 0,
+        "requests": sum(each.requests for each in traffic.values()),
+        "records": sum(each.log_end for each in rows if not each.is_internal),
+        "rounds": stat.wal.sync_count,
+    }
+    recent = list(parts.rounds.rounds)[-100:]
+    mean_ms = sum(each.seconds for each in recent) / len(recent) * 1000 if recent else float("nan")
+    return counters, {"fsync_ms": mean_ms, "wal_bytes": stat.wal.on_disk_size, "tail_bytes": stat.tail_memory_size}

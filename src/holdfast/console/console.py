@@ -1,0 +1,147 @@
+"""A request's way: the host it was sent to, who sent it, the route, and then JSON, a stream of it, or the shell."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from ipaddress import ip_address
+from typing import Any, Final
+
+from holdfast.console.answers import as_json, as_text, body_of, check, check_same_origin, failed
+from holdfast.console.files import Files
+from holdfast.console.link import Answer, Request
+from holdfast.console.parts import NotThere, Parts
+from holdfast.console.routes import Right, Route, Visit
+from holdfast.console.table import ROUTES
+from holdfast.console.visit import Visitor, Visits
+from holdfast.errors import HoldfastError, Rejected, Unavailable
+from holdfast.security.rules import Operation, ResourceType
+
+STREAMS_MAX: Final = 16
+SCANS_MAX: Final = 4
+EVERY_S: Final = 1.0
+SHARE_MAX: Final = 0.02  # Of a core, for one stream: what costs more comes less often.
+_SILENT_S = 15.0  # Then a stream says that it is still there.
+_PATTERNS = [(route.pattern, route) for route in ROUTES]
+
+
+class Console:
+    """Answers requests."""
+
+    def __init__(self, parts: Parts, visits: Visits, files: Files, names: frozenset[str]) -> None:
+        """`names` are what it may be called besides addresses: the Host of a request must be one of them."""
+        self._parts = parts
+        self._visits = visits
+        self._files = files
+        self._names = names
+        self._streams = 0
+        self._scans = 0
+
+    async def handle(self, request: Request) -> Answer:
+        if not self._is_ours(request.headers.get("host", "")):
+            return as_text(421, "this console is not known by that name: console.hosts lists its names")
+        if request.path.startswith("/static/") and request.method == "GET":
+            return self._files.answer(request.path)
+        try:
+            return await self._route(request)
+        except HoldfastError as failure:
+            return failed(failure)
+
+    def _is_ours(self, host: str) -> bool:
+        """A name that an attacker's DNS points here is none of ours; an address cannot be pointed anywhere."""
+        name = host.lower().rpartition(":")[0] if not host.endswith("]") and ":" in host else host.lower()
+        if name in self._names:
+            return True
+        try:
+            return bool(ip_address(name.strip("[]")))
+        except ValueError:
+            return False
+
+    async def _route(self, request: Request) -> Answer:
+        accept = request.headers.get("accept", "")
+        if request.path in ("/login", "/logout") and request.method == "POST":
+            return await self._log_in_or_out(request)
+        if request.method != "GET":
+            return as_text(405, "there is nothing to change here: GET")
+        found = _find(request.path)
+        if "text/html" in accept:
+            return Answer(200 if found else 404, "text/html; charset=utf-8", self._files.shell)
+        visitor = await self._visits.visitor(request)
+        if request.path == "/me":
+            return as_json(200, self._me(visitor))
+        if found is None:
+            raise NotThere(f"there is no page {request.path}")
+        route, names = found
+        visit = Visit(self._parts, visitor, names, request.query)
+        check(route.right, visitor, names)
+        if "text/event-stream" in accept and not route.is_scan:
+            if self._streams >= STREAMS_MAX:
+                raise Unavailable(f"{STREAMS_MAX} pages are followed already: close one, or load this one again later")
+            return Answer(200, "text/event-stream", self._stream(route, visit))
+        with self._scan() if route.is_scan else nullcontext():
+            return as_json(200, await self._shown(route, visit))
+
+    @contextmanager
+    def _scan(self) -> Iterator[None]:
+        if self._scans >= SCANS_MAX:
+            raise Unavailable(f"{SCANS_MAX} searches are under way: try again later")
+        self._scans += 1
+        try:
+            yield
+        finally:
+            self._scans -= 1
+
+    async def _shown(self, route: Route, visit: Visit) -> dict[str, Any]:
+        parts = self._parts
+        broker = {"node": parts.node_id, "cluster": parts.cluster_id, "version": parts.version}
+        return {"at_ms": parts.clock.now_ms(), "broker": broker, **await route.page(visit)}
+
+    async def _stream(self, route: Route, visit: Visit) -> AsyncGenerator[bytes, None]:
+        """The page each second, if it has changed; asked for again each time is also the right."""
+        now, said, said_at = self._parts.clock.monotonic, b"", 0.0
+        self._streams += 1
+        try:
+            while True:
+                began = now()
+                try:
+                    check(route.right, visit.visitor, visit.names)
+                    shown = await self._shown(route, visit)
+                except HoldfastError as failure:
+                    yield b"event: gone\ndata: " + json.dumps({"error": str(failure)}).encode() + b"\n\n"
+                    return
+                at_ms = shown.pop("at_ms")
+                data = json.dumps(shown, separators=(",", ":"), ensure_ascii=False).encode()
+                if data != said:
+                    said, said_at = data, now()
+                    yield b'data: {"at_ms":%d,' % at_ms + data[1:] + b"\n\n"
+                elif now() - said_at > _SILENT_S:
+                    said_at = now()
+                    yield b": still here\n\n"
+                await asyncio.sleep(max(EVERY_S, (now() - began) / SHARE_MAX))
+        finally:
+            self._streams -= 1
+
+    def _me(self, visitor: Visitor) -> dict[str, Any]:
+        seen = {Right.CLUSTER: visitor.sees(Operation.DESCRIBE, ResourceType.CLUSTER)}
+        pages = [route.path for route in ROUTES if "{" not in route.path and seen.get(route.right, True)]
+        me = {"visitor": str(visitor.session.principal), "can_leave": visitor.can_leave, "pages": pages}
+        return me | {"cluster": self._parts.cluster_id, "node": self._parts.node_id, "version": self._parts.version}
+
+    async def _log_in_or_out(self, request: Request) -> Answer:
+        check_same_origin(request)
+        if request.path == "/logout":
+            return as_json(200, {}, (("Set-Cookie", self._visits.log_out(request)),))
+        if not self._visits.door.asks_login:
+            raise Rejected("this console asks nobody for a password")
+        said = body_of(request)
+        cookie = await self._visits.log_in(request, str(said.get("user", "")), str(said.get("password", "")))
+        return as_json(200, {}, (("Set-Cookie", cookie),))
+
+
+def _find(path: str) -> tuple[Route, Mapping[str, str]] | None:
+    for pattern, route in _PATTERNS:
+        if found := pattern.fullmatch(path):
+            return route, found.groupdict()
+    return None

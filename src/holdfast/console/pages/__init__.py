@@ -1,0 +1,1 @@
+"""One file for each page: a function from what the parts say to JSON."""

@@ -1,0 +1,139 @@
+"""Overview: is all well, how much is going on, who is held back and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from holdfast.console.parts import Parts
+from holdfast.console.routes import Visit
+from holdfast.console.survey import TopicRow
+from holdfast.log.stat import LogsStat
+from holdfast.measure import Traffic
+
+_APIS = 12
+SERIES = ("produce_bytes", "fetch_bytes", "records", "requests", "fsync_ms", "wal_bytes", "tail_bytes")
+
+
+async def overview(visit: Visit) -> dict[str, Any]:
+    parts = visit.parts
+    rows = (await parts.survey.look()).values()
+    stat = parts.logs.stat()
+    return {
+        "findings": [{"level": level, "text": text} for level, text in findings(parts, rows, stat)],
+        "figures": _figures(parts, rows, stat),
+        "apis": _apis(parts.traffic),
+        "brokers": [_broker(parts)],
+        "history": parts.history.shown(*SERIES),
+    }
+
+
+def findings(parts: Parts, rows: Iterable[TopicRow], stat: LogsStat) -> Iterator[tuple[str, str]]:
+    """What is to be known, the worst first; the first is the headline."""
+    rows = list(rows)
+    told = list(_wrong(parts, rows, stat))
+    if not told:
+        yield "ok", "Every acknowledged record is readable."
+    yield from sorted(told, key=lambda each: each[0] != "bad")
+    unflushed, oldest = sum(each.unflushed for each in rows), max((each.oldest_unflushed_s for each in rows), default=0)
+    if unflushed:
+        within_s = parts.log_settings.flush_age_ms_max // 1000
+        yield (
+            "info",
+            (
+                f"{unflushed} partitions have records that are in no segment yet, the oldest for {oldest:.0f} s: the "
+                f"write-ahead log has them, and a flush comes after {within_s} s at the latest."
+            ),
+        )
+
+
+def _wrong(parts: Parts, rows: list[TopicRow], stat: LogsStat) -> Iterator[tuple[str, str]]:
+    logs = parts.logs
+    if logs.failure is not None:
+        yield "bad", f"The logs have stopped: {logs.failure}"
+    if not logs.owner.is_owner:
+        yield "bad", "Another broker has taken the store over: nothing is acknowledged here any more."
+    failed, damaged = sum(each.failed for each in rows), sum(each.damaged for each in rows)
+    if failed:
+        yield "bad", f"{failed} partitions cannot be served: the list of topics says which, holdfast repair what to do."
+    if damaged:
+        yield "bad", f"{damaged} stored objects are damaged or gone: holdfast verify names them."
+    if logs.is_disk_low:
+        yield "bad", "The disk is almost full: producers are refused until there is room."
+    if stat.held_back is not None:
+        yield "warn", f"Producers are held back by {_REASONS[stat.held_back]}."
+    late_s = 2 * parts.log_settings.flush_age_ms_max / 1000
+    late = sum(each.oldest_unflushed_s > late_s for each in rows)
+    if late:
+        yield "warn", f"{late} topics have not been flushed for more than {late_s:.0f} s: the store may be away."
+    held = sum(each.held_back for each in rows)
+    if held:
+        yield "warn", f"{held} records wait for a transaction to be decided: read-committed consumers stand still."
+
+
+_REASONS = {
+    "wal": "the write-ahead log, which has its largest size",
+    "queue": "the disk, which is slower than they are",
+    "memory": "memory, which lists of unflushed batches fill",
+}
+
+
+def _figures(parts: Parts, rows: Iterable[TopicRow], stat: LogsStat) -> dict[str, Any]:
+    rows = [each for each in rows if not each.is_internal]
+    port, limit = parts.port(), parts.log_settings.wal_size_max
+    return {
+        "topics": len(rows),
+        "partitions": sum(each.partitions for each in rows),
+        "records": sum(each.records for each in rows),
+        "size": sum(each.size for each in rows),
+        "rate": round(sum(each.rate or 0 for each in rows), 1),
+        "connections": port.connections,
+        "wal_size": stat.wal.on_disk_size,
+        "wal_size_max": limit,
+        "until_held_back": max(limit - stat.wal.on_disk_size, 0),
+        "tail_size": stat.tail_memory_size,
+        "tail_size_max": parts.log_settings.tail_size_max,
+        "cache_size": stat.cache.size,
+        "cache_size_max": parts.log_settings.cache_size_max,
+        "disk_free": parts.free_size(),
+        "memory": resident_size(),
+        "held_back_s": round(sum(stat.held_back_seconds.values()), 1),
+        "store": parts.store_url,
+        "data": parts.data_path,
+    }
+
+
+def resident_size() -> int | None:
+    """Bytes of memory that the process has."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _apis(traffic: Traffic) -> list[dict[str, Any]]:
+    most = sorted(traffic.items(), key=lambda each: -each[1].requests)[:_APIS]
+    return [
+        {
+            "api": api,
+            "requests": counts.requests,
+            "received": counts.received_size,
+            "sent": counts.sent_size,
+            "mean_ms": round(counts.time.seconds / counts.time.count * 1000, 2) if counts.time.count else None,
+        }
+        for api, counts in most
+    ]
+
+
+def _broker(parts: Parts) -> dict[str, Any]:
+    broker, incarnation, place = parts.logs.owner.writer
+    return {
+        "node": parts.node_id,
+        "id": broker,
+        "incarnation": incarnation,
+        "place": place,
+        "claim": parts.logs.owner.claim,
+        "is_owner": parts.logs.owner.is_owner,
+        "is_this": True,
+    }

@@ -1,0 +1,35 @@
+"""Topics: the list, filtered, sorted and cut on this side, so that thousands stay usable."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from holdfast.console.pages.asked import number_in
+from holdfast.console.routes import Visit
+from holdfast.console.survey import TopicRow
+
+ROWS_MAX: Final = 100
+SORTS: Final = ("name", "partitions", "records", "size", "rate", "newest_ms", "oldest_unflushed_s")
+
+
+async def topics(visit: Visit) -> dict[str, Any]:
+    query = visit.query
+    wanted, with_internal = query.get("filter", "").lower(), query.get("internal") == "true"
+    rows = await visit.parts.survey.look()
+    seen = [each for each in rows.values() if visit.visitor.sees_topic(each.name)]
+    found = [each for each in seen if wanted in each.name.lower() and (with_internal or not each.is_internal)]
+    sort = query.get("sort", "name")
+    by, is_down = sort.removeprefix("-"), sort.startswith("-")
+    found.sort(key=lambda each: _key(each, by), reverse=is_down)
+    start = number_in(query, "start", 0)
+    return {
+        "found": len(found),
+        "all": len(seen),
+        "start": start,
+        "rows": [each.shown() for each in found[start : start + ROWS_MAX]],
+    }
+
+
+def _key(row: TopicRow, by: str) -> Any:
+    value = getattr(row, by if by in SORTS else "name")
+    return (value is not None, value), row.name

@@ -1,0 +1,85 @@
+"""What the pages look at: the parts of a running broker, as they are handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.console.history import History
+from holdfast.console.settings import ConsoleSettings
+from holdfast.console.survey import ShownTopic, Survey
+from holdfast.coordinator.group.coordinator import GroupCoordinator
+from holdfast.coordinator.share.coordinator import ShareCoordinator
+from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
+from holdfast.errors import Corrupt, Rejected
+from holdfast.io.calls import BlockingCalls
+from holdfast.io.clock import Clock
+from holdfast.io.objects.timed import StoreTimes
+from holdfast.log.logs import Logs
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.log.settings import LogSettings
+from holdfast.measure import (
+    HeldCounts,
+    Histogram,
+    PortCounts,
+    RecentRounds,
+    SubscriptionCounts,
+    ThrottleCounts,
+    Traffic,
+)
+from holdfast.protocol.api import Key
+from holdfast.protocol.message import Message
+from holdfast.security.principal import Session
+
+
+class NotThere(Rejected):
+    """There is no such thing, or its visitor may not know of it: nobody can tell these apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The parts of a broker that have something to show."""
+
+    version: str
+    cluster_id: str
+    node_id: int
+    store_url: str
+    data_path: str
+    settings: ConsoleSettings
+    log_settings: LogSettings
+    logs: Logs
+    groups: GroupCoordinator
+    shares: ShareCoordinator
+    transactions: TransactionCoordinator
+    topics: Callable[[], Sequence[ShownTopic]]
+    find_topic: Callable[[str], ShownTopic | None]
+    ask: Callable[[Session, Key, int, Message], Awaitable[Any]]  # The broker's own handlers, as a visitor.
+    port: Callable[[], PortCounts]
+    traffic: Traffic
+    held: Mapping[str, HeldCounts]
+    throttled: Mapping[str, ThrottleCounts]
+    syncs: Histogram
+    rounds: RecentRounds
+    store: StoreTimes
+    subscriptions: SubscriptionCounts
+    calls: BlockingCalls
+    clock: Clock
+    history: History
+    survey: Survey
+    free_size: Callable[[], int | None]  # Of the disk.
+
+    def topic(self, name: str) -> ShownTopic:
+        found = self.find_topic(name)
+        if found is None:
+            raise NotThere(f"there is no topic {name}")
+        return found
+
+    def partition(self, name: str, number: str) -> PartitionLog:
+        topic = self.topic(name)
+        if not number.isdecimal() or int(number) >= len(topic.logs):
+            raise NotThere(f"there is no partition {name}-{number}")
+        found = topic.logs[int(number)]
+        if isinstance(found, Corrupt):
+            raise found
+        return found

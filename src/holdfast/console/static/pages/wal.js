@@ -1,0 +1,35 @@
+import { html } from "../vendor/preact.js";
+import { Figure, Figures, Meter, Note, Section, Sheet, Waiting } from "../parts/bits.js";
+import { Bars, Chart, Strip } from "../parts/chart.js";
+import { bytes, clock, count, millis, rate } from "../parts/format.js";
+import { useLive } from "../parts/live.js";
+
+export default function Wal() {
+  return html`<${Sheet}><h1>Write-ahead log</h1>
+    <p class="hint">One write and one fsync make durable whatever producers have sent meanwhile: that is a round. Only then are they answered.</p>
+    <${Waiting} state=${useLive("/wal")}>${(data) => html`
+      ${data.held_back && html`<${Note} level="warn">Producers are held back: ${data.held_back}.<//>`}
+      <${Figures}>
+        <${Figure} label="Rounds" value=${count(data.rounds_all)} note="since the start" />
+        <${Figure} label="Fsync" value=${millis(data.fsync.mean_ms)} note="on average; 99 % within ${millis(data.fsync.most_ms)}" />
+        <${Figure} label="On disk" value=${bytes(data.size)} note=${html`${data.chunks} chunks, of ${bytes(data.size_max)}
+          <${Meter} value=${data.size} most=${data.size_max} label="Write-ahead log" />`} />
+        <${Figure} label="Waits to be written" value=${bytes(data.queued_size)} note="${count(data.end - data.durable)} bytes are not durable yet" />
+        <${Figure} label="Read again if killed now" value=${bytes(data.kept_size)} note=${data.kept_size ? data.kept_for : "nothing: all is in segments"} />
+        <${Figure} label="Flushed" value=${bytes(data.flushed_size)} note="in ${count(data.flushes)} flushes" />
+      <//>
+      <${Section} title="Rounds, newest right">
+        ${data.rounds.length ? html`<div class="charts">
+          <${Strip} items=${data.rounds} label="Fsync time" unit=${millis} value=${(each) => each.ms}
+            title=${(each) => `${clock(each.at_ms)}: ${millis(each.ms)}, ${bytes(each.size)}`} />
+          <${Strip} items=${data.rounds} label="Bytes written in a round" unit=${bytes} value=${(each) => each.size}
+            title=${(each) => `${clock(each.at_ms)}: ${bytes(each.size)} in ${millis(each.ms)}`} />
+        </div>` : html`<p class="hint">No round yet: the first record makes one.</p>`}
+      <//>
+      <div class="charts">
+        <${Bars} label="How long fsyncs took, all since the start" buckets=${data.buckets} unit=${millis} />
+        <${Chart} label="Rounds" times=${data.history.at_ms} unit=${(value) => rate(value, "rounds")}
+          series=${[{ name: "rounds", title: "durable", values: data.history.rounds }]} />
+      </div>
+      <p class="hint">The open chunk is <code>${data.open_chunk}</code>, ${bytes(data.open_chunk_size)}; durable up to position ${count(data.durable)}. How many clients waited for a round is not kept.</p>`}<//><//>`;
+}

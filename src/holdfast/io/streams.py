@@ -1,0 +1,84 @@
+"""Connections as streams, with TLS from their first byte on.
+
+`StreamWriter.start_tls` on a connection that is open already loses what has arrived before it is called: on a busy loop
+that is the client's first message, and its handshake hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+SHAKING_MAX: Final = 64  # Handshakes at the same time; one more is closed.
+_SHAKE_S = 10.0
+_RETRY_S = 0.5  # When the system has nothing to give.
+
+
+@asynccontextmanager
+async def streams(
+    bound: socket.socket,
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    context: Callable[[], ssl.SSLContext] | None = None,
+) -> AsyncIterator[None]:
+    """Each connection is given to `serve`, for as long as the block lasts. `context` is asked for each of them."""
+    bound.settimeout(0)
+    bound.listen(100)
+    shaking: set[asyncio.Task[None]] = set()
+    accepting = asyncio.ensure_future(_accept(bound, serve, context, shaking))
+    try:
+        yield
+    finally:
+        for each in (accepting, *shaking):
+            each.cancel()
+        await asyncio.gather(accepting, *shaking, return_exceptions=True)
+        bound.close()
+
+
+async def _accept(
+    bound: socket.socket,
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    context: Callable[[], ssl.SSLContext] | None,
+    shaking: set[asyncio.Task[None]],
+) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            taken, _ = await loop.sock_accept(bound)
+        except OSError as failure:
+            log.debug("a connection was not accepted: %s", failure)
+            await asyncio.sleep(_RETRY_S)
+            continue
+        if len(shaking) >= SHAKING_MAX:
+            taken.close()
+            continue
+        task = loop.create_task(_connect(taken, serve, context))
+        shaking.add(task)
+        task.add_done_callback(shaking.discard)
+
+
+async def _connect(
+    taken: socket.socket,
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    context: Callable[[], ssl.SSLContext] | None,
+) -> None:
+    """Up to its handshake; from there on `serve` has it, in a task of its own."""
+    loop = asyncio.get_running_loop()
+    taken.settimeout(0)
+    taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio sets it only where TCP was named by number.
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader, serve)
+    secured = {"ssl": context(), "ssl_handshake_timeout": _SHAKE_S} if context is not None else {}
+    try:
+        await loop.connect_accepted_socket(lambda: protocol, taken, **secured)  # type: ignore[arg-type]
+    except OSError as failure:  # A handshake that failed, too.
+        log.debug("not connected: %s", failure)
+        with contextlib.suppress(OSError):
+            taken.close()

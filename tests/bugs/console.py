@@ -1,0 +1,59 @@
+"""Known bugs of the console."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+RIGHTS = "tests/console/test_rights.py"
+PAGES = "tests/console/test_pages.py"
+HTTP = "tests/console/test_http.py"
+
+
+def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
+    return Bug(name, (Edit(file, old, new),), tests)
+
+
+BUGS = [
+    bug(
+        "the console lists topics that may not be described",
+        "console/pages/topics.py",
+        "[each for each in rows.values() if visit.visitor.sees_topic(each.name)]",
+        "list(rows.values())",
+        RIGHTS + "::test_lists_leave_out_what_may_not_be_described",
+    ),
+    bug(
+        "a hidden topic is told apart from one that does not exist",
+        "console/answers.py",
+        '            raise NotThere(f"there is no topic {name}")\n        if right',
+        '            raise Refused(f"you may not see {name}")\n        if right',
+        RIGHTS + "::test_lists_leave_out_what_may_not_be_described",
+    ),
+    bug(
+        "a login is taken from a page of another site",
+        "console/console.py",
+        "        check_same_origin(request)\n        if request.path",
+        "        if request.path",
+        RIGHTS + "::test_a_login_is_a_cookie_that_no_script_reads",
+    ),
+    bug(
+        "the console answers to any name",
+        "console/console.py",
+        "        if name in self._names:\n            return True\n",
+        "        if name:\n            return True\n",
+        PAGES + "::test_a_name_that_is_not_ours_is_not_answered",
+    ),
+    bug(
+        "a stream's work goes on when its visitor has left",
+        "console/http.py",
+        "                if not each.done():\n                    each.cancel()\n",
+        "                if each is leaving:\n                    each.cancel()\n",
+        HTTP + "::test_who_leaves_ends_the_work",
+    ),
+    bug(
+        "the console is open beyond loopback",
+        "cli/serve/doors.py",
+        "        elif is_here or allow_anonymous:\n            return Door(address, None)",
+        "        else:\n            return Door(address, None)",
+        RIGHTS + "::test_beyond_loopback_a_start_needs_a_protection",
+    ),
+]

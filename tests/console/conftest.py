@@ -1,0 +1,41 @@
+"""One broker with data, and one with users, for all tests of the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.console.asking import Asked, Place
+from tests.console.seeding import open_transaction, seed
+
+from holdfast.testing import SecuredBroker, free_port, running_broker, secured_broker
+
+USERS = {
+    "nobody": [],
+    "looker": ["DESCRIBE cluster"],
+    "reader": ["READ topic:orders", "DESCRIBE group:billing"],
+    "knower": ["DESCRIBE topic:orders"],
+}
+
+
+@pytest.fixture(scope="session")
+def place() -> Iterator[Place]:
+    """A broker with something to show. The producer whose transaction is open lives as long as it."""
+    port = free_port()
+    with running_broker(
+        serve_console_listen=f"127.0.0.1:{port}", serve_metrics_listen=f"127.0.0.1:{port + 1}"
+    ) as broker:
+        conf = {"bootstrap.servers": broker.bootstrap}
+        opened = seed(conf)
+        asked = Asked(port)
+        asked.wait_for("/topics/orders/0", lambda page: page["segments"])
+        open_transaction(conf, opened)
+        yield Place(broker, port, conf, asked, opened)
+
+
+@pytest.fixture(scope="session")
+def secured() -> Iterator[tuple[SecuredBroker, int]]:
+    port = free_port()
+    with secured_broker(USERS, serve_console_listen=f"127.0.0.1:{port}") as broker:
+        seed(broker.conf("admin"))
+        yield broker, port

@@ -1,0 +1,165 @@
+"""Every page in a real browser, on a real broker: texts, the drawings' numbers, no mistake, no foreign request."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.console.asking import Place
+from tests.console.browser import Watched, browser
+from tests.console.seeding import HELD, LATE, ORDERS
+
+from holdfast.testing import SecuredBroker
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(chromium: Any, place: Place) -> Iterator[Watched]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(15_000)
+    watched = Watched(context.new_page(), place.port)
+    yield watched
+    context.close()
+    assert watched.wrong == []
+
+
+def test_overview(tab: Watched) -> None:
+    """V7: the headline, figures with units, lines, and which broker it is."""
+    page = tab.open("/")
+    page.wait_for_selector("[data-headline]")
+    assert page.inner_text("[data-headline]").startswith(f"{LATE + HELD} records wait for a transaction")
+    assert page.inner_text(".where").startswith("broker 0 of cluster ")
+    assert "GiB" in page.inner_text(".figure:has-text('Until producers wait') dd")
+    page.wait_for_selector("path[data-name=records]")
+    assert page.get_attribute("path[data-name=records]", "d").startswith("M")
+    tab.keep("overview")
+
+
+def test_a_topic_arrives_in_the_list_without_a_reload(tab: Watched, place: Place) -> None:
+    """V4, V7: within about a second; sorted and filtered by the broker; by keyboard."""
+    page = tab.open("/topics")
+    page.wait_for_selector("text=orders")
+    name = f"arrives-{time.monotonic_ns()}"
+    admin = AdminClient(place.conf)
+    admin.create_topics([NewTopic(name, 1)])[name].result(20)
+    began = time.monotonic()
+    page.wait_for_selector(f"text={name}")
+    assert time.monotonic() - began < 5
+    page.get_by_label("Filter").fill("ORD")
+    page.wait_for_selector(f"text={name}", state="detached")
+    assert page.url.endswith("?filter=ORD")
+    page.get_by_role("button", name="records").press("Enter")
+    page.wait_for_selector("th[aria-sort=ascending]:has-text('records')")
+    page.get_by_role("link", name="orders").press("Enter")
+    page.wait_for_selector("li[data-partition='2']")
+    tab.keep("topic")
+    admin.delete_topics([name])[name].result(20)
+
+
+def test_topic_draws_the_marks_and_names_who_holds_readers(tab: Watched) -> None:
+    """V7: the numbers are in the drawing."""
+    page = tab.open("/topics/orders")
+    bar = page.locator("li[data-partition='0'] svg")
+    bar.wait_for()
+    parts = {
+        each.get_attribute("data-part"): (int(each.get_attribute("data-from")), int(each.get_attribute("data-to")))
+        for each in bar.locator("[data-part]").all()
+    }
+    end = ORDERS + LATE + HELD
+    assert parts == {"stored": (0, ORDERS), "logged": (ORDERS, end), "undecided": (ORDERS, end)}
+    assert f"high watermark {end}" in bar.get_attribute("aria-label")
+    assert page.inner_text("[data-held='0']").split() == (
+        f"partition 0 at offset {ORDERS}, {LATE + HELD} records behind the open transaction of billing-1.".split()
+    )
+    page.wait_for_selector("text=retention.ms")
+
+
+def test_partition_shows_segments_down_to_their_bytes(tab: Watched) -> None:
+    """V7."""
+    page = tab.open("/topics/orders/0")
+    page.wait_for_selector(".tiles li")
+    assert page.inner_text("[data-mark=high_watermark] dd") == str(ORDERS + LATE + HELD)
+    assert page.get_attribute(".tiles li:first-child", "data-base") == "0"
+    page.get_by_role("button", name="Read the last versions").click()
+    page.wait_for_selector("text=the first")
+    tab.keep("partition")
+    page.locator(".tiles a").first.click()
+    page.wait_for_selector("text=every crc is right")
+    assert page.locator("td:has-text('right')").count() > 0
+    tab.keep("segment")
+
+
+def test_write_ahead_log_draws_its_rounds(tab: Watched, place: Place) -> None:
+    """V7: as many bars as there were rounds, with the times that the broker says."""
+    page = tab.open("/wal")
+    page.wait_for_selector("rect.strip")
+    told = place.asked.page("/wal")["rounds"]
+    drawn = [
+        float(each.get_attribute("data-value")) for each in page.locator("figure:has-text('Fsync time') rect").all()
+    ]
+    assert drawn[:5] == [each["ms"] for each in told[:5]]
+    tab.keep("wal")
+
+
+def test_dark_and_narrow(chromium: Any, place: Place) -> None:
+    """V1: dark by preference, and nothing wider than the window."""
+    context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    tab = Watched(context.new_page(), place.port)
+    for path in ("/", "/topics", "/topics/orders", "/topics/orders/0", "/wal"):
+        page = tab.open(path)
+        page.wait_for_selector("main .figures, main table")
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 20, 19)"
+    context.close()
+    assert tab.wrong == []
+
+
+def test_every_control_has_a_name(tab: Watched) -> None:
+    """V1: for screen readers."""
+    for path in ("/", "/topics", "/topics/orders", "/topics/orders/0", "/wal"):
+        page = tab.open(path)
+        page.wait_for_selector("main .figures, main table")
+        nameless = page.evaluate(
+            """[...document.querySelectorAll("a, button, input, svg[role=img], select")].filter((each) =>
+                !(each.textContent.trim() || each.getAttribute("aria-label") || each.labels?.length)).length"""
+        )
+        assert nameless == 0, path
+
+
+def test_what_is_not_there_says_so(tab: Watched) -> None:
+    """V1."""
+    page = tab.open("/topics?filter=nothing-like-this")
+    page.wait_for_selector("text=No topic has nothing-like-this in its name.")
+    tab.wrong.clear()
+
+
+def test_a_login_shows_what_its_user_may_see(chromium: Any, secured: tuple[SecuredBroker, int]) -> None:
+    """V2: by a form; a wrong password is told so, and a logout ends it."""
+    broker, port = secured
+    context = chromium.new_context(ignore_https_errors=True)
+    page = context.new_page()
+    page.goto(f"https://127.0.0.1:{port}/topics")
+    page.get_by_label("User").fill("knower")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_selector("text=No user has this name and password.")
+    page.get_by_label("Password").fill(broker.password("knower"))
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_selector("text=orders")
+    assert page.locator("tbody tr").count() == 1
+    assert page.locator("nav.main a").all_inner_texts() == [
+        each for each in page.locator("nav.main a").all_inner_texts() if each not in ("Overview", "Write-ahead log")
+    ]
+    assert json.loads(page.evaluate("JSON.stringify(document.cookie)")) == ""
+    page.get_by_role("button", name="log out").click()
+    page.wait_for_selector("text=Log in")
+    context.close()

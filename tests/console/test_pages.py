@@ -1,0 +1,151 @@
+"""What pages say, as JSON: the same that clients, metrics and the store say."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from typing import Any
+
+from tests.console.asking import Place
+from tests.console.seeding import HELD, LATE, ORDERS
+
+from holdfast.console.table import ROUTES
+
+
+def metrics(place: Place) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{place.port + 1}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+
+
+def test_overview_says_what_is_wrong_and_which_broker_it_speaks_of(place: Place) -> None:
+    """V6."""
+    page = place.asked.page("/")
+    assert page["findings"][0]["text"] == (
+        f"{LATE + HELD} records wait for a transaction to be decided: read-committed consumers stand still."
+    )
+    assert (page["broker"]["node"], page["brokers"][0]["is_owner"]) == (0, True)
+    assert page["figures"]["topics"] == 4
+    assert page["figures"]["wal_size"] + page["figures"]["until_held_back"] == page["figures"]["wal_size_max"]
+    assert {"Produce", "CreateTopics"} <= {each["api"] for each in page["apis"]}
+
+
+def test_marks_are_those_of_the_metrics(place: Place) -> None:
+    """V6: numbers on pages equal those of metrics, at the same moment."""
+    told, [row, *_] = metrics(place), place.asked.page("/topics/orders")["rows"]
+    for mark in ("log_start", "flushed", "last_stable", "high_watermark", "log_end"):
+        assert row[mark] == told[f'holdfast_partition_{mark}{{partition="0",topic="orders"}}'], mark
+    assert row["high_watermark"] == ORDERS + LATE + HELD
+    assert row["last_stable"] == ORDERS
+    assert row["flushed"] == ORDERS
+    assert row["undecided"] == [
+        {"producer_id": row["undecided"][0]["producer_id"], "first_offset": ORDERS, "transactional_id": "billing-1"}
+    ]
+
+
+def test_topics_are_filtered_sorted_and_cut_by_the_broker(place: Place) -> None:
+    """V1."""
+    names = lambda path: [each["name"] for each in place.asked.page(path)["rows"]]  # noqa: E731
+    assert names("/topics") == ["clicks", "customers", "orders", "payments"]
+    assert names("/topics?filter=ORD") == ["orders"]
+    assert names("/topics?sort=-records")[0] == "orders"
+    assert names("/topics?start=3") == ["payments"]
+    assert "__consumer_offsets" in names("/topics?internal=true")
+    assert place.asked.ask("/topics?start=x").status == 400
+
+
+def test_configs_come_with_their_source(place: Place) -> None:
+    """V6."""
+    rows = {each["name"]: each for each in place.asked.page("/topics/orders/configs")["rows"]}
+    assert (rows["retention.ms"]["value"], rows["retention.ms"]["source"]) == ("86400000", "topic")
+    assert rows["cleanup.policy"]["source"] == "default"
+
+
+def test_segments_tile_what_is_flushed_down_to_batches_that_are_held_against_their_crc(place: Place) -> None:
+    """V6."""
+    page = place.asked.page("/topics/orders/0")
+    assert [page["segments"][0]["base"], page["segments"][-1]["end"]] == [0, page["marks"]["flushed"]]
+    found = place.asked.page("/topics/orders/0/segments/0")
+    assert found["findings"] == []
+    assert found["batches"][0]["base"] == 0
+    assert all(each["sound"] for each in found["batches"])
+    assert found["segment"]["object"].startswith("segments/")
+    versions = place.asked.page("/topics/orders/0/manifests")["rows"]
+    assert versions[-1]["changed"] == ["the first"]
+    assert any("1 segments added" in each["changed"] for each in versions)
+    assert place.asked.ask(f"/topics/orders/0/segments/{ORDERS + 1}").status == 404
+
+
+def test_rounds_are_kept_with_their_bytes_and_their_time(place: Place) -> None:
+    """V6."""
+    page = place.asked.page("/wal")
+    assert page["rounds_all"] == metrics(place)["holdfast_wal_rounds_total"]
+    assert all(each["ms"] > 0 and each["size"] > 0 for each in page["rounds"])
+    assert page["kept_size"] > 0
+    assert sum(count for _, count in page["buckets"]) == page["fsync"]["count"]
+
+
+def test_what_is_not_there_is_said_to_be_not_there(place: Place) -> None:
+    """V6."""
+    for path in ("/nothing", "/topics/nothing", "/topics/orders/9", "/topics/orders/x", "/static/x/app.js"):
+        assert place.asked.ask(path).status == 404, path
+    assert place.asked.ask("/", method="DELETE").status == 405
+
+
+def test_a_change_is_on_a_stream_within_a_second(place: Place) -> None:
+    """V4: as server-sent events, at the same address."""
+    asked = urllib.request.Request(f"http://127.0.0.1:{place.port}/topics", headers={"Accept": "text/event-stream"})
+    with urllib.request.urlopen(asked, timeout=10) as stream:
+        assert stream.headers["Content-Type"] == "text/event-stream"
+        first = json.loads(stream.readline().removeprefix(b"data: "))
+        assert first["rows"][0]["name"] == "clicks"
+        stream.readline()
+        second = json.loads(stream.readline().removeprefix(b"data: "))  # Ages grow.
+    assert 900 <= second["at_ms"] - first["at_ms"] <= 2500
+
+
+def test_only_so_many_streams_are_open(place: Place) -> None:
+    """V5: sixteen, and the next is told so; whoever leaves makes room."""
+    asked = urllib.request.Request(f"http://127.0.0.1:{place.port}/wal", headers={"Accept": "text/event-stream"})
+    streams = [urllib.request.urlopen(asked, timeout=10) for _ in range(16)]
+    for each in streams:
+        each.readline()
+    told = place.asked.ask("/wal", Accept="text/event-stream")
+    assert told.status == 503
+    assert "16 pages are followed already" in told.json["error"]
+    assert place.asked.ask("/wal").status == 200
+    for each in streams:
+        each.close()
+    place.asked.wait_for("/wal", lambda _: _stream_status(place) == 200)
+
+
+def _stream_status(place: Place) -> int:
+    asked = urllib.request.Request(f"http://127.0.0.1:{place.port}/wal", headers={"Accept": "text/event-stream"})
+    try:
+        with urllib.request.urlopen(asked, timeout=10) as stream:
+            stream.readline()
+            return int(stream.status)
+    except urllib.error.HTTPError as failure:
+        return failure.code
+
+
+def test_the_same_address_is_a_page_for_a_browser(place: Place) -> None:
+    """V6: and every answer has what keeps other sites away."""
+    for route in ROUTES:
+        path = route.path.format(topic="orders", partition=0, base=0, group="billing")
+        told = place.asked.ask(path, Accept="text/html,application/xhtml+xml")
+        assert (told.status, told.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "<script" in told.text
+        assert "orders" not in told.text
+    headers: Any = told.headers
+    assert headers["content-security-policy"].startswith("default-src 'self'; frame-ancestors 'none'")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in headers
+
+
+def test_a_name_that_is_not_ours_is_not_answered(place: Place) -> None:
+    """V2: whoever points their own name at this machine reads nothing."""
+    for host in ("evil.example", f"evil.example:{place.port}", "127.0.0.1.evil.example", ""):
+        assert place.asked.ask("/topics", Host=host).status == 421, host
+    for host in (f"localhost:{place.port}", f"127.0.0.1:{place.port}", f"[::1]:{place.port}"):
+        assert place.asked.ask("/topics", Host=host).status == 200, host

@@ -1,0 +1,109 @@
+"""Every route, by the table: without a login, with too few rights, with enough."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.console.asking import Asked, Told, basic
+
+from holdfast.console.routes import Right, Route
+from holdfast.console.table import ROUTES
+from holdfast.testing import BrokerDidNotStart, SecuredBroker, free_port, running_broker
+
+ENOUGH = {
+    Right.NONE: "nobody",
+    Right.LISTED: "nobody",
+    Right.CLUSTER: "looker",
+    Right.DESCRIBE_TOPIC: "knower",
+    Right.READ_TOPIC: "reader",
+    Right.DESCRIBE_GROUP: "reader",
+}
+TOO_FEW = {
+    Right.CLUSTER: ("reader", 403),
+    Right.DESCRIBE_TOPIC: ("looker", 404),
+    Right.READ_TOPIC: ("knower", 403),
+    Right.DESCRIBE_GROUP: ("looker", 404),
+}
+
+
+@pytest.fixture(scope="module")
+def guarded(secured: tuple[SecuredBroker, int]) -> Asked:
+    broker, port = secured
+    return Asked(port, broker.ssl_context())
+
+
+def path_of(route: Route) -> str:
+    return route.path.format(topic="orders", partition=0, base=0, group="billing") + route.example
+
+
+def as_user(guarded: Asked, user: str, path: str) -> Told:
+    return guarded.ask(path, Authorization=basic(user, SecuredBroker.password(user)))
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
+def test_each_route_asks_for_its_right(guarded: Asked, route: Route) -> None:
+    """V2, X8: 401 for strangers; 403, or 404 where nothing may be known, for those without it; 200 with it."""
+    path = path_of(route)
+    told = guarded.ask(path)
+    assert (told.status, "orders" in told.text) == (401, False)
+    assert guarded.ask(path, Accept="text/event-stream").status == 401
+    if route.right in TOO_FEW:
+        user, status = TOO_FEW[route.right]
+        assert as_user(guarded, user, path).status == status
+    assert as_user(guarded, ENOUGH[route.right], path).status == 200
+
+
+def test_lists_leave_out_what_may_not_be_described(guarded: Asked) -> None:
+    """V2, X8."""
+    rows = {
+        user: [each["name"] for each in as_user(guarded, user, "/topics").json["rows"]]
+        for user in ("nobody", "looker", "knower", "admin")
+    }
+    assert (rows["nobody"], rows["looker"], rows["knower"]) == ([], [], ["orders"])
+    assert len(rows["admin"]) == 4
+    assert as_user(guarded, "knower", "/topics").json["all"] == 1
+    hidden, missing = (as_user(guarded, "nobody", f"/topics/{name}") for name in ("orders", "nothing"))
+    assert hidden.text == missing.text.replace("nothing", "orders")
+    assert "/wal" not in as_user(guarded, "reader", "/me").json["pages"]
+
+
+def test_a_login_is_a_cookie_that_no_script_reads(guarded: Asked) -> None:
+    """V2: taken away by a logout; made only for pages of ours."""
+    ours = {"Origin": f"https://127.0.0.1:{guarded.port}", "Content_Type": "application/json"}
+    said = json.dumps({"user": "looker", "password": SecuredBroker.password("looker")})
+    assert guarded.ask("/login", "POST", said, **{**ours, "Origin": "https://evil.example"}).status == 403
+    assert guarded.ask("/login", "POST", said, **{**ours, "Content_Type": "text/plain"}).status == 403
+    assert guarded.ask("/login", "POST", '{"user": "looker", "password": "x"}', **ours).status == 401
+    assert guarded.ask("/login", "POST", "[", **ours).status == 400
+    told = guarded.ask("/login", "POST", said, **ours)
+    assert told.status == 200
+    cookie = told.headers["set-cookie"]
+    assert all(word in cookie for word in ("HttpOnly", "Secure", "SameSite=Strict"))
+    mine = {"Cookie": cookie.partition(";")[0]}
+    assert guarded.ask("/me", **mine).json["visitor"] == "User:looker"
+    assert guarded.ask("/wal", **mine).status == 200
+    assert guarded.ask("/me", Cookie="holdfast-session=0").status == 401
+    assert guarded.ask("/logout", "POST", "{}", **ours, **mine).status == 200
+    assert guarded.ask("/me", **mine).status == 401
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "NOBODY://127.0.0.1:0"])
+def test_beyond_loopback_a_start_needs_a_protection(listen: str) -> None:
+    """V2."""
+    with pytest.raises(BrokerDidNotStart, match=r"serve\.console_listen"), running_broker(serve_console_listen=listen):
+        pass
+
+
+def test_everybody_may_look_where_somebody_has_said_so() -> None:
+    """V2: console.allow_anonymous; a name of its own must be told, too."""
+    port = free_port()
+    settings = {
+        "serve_console_listen": f"0.0.0.0:{port}",
+        "console_allow_anonymous": "true",
+        "console_hosts": "log.example",
+    }
+    with running_broker(**settings):
+        assert Asked(port).ask("/topics").status == 200
+        assert Asked(port).ask("/topics", Host="log.example").status == 200
+        assert Asked(port).ask("/topics", Host="other.example").status == 421
