@@ -166,3 +166,22 @@ def test_rubbish_that_says_it_is_compressed_is_refused(codec: Codec) -> None:
         validate(read_header(batch), batch)
     with pytest.raises(InvalidBatch):
         Validator().quick(read_header(batch), batch)
+
+
+def test_a_single_record_is_held_against_the_same_rules() -> None:
+    """K12: the short way for a single record takes only what the long way takes, and says the same of it."""
+    chance, taken = random.Random(19), 0
+    sizes = (0, 1, 62, 63, 64, 200, 8_100, 8_190, 8_200)
+    for _ in range(20_000):
+        key = None if chance.random() < 0.5 else bytes(chance.choice(sizes[:6]))
+        value = None if chance.random() < 0.1 else bytes(chance.choice(sizes))
+        headers = (("a", b"b"),) if chance.random() < 0.2 else ()
+        batch = memoryview(bytearray(build([Record(key, value, 1000, headers)])))
+        for _ in range(chance.randrange(3)):
+            at = HEADER_SIZE + min(int(chance.expovariate(0.2)), len(batch) - HEADER_SIZE - 1)
+            batch[chance.choice([at, len(batch) - 1])] = chance.choice([0, 1, 2, 0x7F, 0x80, 0xFF])
+        keyless = module._look_at_plain(batch[HEADER_SIZE:])
+        if keyless is not None:
+            taken += 1
+            assert few(batch) == (1000, 1000, keyless), bytes(batch)
+    assert taken > 1_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -40,8 +41,11 @@ from holdfast.record.layout import (
 from holdfast.types import Buffer
 
 _CODEC_MAX = max(Codec)
+_USUAL = frozenset(codec | kind for codec in Codec for kind in (0, TRANSACTIONAL))  # Attributes that break no rule.
 _LENGTH_AND_CRC = struct.Struct(">8xi5xI")
 assert _LENGTH_AND_CRC.size == ATTRIBUTES_AT
+_pack_offset = struct.Struct(">q").pack_into
+_pack_epoch = struct.Struct(">i").pack_into
 
 
 class BatchHeader(NamedTuple):
@@ -65,6 +69,13 @@ class BatchHeader(NamedTuple):
     def end_offset(self) -> int:
         """The offset after the batch's last one."""
         return self.base_offset + self.last_offset_delta + 1
+
+    def placed(self, base_offset: int, leader_epoch: int, max_timestamp: int) -> BatchHeader:
+        """The same of a batch that has got its place in a log."""
+        _, size, _, magic, crc, attributes, last, base_timestamp, _, *producer = self
+        fixed = (base_offset, size, leader_epoch, magic, crc, attributes, last, base_timestamp, max_timestamp)
+        header: BatchHeader = _new_header((*fixed, *producer))
+        return header
 
     @property
     def codec(self) -> int:
@@ -91,6 +102,9 @@ class BatchHeader(NamedTuple):
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MASK
 
 
+_new_header = partial(tuple.__new__, BatchHeader)  # Half the time of the plain way, and there is one for each request.
+
+
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """The header of the batch that starts at `position`; the rest of the batch need not be there."""
     try:
@@ -101,7 +115,8 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         raise WrongMagic(position, fields[3])
     if fields[1] < HEADER_SIZE - LENGTH_END:
         raise WrongSize(position, fields[1] + LENGTH_END, HEADER_SIZE)
-    return BatchHeader._make((fields[0], fields[1] + LENGTH_END, *fields[2:]))
+    header: BatchHeader = _new_header((fields[0], fields[1] + LENGTH_END, *fields[2:]))
+    return header
 
 
 def _explain_short(buffer: Buffer, position: int) -> InvalidBatch:
@@ -132,11 +147,16 @@ def check(batch: memoryview, size_max: int, *, from_client: bool = True) -> Batc
     records than offsets, or none; a client's batch may not.
     """
     header = read_header(batch)
-    if header.size != len(batch):
-        raise WrongSize(0, header.size, len(batch))
-    if header.size > size_max:
-        raise TooLarge(header.size, size_max)
-    check_crc(header, batch)
+    _, size, _, _, crc, attributes, last_delta, _, _, _, _, _, count = header
+    if size != len(batch):
+        raise WrongSize(0, size, len(batch))
+    if size > size_max:
+        raise TooLarge(size, size_max)
+    computed = crc32c(batch[ATTRIBUTES_AT:])
+    if computed != crc:
+        raise WrongCrc(header.base_offset, crc, computed)
+    if from_client and 0 < count == last_delta + 1 and attributes in _USUAL:
+        return header  # Without a call for each rule.
     check_fields(header)
     if from_client:
         _check_claims(header)
@@ -190,8 +210,8 @@ def _check_claims(header: BatchHeader) -> None:
 
 def stamp(batch: memoryview, base_offset: int, leader_epoch: int) -> None:
     """Give a batch its place in the log. In place: both numbers lie outside the crc."""
-    struct.pack_into(">q", batch, 0, base_offset)
-    struct.pack_into(">i", batch, LEADER_EPOCH_AT, leader_epoch)
+    _pack_offset(batch, 0, base_offset)
+    _pack_epoch(batch, LEADER_EPOCH_AT, leader_epoch)
 
 
 def stamp_log_append_time(batch: memoryview, timestamp_ms: int) -> None:

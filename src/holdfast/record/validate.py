@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import addressof, c_char
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,6 +32,9 @@ _QUICK_PACKED_SIZE: Final = 128 << 10  # Compressed ones,
 _SCRATCH_SIZE: Final = 256 << 10  # and what they may expand to: less than a millisecond for every codec.
 _LISTED_MAX: Final = 1000  # Records that are gone through in Python, at 1 µs each, to say which of them are wrong.
 _FINE: Final = 0  # As `read_loops` says it.
+_PLAIN_SIZE_MIN: Final = 7  # A size, attributes, a time, an offset, the sizes of key and value, no headers.
+_PLAIN_NUMBER_MAX: Final = (1 << 14) - 1  # Of two bytes.
+_NULL: Final = 1  # A size of -1.
 _INT_SIZE_MAX: Final = 5  # Bytes of a number that clients read as one of 32 bits.
 _BYTE: Final = c_char  # Its `from_buffer` is the cheapest way to an address.
 _LONG: Final = range(-(2**63), 2**63)
@@ -42,6 +46,9 @@ class Records(NamedTuple):
     timestamp_min: int
     timestamp_max: int
     keyless: int  # The first record without a key; -1 if all have one.
+
+
+_new_records = partial(tuple.__new__, Records)
 
 
 class Validator:
@@ -56,6 +63,9 @@ class Validator:
         codec = header.codec
         if len(batch) > (_QUICK_PACKED_SIZE if codec else _QUICK_SIZE):
             return None
+        if header.record_count == 1 and not codec and (keyless := _look_at_plain(batch[HEADER_SIZE:])) is not None:
+            records: Records = _new_records((header.base_timestamp, header.base_timestamp, keyless))
+            return records
         loops = _native
         if loops is None:
             return self._quick_few(header, batch) if header.record_count <= _FEW else None
@@ -203,6 +213,32 @@ def _check_few(header: BatchHeader, data: memoryview) -> Records:
         reason = f"{len(data) - position} bytes are left over after the last record"
         raise InvalidRecord(header.base_offset, header.record_count, position, reason)
     return _records(header, keyless, min(deltas), max(deltas))
+
+
+def _look_at_plain(data: memoryview) -> int | None:
+    """A single record of the most frequent form: no headers, a key of less than 64 bytes or none, all of it less than
+    8 KiB. What `Records.keyless` is to say of it; None if it has another form, or breaks a rule."""
+    if len(data) < _PLAIN_SIZE_MIN:
+        return None
+    size, at = data[0], 1
+    if size >= 0x80:
+        size, at = size & 0x7F | data[1] << 7, 2
+    if at + (size >> 1) != len(data) or size & 1 or size > _PLAIN_NUMBER_MAX or data[at + 1] or data[at + 2]:
+        return None  # Its size is not what is there, or it is later than the batch, or not the first of it.
+    key = data[at + 3]
+    at += 4
+    if key != _NULL:
+        if key & 1 or key >= 0x80:
+            return None
+        at += key >> 1
+    if at + 1 >= len(data):
+        return None
+    value, at = data[at], at + 1
+    if value >= 0x80:
+        value, at = value & 0x7F | data[at] << 7, at + 1
+    if at + (value >> 1) + 1 != len(data) or value & 1 or value > _PLAIN_NUMBER_MAX or data[-1]:
+        return None
+    return 0 if key == _NULL else -1
 
 
 def _check_one(data: memoryview, position: int, index: int) -> tuple[int, bool, int]:
