@@ -158,3 +158,40 @@ def test_against_a_plain_model(steps: list[tuple[str, int]], fails: bool) -> Non
         assert not any(watermark._waiters.values())
 
     asyncio.run(play())
+
+
+@in_loop
+async def test_who_is_to_be_called_is_called_once_and_in_order() -> None:
+    """A1: acks go by the order of offsets; nobody is called early, or for what is there already."""
+    watermark, called = Watermark(1), list[int]()
+    assert not watermark.when(1, lambda _: called.append(-1))
+    for number in (5, 2, 4, 3, 4):
+        assert watermark.when(number, lambda _, number=number: called.append(number))  # type: ignore[misc]
+    watermark.advance(3)
+    assert called == [2, 3]
+    watermark.advance(10)
+    watermark.advance(11)
+    assert called == [2, 3, 4, 4, 5]
+
+
+@in_loop
+async def test_who_is_to_be_called_is_told_of_a_failure() -> None:
+    """A1: a producer that waits for an fsync that fails hears of it, and so does who comes later."""
+    watermark, heard = Watermark(), list[Exception | None]()
+    watermark.when(2, heard.append)
+    failure = OSError("gone")
+    watermark.fail(failure)
+    assert watermark.when(3, heard.append)
+    assert heard == [failure, failure]
+
+
+@in_loop
+async def test_a_mistake_of_one_who_is_called_is_not_that_of_the_others() -> None:
+    """A1: whatever happens to one answer, the others are given."""
+    watermark, called, mistakes = Watermark(), list[int](), list[Any]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: mistakes.append(told["exception"]))
+    watermark.when(1, lambda _: called.append(1 // 0))
+    watermark.when(1, lambda _: called.append(1))
+    watermark.advance(1)
+    assert called == [1]
+    assert isinstance(mistakes[0], ZeroDivisionError)

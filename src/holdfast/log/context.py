@@ -55,7 +55,8 @@ class LogContext:
     time: BelievedTime
     settings: LogSettings
     pace: FlushSize
-    on_change: Callable[..., None]  # A partition's tail has grown or shrunk, or it has failed; or others let go.
+    on_change: Callable[..., None]  # A partition's tail has shrunk, or it has failed, or is another; or others let go.
+    on_growth: Callable[..., None]  # Its tail has grown, by so many bytes.
     room: Callable[[], Awaitable[None]]  # Waits until producers may go on.
     reads: Counter[str] = field(default_factory=Counter)  # By place: buffer, in-flight, spilled, cache, store.
     read_times: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Histogram))  # The same.
@@ -71,6 +72,7 @@ class LogContext:
         environment: Environment,
         settings: LogSettings,
         on_change: Callable[..., None],
+        on_growth: Callable[..., None],
         room: Callable[[], Awaitable[None]],
     ) -> LogContext:
         """The ground over a journal, with the block cache and the patience that its settings and parts make."""
@@ -92,6 +94,7 @@ class LogContext:
             settings,
             pace,
             on_change,
+            on_growth,
             room,
             damage=Damage(clock.monotonic),
         )

@@ -100,12 +100,14 @@ class Journal:
     def append(
         self, kind: int, home: PartitionId, content: Buffer, on_durable: Callable[[int], None], number: int
     ) -> int:
-        """Queue an entry; `on_durable(number)` is called in the loop once it is durable. The entry's index."""
+        """Queue an entry; `on_durable(number)` is called in the loop once it is durable. The entry's index.
+
+        Of several numbers that become durable together only the last is told to the same `on_durable`.
+        """
         if self._failure is not None:
             raise self._failure
         index = self._next_index
-        payload = (entry.encode_prefix(kind, home), content)
-        self._wal.append(LogId(self.identity.generation, index), [payload])
+        self._wal.append_one(LogId(self.kept.identity.generation, index), (entry.encode_prefix(kind, home), content))
         self._next_index = index + 1
         self._waiting.append((index, on_durable, number))
         if not self._flush_due:
@@ -140,8 +142,11 @@ class Journal:
 
     def _say(self, end: int) -> None:
         """Everything below this entry is durable."""
-        while self._waiting and self._waiting[0][0] < end:
-            _, tell, number = self._waiting.popleft()
+        waiting, told = self._waiting, dict[Callable[[int], None], int]()
+        while waiting and waiting[0][0] < end:
+            _, tell, number = waiting.popleft()
+            told[tell] = number
+        for tell, number in told.items():
             tell(number)
         self.on_durable()
 

@@ -58,7 +58,7 @@ class Logs:
         look_calls: BlockingCalls | None = None,
     ) -> None:
         journal, replayed = begun.journal, begun.local.replayed
-        self._ground = LogContext.of(journal, begun.environment, settings, self._changed, self.room)
+        self._ground = LogContext.of(journal, begun.environment, settings, self._changed, self._grew, self.room)
         self._use = replayed.use
         self._space = begun.local.space
         self._partitions: dict[PartitionId, PartitionLog] = {}
@@ -77,6 +77,8 @@ class Logs:
             self._openings.save_fenced,
             self._upkeep.compact_soon,
         )
+        self._grown: dict[PartitionLog, None] = {}  # In this turn of the loop.
+        self._loop = asyncio.get_running_loop()
         self._failure: Exception | None = None
         self._failed = asyncio.Event()
         journal.on_durable = self._became_durable
@@ -263,6 +265,19 @@ class Logs:
             self._room.note(partition)
             self._flusher.note(partition)
         self._room.update()
+
+    def _grew(self, partition: PartitionLog, size: int) -> None:
+        """The same of a tail that has grown. A purge must know at once; when to flush it is looked at once a turn."""
+        self._purge.note(partition)
+        if not self._grown:
+            self._loop.call_soon(self._look_at_grown)
+        self._grown[partition] = None
+        self._room.grew(size)
+
+    def _look_at_grown(self) -> None:
+        grown, self._grown = self._grown, {}
+        for partition in grown:
+            self._changed(partition)
 
     def _became_durable(self) -> None:
         self._room.spill()

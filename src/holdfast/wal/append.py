@@ -33,6 +33,8 @@ def gather(fixed: bytes, payloads: Sequence[Payload], size: int) -> Sequence[Buf
     """An append record's body of `size` bytes: small payloads copied into one buffer, large ones as they are."""
     if len(payloads) == 1 and size < _JOIN_BELOW and type(payloads[0]) is bytes:
         return [fixed + payloads[0]]  # The most frequent case by far.
+    if len(payloads) == 1 and size < _JOIN_BELOW and type(payloads[0]) is tuple:
+        return [_joined((fixed, *payloads[0]), size)]
     pieces: list[Buffer] = [fixed]
     for payload in payloads:
         if isinstance(payload, tuple):
@@ -40,16 +42,20 @@ def gather(fixed: bytes, payloads: Sequence[Payload], size: int) -> Sequence[Buf
         else:
             pieces.append(payload)
     if size < _JOIN_BELOW * len(payloads):
-        joined = b"".join(pieces)
-        if len(joined) != size:
-            raise _not_bytes(size, len(joined))
-        return [joined]
+        return [_joined(pieces, size)]
     for piece in pieces:
         if not isinstance(piece, bytes | bytearray):
             view = memoryview(piece)
             if view.nbytes != len(view) or not view.contiguous:
                 raise _not_bytes(len(view), view.nbytes)
     return pieces
+
+
+def _joined(pieces: Sequence[Buffer], size: int) -> bytes:
+    joined = b"".join(pieces)
+    if len(joined) != size:
+        raise _not_bytes(size, len(joined))
+    return joined
 
 
 def _not_bytes(items: int, size: int) -> ValueError:

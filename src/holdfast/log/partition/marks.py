@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.types import Offset
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # Not frozen, which would double the time of every append; whoever has one only reads it.
 class Marks:
     """`log_start ≤ flushed ≤ durable ≤ high_watermark ≤ log_end`, all exclusive ends.
 

@@ -23,7 +23,7 @@ from holdfast.log.partition.tail import Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.batch import BatchHeader, check, split, stamp, stamp_log_append_time
-from holdfast.record.layout import HEADER_SIZE, LENGTH_END
+from holdfast.record.layout import HEADER_SIZE, LENGTH_END, NO_PRODUCER
 from holdfast.record.marker import Marker, build_marker
 from holdfast.segment.manifest.log import ManifestLog
 from holdfast.segment.manifest.manifest import Manifest
@@ -82,7 +82,8 @@ class PartitionLog(PartitionState):
         """Append a checked batch, without waiting. Stamps it in place; its bytes must not change any more."""
         self.check_alive()
         stamps_time = self.settings.timestamp_type == "log_append"
-        repeat = self.producers.find_repeat(header)
+        is_plain = header.producer_id == NO_PRODUCER and not header.is_transactional
+        repeat = None if is_plain else self.producers.find_repeat(header)
         if repeat is not None:
             base = Offset(repeat.base_offset)
             append_time_ms = repeat.timestamp if stamps_time else -1
@@ -92,19 +93,20 @@ class PartitionLog(PartitionState):
         if stamps_time and not header.is_control:
             append_time_ms = latest_ms = self.ground.time.stamp_ms()
             stamp_log_append_time(batch, append_time_ms)
-        base, epoch = self.marks.log_end, self.epochs.current
+        ground, base, epoch = self.ground, self.marks.log_end, self.epochs.current
         stamp(batch, base, epoch)
-        header = header._replace(base_offset=base, leader_epoch=epoch, max_timestamp=latest_ms)
-        end = header.end_offset
-        index = self.ground.journal.append(entry.BATCHES, self.home, batch, self._note_durable, end)
-        self.tail.add(TailBatch(header, batch, index, 0, self.ground.clock.monotonic()))
-        self.note_batch(header, batch)
-        self.marks = self.marks.appended(end, visible=self.settings.durability == "memory")
-        if self.marks.high_watermark > self.high_watermark.value:
-            self.high_watermark.advance(self.marks.high_watermark)
+        header = header.placed(base, epoch, latest_ms)
+        end = Offset(base + header.last_offset_delta + 1)
+        index = ground.journal.append(entry.BATCHES, self.home, batch, self._note_durable, end)
+        self.tail.add(TailBatch(header, batch, index, 0, ground.clock.monotonic()))
+        if not is_plain:  # Nobody remembers anything of the others, and their epoch is known.
+            self.note_batch(header, batch)
+        self.marks = marks = self.marks.appended(end, visible=self.settings.durability == "memory")
+        if marks.high_watermark > self.high_watermark.value:
+            self.high_watermark.advance(marks.high_watermark)
             self._tell()
-        self.ground.on_change(self)
-        return Appended(base, Offset(end), append_time_ms)
+        ground.on_growth(self, header.size)
+        return Appended(base, end, append_time_ms)
 
     def append_marker(self, marker: Marker) -> Appended:
         """Append the end of a producer's transaction. A repeated one is harmless."""

@@ -99,8 +99,8 @@ class PartitionState:
     def _note_durable(self, end: int) -> None:
         if self._failure is None:
             self.marks = self.marks.became_durable(end)
-            self.durable.advance(end)
             self.high_watermark.advance(self.marks.high_watermark)
+            self.durable.advance(end)
             self._tell()
 
     def _tell(self) -> None:

@@ -78,13 +78,15 @@ class Tail:
 
     def add(self, batch: TailBatch) -> None:
         """Add a batch whose bytes are in memory."""
-        assert self.end in (None, batch.base), "a tail has no gaps"
+        assert (self._batches[-1].end if self._batches else self.end) in (None, batch.base), "a tail has no gaps"
         assert batch.data is not None
         self._bases.append(batch.base)
         self._batches.append(batch)
         self._count += 1
         self.size += batch.size
-        self._hold(batch.memory_size)
+        memory_size = batch.memory_size
+        self.memory_size += memory_size  # As `_hold` does it.
+        self._use.size += memory_size
 
     def _hold(self, size: int, listed: int = 0) -> None:
         self.memory_size += size + listed

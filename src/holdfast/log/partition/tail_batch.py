@@ -29,7 +29,7 @@ class TailBatch:
         self, header: BatchHeader, data: memoryview | None, index: int, start: int, appended_at: float
     ) -> None:
         self.base = header.base_offset
-        self.end = header.end_offset
+        self.end = header.base_offset + header.last_offset_delta + 1
         self.size = header.size
         self.epoch = header.leader_epoch
         self.record_count = header.record_count

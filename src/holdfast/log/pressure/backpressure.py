@@ -13,6 +13,7 @@ from holdfast.log.pressure.held_back import HeldBack, Reason
 from holdfast.log.pressure.purge import LogPurge
 
 _QUEUE_SIZE_MAX = 64 << 20  # Bytes on their way to the disk.
+_ENTRY_SIZE = 128  # Bytes that an entry has besides its batch, in the log and in the index of it, rounded up.
 _LISTED_SIZE_MIN = 16 << 20  # Bytes of memory that lists of spilled batches may take, whatever the limit is.
 
 
@@ -32,6 +33,7 @@ class Backpressure:
         self._open.set()
         self._failure: Exception | None = None
         self._closing = False
+        self._spare_size = 0  # Bytes that may be appended before anything has to be looked at again.
         self.held_back = HeldBack(ground.clock, self._why)
 
     async def wait(self) -> None:
@@ -52,13 +54,35 @@ class Backpressure:
         """A partition's tail has grown or shrunk."""
         self._largest.note(partition)
 
+    def grew(self, size: int) -> None:
+        """A batch of so many bytes was appended."""
+        self._spare_size -= size + _ENTRY_SIZE
+        if self._spare_size < 0:
+            self.update()
+
     def update(self) -> None:
         reason = self._missing() if self._failure is None else None
+        self._spare_size = 0 if reason is not None else self._spare()
         if reason is not None:
             self._open.clear()
         elif not self._closing:
             self._open.set()
         self.held_back.note(reason)
+
+    def _spare(self) -> int:
+        """How many bytes at least can be appended before something is missing."""
+        journal, limit, listed = self._ground.journal, self._lists_size_max, self._use.listed_size
+        lists = limit // 2 - listed if listed * 2 < limit else limit - listed - journal.index_size
+        return min(self._needed_max - journal.size, _QUEUE_SIZE_MAX - journal.queued_size, lists)
+
+    @property
+    def _needed_max(self) -> int:
+        limit = self._ground.settings.wal_size_max
+        return max(limit - 2 * self._ground.journal.chunk_size_max, limit // 2)
+
+    @property
+    def _lists_size_max(self) -> int:
+        return max(self._ground.settings.tail_size_max, _LISTED_SIZE_MIN)
 
     def _missing(self) -> Reason | None:
         """What the write-ahead log has no room for, if it has none.
@@ -72,7 +96,7 @@ class Backpressure:
             return "queue"
         if not self._lists_fit():
             return "memory"
-        needed_max = max(limit - 2 * journal.chunk_size_max, limit // 2)
+        needed_max = self._needed_max
         if size < needed_max or (size < limit and journal.size_from(self._purge.needed()) < needed_max):
             return None
         return "wal"
@@ -97,8 +121,7 @@ class Backpressure:
 
     def _lists_fit(self) -> bool:
         """Whether there is memory to list still more of what was spilled."""
-        limit = max(self._ground.settings.tail_size_max, _LISTED_SIZE_MIN)
-        listed = self._use.listed_size
+        limit, listed = self._lists_size_max, self._use.listed_size
         return listed * 2 < limit or listed + self._ground.journal.index_size < limit
 
     def spill(self) -> None:
