@@ -106,8 +106,8 @@ BUGS = [
     bug(
         "transactional batches without an id are taken",
         "broker/api/produce.py",
-        "        if self._message.transactional_id is None and any(",
-        "        if False and any(",
+        "        if header.is_transactional and self._message.transactional_id is None:\n",
+        "        if False:\n",
         RIGHTS + "::test_a_transaction_is_its_users_alone",
     ),
     bug(

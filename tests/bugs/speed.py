@@ -8,6 +8,8 @@ LZ4 = "tests/record/test_lz4_loops.py"
 RECORDS = "tests/record/test_validate.py"
 CLOSES = "tests/broker/test_closes.py"
 SHARE = "tests/broker/test_fetch_share.py"
+WATERMARK = "tests/test_watermark.py"
+CRASHES = "tests/sim/test_crashes.py::test_no_crash_loses_or_invents_anything[0]"
 
 
 def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
@@ -15,6 +17,55 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 
 BUGS = [
+    bug(
+        "whoever is called is called one too early",
+        "watermark.py",
+        "        while self._calls and self._calls[0][0] <= value:\n",
+        "        while self._calls and self._calls[0][0] <= value + 1:\n",
+        WATERMARK + "::test_who_is_to_be_called_is_called_once_and_in_order",
+    ),
+    bug(
+        "whoever is called is not told of a failure",
+        "watermark.py",
+        "        for _, _, call in calls:\n",
+        "        for _, _, call in ():\n",
+        WATERMARK + "::test_who_is_to_be_called_is_told_of_a_failure",
+    ),
+    bug(
+        "a request for one partition is acknowledged before the fsync",
+        "broker/api/produce.py",
+        "        if not waits or not partition.durable.when(place.end_offset, self._durable_one):\n",
+        "        if True:\n",
+        CRASHES,
+    ),
+    bug(
+        "nothing is remembered of producers of small batches",
+        "log/partition/partition.py",
+        "        is_plain = header.producer_id == NO_PRODUCER and not header.is_transactional\n",
+        "        is_plain = True\n",
+        "tests/log/test_append.py::test_a_repeat_waits_for_the_fsync_of_its_original",
+    ),
+    bug(
+        "a purge of the same turn of the loop does not know of an append",
+        "log/logs.py",
+        "        self._purge.note(partition)\n        if not self._grown:\n",
+        "        if not self._grown:\n",
+        CRASHES,
+    ),
+    bug(
+        "small appends of one turn of the loop find room that is not there",
+        "log/pressure/backpressure.py",
+        "        if self._spare_size < 0:\n",
+        "        if False:\n",
+        "tests/log/test_room.py::test_producers_wait_while_the_store_is_down",
+    ),
+    bug(
+        "a single record may be followed by anything",
+        "record/validate.py",
+        " or value > _PLAIN_NUMBER_MAX or data[-1]:\n",
+        " or value > _PLAIN_NUMBER_MAX:\n",
+        RECORDS + "::test_a_single_record_is_held_against_the_same_rules",
+    ),
     bug(
         "lz4 is decompressed without the lock of the interpreter",
         "record/validate.py",

@@ -40,8 +40,8 @@ BUGS = [
     bug(
         "a batch is let in without asking the coordinator",
         "broker/api/produce.py",
-        "            if header.is_transactional and not partition.producers.is_open(",
-        "            if False and not partition.producers.is_open(",
+        "        if header.is_transactional and not partition.producers.is_open(",
+        "        if False and not partition.producers.is_open(",
         FENCING,
     ),
     bug(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.codes import code_of
@@ -40,9 +41,13 @@ from holdfast.types import Buffer, TopicPartition
 _ACKS = (-1, 0, 1)
 _ABORTABLE_FROM = 11  # From this version on clients know that a transaction can be aborted, and tried again.
 _MANY = 500  # Topics or partitions of one request.
+_ONE = 2  # One topic with one partition.
 _IMPLICIT_FROM = 12  # From this version on a partition is part of a transaction by being produced to.
 _QUICK_S = 0.002  # So long all batches of a request may be looked at on the event loop, one after the other.
 _VALIDATED_MAX = 2  # Batches that are looked at in threads at the same time: each may expand to much.
+
+
+_new_produced = partial(tuple.__new__, Produced)
 
 
 class ProduceRefused(Rejected):
@@ -61,12 +66,12 @@ class Produce:
         heavy: BlockingCalls,
         gate: Gate,
     ) -> None:
-        self._topics = topics
-        self._logs = logs
-        self._transactions = transactions
-        self._clock = clock
+        self.topics = topics
+        self.logs = logs
+        self.transactions = transactions
+        self.clock = clock
         self._heavy = heavy
-        self._gate = gate
+        self.gate = gate
         self._validator = Validator()
         self._looking = asyncio.Semaphore(_VALIDATED_MAX)
 
@@ -75,16 +80,17 @@ class Produce:
 
         On a full disk it does not wait: it is refused, and tries again when it likes.
         """
-        if not self._logs.has_room and not self._logs.is_disk_low:
+        if not self.logs.has_room and not self.logs.is_disk_low:
             return False
-        message = decode_request(request.version, request.body)
-        if message.topics and len(message.topics) + len(message.topics[0].partitions) > _MANY:
+        header = request.header
+        message = decode_request(header.api_version, request.frame[header.body :])
+        count = len(message.topics) + len(message.topics[0].partitions) if message.topics else 0
+        if count > _MANY:
             return False  # Too many to be appended in one go: `handle` lets others go on in between.
-        answering = self._answering(request, message, done)
-        return answering.check(self._validator, self._clock) and answering.start()
-
-    def _answering(self, request: Request, message: ProduceRequest, done: Done) -> _Answering:
-        return _Answering(self._topics, self._logs, self._transactions, self._gate, request, message, done)
+        answering = _Answering(self, request, message, done)
+        if count == _ONE:
+            return answering.start_one(self._validator)
+        return answering.check(self._validator, self.clock) and answering.start()
 
     async def handle(self, request: Request) -> Sequence[Buffer]:
         """The same, once there is room."""
@@ -94,10 +100,10 @@ class Produce:
             if not answer.done():
                 answer.set_result(buffers)
 
-        if not self._logs.is_disk_low:
-            await self._logs.room()
+        if not self.logs.is_disk_low:
+            await self.logs.room()
         message = decode_request(request.version, request.body)
-        await self._answering(request, message, done).start_in_slices(Slices(self._clock), self._check_slowly)
+        await _Answering(self, request, message, done).start_in_slices(Slices(self.clock), self._check_slowly)
         if request.appended is not None:
             request.appended()
         return await answer
@@ -134,11 +140,6 @@ def _look(partition: PartitionLog, records: memoryview) -> list[_Looked]:
     return looked
 
 
-def _are_in(codec: int | None, batches: list[tuple[BatchHeader, memoryview]]) -> bool:
-    """Whether they can be stored as they are."""
-    return codec is None or all(header.codec == codec for header, _ in batches)
-
-
 class _TakesLonger(Exception):
     """The records cannot be looked at quickly."""
 
@@ -171,48 +172,60 @@ Look: TypeAlias = Callable[[PartitionLog, memoryview], Awaitable[list[_Looked]]]
 class _Answering:
     """One produce request, from its appends to its answer."""
 
-    __slots__ = (
-        "_checked",
-        "_done",
-        "_gate",
-        "_left",
-        "_logs",
-        "_message",
-        "_request",
-        "_results",
-        "_topics",
-        "_transactions",
-    )
+    __slots__ = ("_checked", "_done", "_left", "_message", "_produce", "_request", "_results")
 
-    def __init__(
-        self,
-        topics: Topics,
-        logs: Logs,
-        transactions: TransactionCoordinator,
-        gate: Gate,
-        request: Request,
-        message: ProduceRequest,
-        done: Done,
-    ) -> None:
-        self._topics = topics
-        self._logs = logs
-        self._transactions = transactions
-        self._gate = gate
+    def __init__(self, produce: Produce, request: Request, message: ProduceRequest, done: Done) -> None:
+        self._produce = produce
         self._request = request
         self._message = message
         self._done = done
         self._left = 1  # Partitions that are not acknowledged yet, and the start itself.
         self._results: list[list[Produced]] = []
-
         self._checked: list[_Sound | HoldfastError] = []  # One for each partition, in their order.
+
+    def start_one(self, validator: Validator) -> bool:
+        """What `check` and `start` do, for a request for one partition, as nearly all are: without their lists."""
+        topic = self._message.topics[0]
+        wanted = topic.partitions[0]
+        try:
+            partition = self._find(topic, wanted.partition)
+            self._produce.logs.check_disk()
+            batches = self._check_batches(partition, wanted)
+            if len(batches) > 1:
+                return self.check(validator, self._produce.clock) and self.start()
+            header, batch = batches[0]
+            records = validator.quick(header, batch) if partition.settings.validates_records else None
+            if records is None and partition.settings.validates_records:
+                return False
+            header = self._admit_one(partition, partition.ground.time.stamp_ms(), header, batch, records)
+            place = self._append_one(partition, header, batch, topic, wanted.partition)
+        except _TakesLonger:
+            return False
+        except HoldfastError as failure:
+            self._results = [[self._failed(topic, wanted.partition, failure)]]
+            self._finish_one()
+            return True
+        start = partition.marks.log_start
+        found = _new_produced((wanted.partition, 0, place.base_offset, place.append_time_ms, start, None, ()))
+        self._results = [[found]]
+        waits = self._message.acks != 0 and partition.settings.durability != "memory"
+        if not waits or not partition.durable.when(place.end_offset, self._durable_one):
+            self._finish_one()
+        return True
+
+    def _durable_one(self, failure: Exception | None) -> None:
+        if failure is not None:
+            topic = self._message.topics[0]
+            self._results = [[self._failed(topic, topic.partitions[0].partition, failure)]]
+        self._finish_one()
 
     def check(self, validator: Validator, clock: Clock) -> bool:
         """Hold everything against the rules; False, with nothing changed, when that takes too long to be done here."""
-        look = _Quickly(validator, clock)
+        look, checked = _Quickly(validator, clock), self._checked
         try:
-            self._checked = [
-                self._check(topic, wanted, look) for topic in self._message.topics for wanted in topic.partitions
-            ]
+            for topic in self._message.topics:
+                for wanted in topic.partitions:
+                    checked.append(self._check(topic, wanted, look))
         except _TakesLonger:
             return False
         return True
@@ -243,23 +256,29 @@ class _Answering:
     def _check(self, topic: ProduceTopic, wanted: ProducePartition, look: _Quickly) -> _Sound | HoldfastError:
         try:
             partition = self._find(topic, wanted.partition)
-            self._logs.check_disk()
-            if not wanted.records:
-                raise _NoRecords("the request has no records")
+            self._produce.logs.check_disk()
             validates = partition.settings.validates_records
-            if validates and is_slow(wanted.records):
-                raise _TakesLonger
-            batches = partition.check_batches(wanted.records)
-            if not _are_in(partition.settings.codec, batches):
-                raise _TakesLonger
+            batches = self._check_batches(partition, wanted)
             return self._admit(partition, [_Looked(*each, look.into(*each) if validates else None) for each in batches])
         except HoldfastError as failure:
             return failure
 
+    def _check_batches(self, partition: PartitionLog, wanted: ProducePartition) -> list[tuple[BatchHeader, memoryview]]:
+        """Hold the batches for a partition against the rules that need no look at their records."""
+        if not wanted.records:
+            raise _NoRecords("the request has no records")
+        settings = partition.settings
+        if settings.validates_records and is_slow(wanted.records):
+            raise _TakesLonger
+        batches = partition.check_batches(wanted.records)
+        if settings.codec is not None and any(header.codec != settings.codec for header, _ in batches):
+            raise _TakesLonger  # They cannot be stored as they are.
+        return batches
+
     async def _check_slowly(self, topic: ProduceTopic, wanted: ProducePartition, look: Look) -> _Sound | HoldfastError:
         try:
             partition = self._find(topic, wanted.partition)
-            self._logs.check_disk()
+            self._produce.logs.check_disk()
             if not wanted.records:
                 raise _NoRecords("the request has no records")
             if partition.settings.validates_records or partition.settings.codec is not None:
@@ -269,10 +288,15 @@ class _Answering:
             return failure
 
     def _admit(self, partition: PartitionLog, looked: list[_Looked]) -> _Sound:
-        if self._message.transactional_id is None and any(each.header.is_transactional for each in looked):
-            raise _NotTransactional("a transactional batch in a request without a transactional id")
         now_ms = partition.ground.time.stamp_ms()
-        return _Sound(partition, [(admit(partition.settings, now_ms, *each), each.batch) for each in looked])
+        return _Sound(partition, [(self._admit_one(partition, now_ms, *each), each.batch) for each in looked])
+
+    def _admit_one(
+        self, partition: PartitionLog, now_ms: int, header: BatchHeader, batch: memoryview, records: Records | None
+    ) -> BatchHeader:
+        if header.is_transactional and self._message.transactional_id is None:
+            raise _NotTransactional("a transactional batch in a request without a transactional id")
+        return admit(partition.settings, now_ms, header, batch, records)
 
     def _append(
         self,
@@ -294,23 +318,24 @@ class _Answering:
         results[number] = Produced(wanted.partition, 0, place.base_offset, place.append_time_ms, start)
         if partition.settings.durability == "memory" or self._message.acks == 0:
             return
-        durable = partition.durable.reached(place.end_offset)
-        if durable.done() and durable.exception() is None:
-            return
         self._left += 1
-        durable.add_done_callback(lambda future: self._durable(future, topic, wanted.partition, results, number))
+        waits = partition.durable.when(
+            place.end_offset, lambda failure: self._durable(failure, topic, wanted.partition, results, number)
+        )
+        if not waits:
+            self._left -= 1
 
     def _find(self, topic: ProduceTopic, index: int) -> PartitionLog:
         opened = None
         if topic.topic_id is not None:
-            opened = self._topics.find_raw_id(topic.topic_id)
+            opened = self._produce.topics.find_raw_id(topic.topic_id)
             if opened is None:
                 raise _UnknownId("there is no topic with this id")
-        if self._gate.is_on:
+        if self._produce.gate.is_on:
             self._check_rights(opened.topic.name if opened is not None else topic.name or "")
         if self._message.acks not in _ACKS:
             raise _BadAcks(f"acks {self._message.acks} is not -1, 0 or 1")
-        found = opened or self._topics.get(topic.name or "")
+        found = opened or self._produce.topics.get(topic.name or "")
         if found.topic.name in INTERNAL:
             raise _Internal(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
@@ -322,27 +347,31 @@ class _Answering:
         self._need(WRITE_TOPIC, topic)
 
     def _need(self, right: Right, name: str) -> None:
-        self._gate.need(self._request.session, right, name, "Produce")
+        self._produce.gate.need(self._request.session, right, name, "Produce")
 
     def _append_to(self, sound: _Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
-        partition, places = sound.partition, []
-        for header, batch in sound.batches:
-            if header.is_transactional and not partition.producers.is_open(header.producer_id, header.producer_epoch):
-                if self._request.version >= _IMPLICIT_FROM:
-                    partition.producers.check_begins(header)
-                self._enlist(topic, wanted.partition, header)
-            places.append(partition.append_one(header, batch))
+        partition, index = sound.partition, wanted.partition
+        places = [self._append_one(partition, *each, topic, index) for each in sound.batches]
         if len(places) == 1:
             return places[0]
         end = max(place.end_offset for place in places)  # A repeat may come last, and lie far below.
         return Appended(places[0].base_offset, end, *places[0][2:])
 
+    def _append_one(
+        self, partition: PartitionLog, header: BatchHeader, batch: memoryview, topic: ProduceTopic, index: int
+    ) -> Appended:
+        if header.is_transactional and not partition.producers.is_open(header.producer_id, header.producer_epoch):
+            if self._request.version >= _IMPLICIT_FROM:
+                partition.producers.check_begins(header)
+            self._enlist(topic, index, header)
+        return partition.append_one(header, batch)
+
     def _enlist(self, topic: ProduceTopic, index: int, header: BatchHeader) -> None:
         """The first batch of a transaction in a partition: the coordinator has to know of it, and to let it in."""
         assert self._message.transactional_id is not None  # Or it would not have been admitted.
-        opened = None if topic.topic_id is None else self._topics.find_raw_id(topic.topic_id)
+        opened = None if topic.topic_id is None else self._produce.topics.find_raw_id(topic.topic_id)
         name = topic.name or "" if opened is None else opened.topic.name
-        self._transactions.enlist(
+        self._produce.transactions.enlist(
             self._message.transactional_id,
             Producer(header.producer_id, header.producer_epoch),
             TopicPartition(name, index),
@@ -359,9 +388,8 @@ class _Answering:
         return Produced(index, code, error_message=str(failure), wrong_records=wrong)
 
     def _durable(
-        self, future: asyncio.Future[None], topic: ProduceTopic, index: int, results: list[Produced], number: int
+        self, failure: Exception | None, topic: ProduceTopic, index: int, results: list[Produced], number: int
     ) -> None:
-        failure = None if future.cancelled() else future.exception()
         if failure is not None:
             results[number] = self._failed(topic, index, failure)
         self._finish_one()

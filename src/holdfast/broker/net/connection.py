@@ -21,9 +21,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from holdfast.broker.guard.gate import NOTHING
 from holdfast.broker.net.frames import SHARED_SIZE, Frames
 from holdfast.broker.net.outgoing import PROGRESS_SIZE, Outgoing
-from holdfast.broker.net.request import Request, Wait
+from holdfast.broker.net.request import SHARED_PACE, Request, Wait, new_request
 from holdfast.errors import HoldfastError
 from holdfast.io.address import Address
 from holdfast.protocol.api import Key
@@ -122,18 +123,33 @@ class Connection(asyncio.BufferedProtocol):
         return self._frames.buffer(SHARED_SIZE if self._server.requests.has_room else _SMALL_SIZE)
 
     def buffer_updated(self, nbytes: int) -> None:
-        now = self.active_at = self._server.clock.monotonic()
-        before = len(self._waiting)
+        server = self._server
+        now = self.active_at = server.clock.monotonic()
         try:
-            for frame in self._frames.received(nbytes):
+            frame = self._frames.only(nbytes)
+            if frame is None:
+                self._take_in(nbytes, now)
+                self._work()
+            else:
                 self._held_size += len(frame)
-                self._server.requests.hold(len(frame))
-                self._waiting.append(frame)
-            self._count_arrived(now, is_new=len(self._waiting) > before)
-            self._work()
+                server.requests.hold(len(frame))
+                if self._waiting or self._task is not None or not self._may_begin:
+                    self._waiting.append(frame)
+                else:
+                    self._begin(frame)
+                self.update_reading()
         except HoldfastError as failure:
             self.refuse(failure)
-        self._server.note_held(now)
+        server.note_held(now)
+
+    def _take_in(self, size: int, now: float) -> None:
+        """What has come is of several frames, or of one that is not whole, or was not before."""
+        before = len(self._waiting)
+        for frame in self._frames.received(size):
+            self._held_size += len(frame)
+            self._server.requests.hold(len(frame))
+            self._waiting.append(frame)
+        self._count_arrived(now, is_new=len(self._waiting) > before)
 
     def _count_arrived(self, now: float, *, is_new: bool) -> None:
         """Count what is here of a request that is not whole, and since when."""
@@ -190,11 +206,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _begin(self, frame: memoryview) -> None:
         header = decode_request_header(frame)
-        request = Request(header, frame, self.session, self._told, hold=self.hold)
+        request: Request = new_request((header, frame, self.session, self._told, SHARED_PACE, NOTHING, None, self.hold))
         slot = Slot(len(frame))
         self._slots.append(slot)
         if header.api_key == Key.PRODUCE and self._server.start_produce(
-            request, lambda answer: self._answer(slot, answer)
+            request, lambda answer: self._answer_soon(slot, answer)
         ):
             return
         self._is_producing = header.api_key == Key.PRODUCE
@@ -270,6 +286,16 @@ class Connection(asyncio.BufferedProtocol):
     def _answer(self, slot: Slot, answer: Sequence[Buffer]) -> None:
         slot.answer = answer
         slot.done = True
+        self.send_ready()
+
+    def _answer_soon(self, slot: Slot, answer: Sequence[Buffer]) -> None:
+        """The same, together with whatever else becomes ready in this turn of the loop."""
+        slot.answer = answer
+        slot.done = True
+        self._server.send_soon(self)
+
+    def send_ready(self) -> None:
+        """Send what was answered, and go on."""
         self._send()
         self._resume()
 
@@ -308,15 +334,15 @@ class Connection(asyncio.BufferedProtocol):
 
     def update_reading(self) -> None:
         """Read, or do not, as the limits say."""
-        if self._transport is None or self._transport.is_closing():
-            return
         room = (
             self._takes_answers
             and self._holding is None
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
             and self._held_size < self._server.limits.connection_size_max
-            and (self._server.may_read(self) or self._held_size + self._arrived_size < _SMALL_SIZE)
+            and (self._held_size + self._arrived_size < _SMALL_SIZE or self._server.may_read(self))
         )
+        if room is self._reading or self._transport is None or self._transport.is_closing():
+            return
         if room and not self._reading:
             self._reading = True
             paused = self._server.clock.monotonic() - self._paused_at

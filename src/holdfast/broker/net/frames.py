@@ -7,6 +7,7 @@ up to a limit, and grows with what arrives above it: an announcement alone costs
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 import numpy
@@ -14,6 +15,7 @@ import numpy
 from holdfast.errors import Rejected
 
 SHARED_SIZE = 64 << 10
+_SIZE = struct.Struct(">i")
 _OWN_SIZE = 2 << 20  # Frames up to this size are never copied again.
 
 
@@ -49,9 +51,24 @@ class Frames:
         """Where the next bytes belong; of the shared buffer at most `size_max` bytes."""
         if self._own is not None:
             return self._own[self._filled :]
+        if not self._head and size_max >= SHARED_SIZE:
+            return self._shared
         head = len(self._head)
         self._shared[:head] = self._head
         return self._shared[head : head + size_max]
+
+    def only(self, count: int) -> memoryview | None:
+        """So many bytes are there now, and are one whole frame, which may be kept and written to; None: ask `received`.
+
+        Most clients wait for an answer before they send more.
+        """
+        if self._own is not None or self._head or count <= _SIZE.size:
+            return None
+        shared = self._shared
+        (size,) = _SIZE.unpack_from(shared)
+        if size != count - _SIZE.size or size > self.size_max:
+            return None
+        return memoryview(bytearray(shared[_SIZE.size : count]))
 
     def received(self, count: int) -> Iterator[memoryview]:
         """So many bytes are there now: the frames that are whole. Each may be kept and written to."""

@@ -43,6 +43,12 @@ class Outgoing:
         """Send an answer, behind those that wait."""
         if not self._counted:
             self.taken_at = now
+            if len(buffers) == 1 and self._writable and len(buffers[0]) < _JOIN_BELOW and not self._pieces:
+                self._transport.write(buffers[0])
+                if not self._writable:
+                    self._count(self._transport.get_write_buffer_size())
+                    self._marked_size = max(self._marked_size, self._counted)
+                return
         for piece in _joined(buffers):
             self._pieces.append(memoryview(piece).cast("B"))
             self._queued += len(piece)

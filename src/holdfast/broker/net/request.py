@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from holdfast.broker.guard.gate import NOTHING, SenderRights
@@ -13,7 +14,7 @@ from holdfast.protocol.header import RequestHeader
 from holdfast.security.principal import Session
 from holdfast.types import Buffer
 
-_SHARED = Slices(SystemClock())  # A handler that goes through many items gets one of its own.
+SHARED_PACE = Slices(SystemClock())  # A handler that goes through many items gets one of its own.
 
 Body: TypeAlias = Sequence[Buffer]  # An answer, without its size and header.
 
@@ -32,7 +33,7 @@ class Request(NamedTuple):
     frame: memoryview
     session: Session  # Who it is from, from where, and through which listener.
     told: Address  # Where that listener's clients are told to find this broker.
-    pace: Slices = _SHARED  # How its handler goes through what it names.
+    pace: Slices = SHARED_PACE  # How its handler goes through what it names.
     rights: SenderRights = NOTHING  # What its sender may do: whoever hands it to an API says.
     appended: Callable[[], None] | None = None  # Told when the connection's next request may begin, before the answer.
     hold: Callable[[float, Wait], None] = _hold_nothing  # Told for how many seconds the connection is not to be read.
@@ -49,5 +50,7 @@ class Request(NamedTuple):
     def version(self) -> int:
         return self.header.api_version
 
+
+new_request = partial(tuple.__new__, Request)  # Of all fields, in their order: one is made for each request.
 
 Done: TypeAlias = Callable[[Sequence[Buffer]], None]  # With the framed answer; empty: none is sent.

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Protocol
 
 from holdfast.broker.guard.audit import Audit
@@ -24,7 +25,7 @@ from holdfast.io.accept_rate import RateOf
 from holdfast.io.calls import ThreadCalls
 from holdfast.io.clock import Clock
 from holdfast.io.sparing import SparingLines
-from holdfast.io.turns import a_few_a_turn
+from holdfast.io.turns import AT_ONCE, a_few_a_turn
 from holdfast.measure import PortCounts
 from holdfast.protocol.api import Key
 from holdfast.security.logins.checks import KnownUsers
@@ -99,6 +100,8 @@ class Server:
         self._acceptor: Acceptor | None = None
         self._sweep: asyncio.Task[None] | None = None
         self._telling: asyncio.Task[None] | None = None
+        self._answered: dict[Connection, None] = {}  # Who has answers that are not sent yet.
+        self._send_due = False
         self._has_new_room = False  # Since connections were last told of it.
         self._idle_looked_at = clock.monotonic()
         self.start_produce = work.start_produce
@@ -219,6 +222,28 @@ class Server:
     def counts(self) -> PortCounts:
         refused = {limit: self.refused.get(limit, 0) for limit in REFUSALS}
         return PortCounts(self.connection_count, self.requests.size, self.answers.size, refused, dict(self.closed))
+
+    # Answers
+
+    def send_soon(self, connection: Connection) -> None:
+        """It has answers to send, perhaps with more to come in this turn of the loop: a call of the system for all."""
+        self._answered[connection] = None
+        self._send_next()
+
+    def _send_next(self) -> None:
+        if self._answered and not self._send_due:
+            self._send_due = True
+            asyncio.get_running_loop().call_soon(self._send_answered)
+
+    def _send_answered(self) -> None:
+        """To a few of them; the others are next."""
+        self._send_due = False
+        try:
+            for each in list(islice(self._answered, AT_ONCE)):
+                del self._answered[each]
+                each.send_ready()
+        finally:
+            self._send_next()
 
     # Room for requests
 
