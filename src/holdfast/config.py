@@ -8,13 +8,17 @@ over earlier ones:
                              name = value
     3. the environment       HOLDFAST_WAL_NAME=value
     4. the command line      --set wal.name=value
+
+As text, sizes and times may have a unit: wal.chunk_size_max=64MiB, log.retention.ms=7d.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -27,10 +31,13 @@ from holdfast.log.settings import LogSettings
 from holdfast.security.properties import load_properties, resolve
 from holdfast.security.secret import Secret, is_secret
 from holdfast.subscribe.settings import SubscribeSettings
+from holdfast.units import parse_size, parse_time
 from holdfast.wal.settings import WalSettings
 
 ENVIRONMENT_PREFIX = "HOLDFAST_"
 FILE_VARIABLE = "HOLDFAST_CONFIG"  # Names the file itself, so it is no setting.
+NO_SETTINGS = (FILE_VARIABLE, "HOLDFAST_BOOTSTRAP")  # The latter is for the commands that ask a broker.
+_OF_A_SERVICE = re.compile(r"HOLDFAST_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)")
 
 
 class UnknownSetting(Rejected):
@@ -65,10 +72,13 @@ class ServeSettings:
     disk_reserve_size: int = 128 << 20  # Bytes of the disk kept for the way back when it is full; 0 keeps none.
     metrics_listen: str = ""  # HOST:PORT or LISTENER://HOST:PORT of the metrics; port 0 takes a free one; empty: none.
     console_listen: str = ""  # HOST:PORT or LISTENER://HOST:PORT of the console; port 0 takes a free one; empty: none.
+    ends_with_stdin: bool = False  # Whether to stop when stdin is closed: a child ends with whoever started it.
     log_level: str = "info"  # How much is told on stderr: debug, info, warning or error.
     log_format: str = "text"  # How it is told: text for people, json for machines.
 
     def __post_init__(self) -> None:
+        if not self.data_path.strip():
+            raise ValueError("data_path must name a directory")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError("log_level must be debug, info, warning or error")
         if self.log_format not in ("text", "json"):
@@ -136,12 +146,13 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, object]]
 
 
 def from_environment(environment: Mapping[str, str]) -> list[Given]:
-    """The settings in variables that start with HOLDFAST_."""
+    """The settings in variables that start with HOLDFAST_, without those of a Kubernetes service of that name."""
     names = {variable_of(name): name for name in known()}
     return [
         Given(names.get(variable, variable), value, "the environment")
         for variable, value in sorted(environment.items())
-        if variable.startswith(ENVIRONMENT_PREFIX) and variable != FILE_VARIABLE
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable not in NO_SETTINGS
+        if variable in names or not _OF_A_SERVICE.fullmatch(variable)
     ]
 
 
@@ -245,10 +256,27 @@ def _convert(given: Given, wanted: Any) -> object:
 
 
 def _parse(given: Given, text: str, wanted: type) -> object:
+    parse, expected = _PARSERS[wanted], _EXPECTED[wanted]
+    if wanted is int:
+        parse, expected = _quantity_of(given.name)
     try:
-        return _PARSERS[wanted](text)
+        return parse(text)
     except (ValueError, KeyError):
-        raise BadSetting(given.name, given.source, text, _EXPECTED[wanted]) from None
+        raise BadSetting(given.name, given.source, text, expected) from None
+
+
+def _quantity_of(name: str) -> tuple[Callable[[str], int], str]:
+    """How a number is read: its unit is in the setting's name."""
+    words = re.split(r"[._]", name)
+    unit_ms = next((size for word, size in _TIME_WORDS.items() if word in words), 0)
+    if unit_ms:
+        return partial(parse_time, unit_ms=unit_ms), "a time such as 500ms, 30s, 5m, 2h or 7d, or a whole number"
+    if "bytes" in words or ("size" in words and not name.startswith("group.")):
+        return parse_size, "a size such as 64MiB, 1GB or 512k, or a whole number"
+    return int, _EXPECTED[int]
+
+
+_TIME_WORDS = {"ms": 1, "seconds": 1000, "minutes": 60_000}
 
 
 _PARSERS: dict[type, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from confluent_kafka import Producer
 
 from holdfast import config
+from holdfast.testing import free_port
 
 COMMAND = Path(sys.executable).parent / "holdfast"
 
@@ -45,7 +47,7 @@ def test_a_signal_stops_it_cleanly(tmp_path: Path, which: signal.Signals) -> Non
         server.send_signal(which)
         out, err = server.communicate()
     assert (server.returncode, out) == (0, "")
-    assert err.splitlines()[-1].endswith("holdfast: stopped")
+    assert err.splitlines()[-1].endswith("holdfast: stopped; every record is in the store")
 
 
 def test_it_opens_its_own_directory_again(tmp_path: Path) -> None:
@@ -175,3 +177,88 @@ def test_a_store_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
             assert "holdfast: stopped" in server.stderr.read()
         finally:
             server.kill()
+
+
+def said_until(server: subprocess.Popen[str], words: str) -> str:
+    """The line with these words."""
+    assert server.stderr is not None
+    return next(line for line in server.stderr if words in line)
+
+
+def test_a_hangup_reloads_and_ends_nothing(tmp_path: Path) -> None:
+    """The log level is read again, also without any certificate; what cannot be read changes nothing."""
+    file = tmp_path / "holdfast.toml"
+    file.write_text('[serve]\nlog_level = "info"\n')
+    with serving(tmp_path / "data", "--config", str(file)) as server:
+        file.write_text('[serve]\nlog_level = "warning"\n')
+        server.send_signal(signal.SIGHUP)
+        said_until(server, "the log level is warning now")
+        file.write_text("[serve")
+        server.send_signal(signal.SIGHUP)
+        assert "the log level stays" in said_until(server, "cannot be read again")
+        server.terminate()
+        assert server.wait() == 0
+
+
+def test_a_stop_says_what_only_the_log_has(tmp_path: Path) -> None:
+    """With the store away nothing can be flushed: how much is told, so that nobody throws the log away."""
+    store = tmp_path / "store"
+    port = free_port()
+    given = ["--store", str(store), "--set", "log.close_timeout_ms=200ms", "--listen", f"127.0.0.1:{port}"]
+    with serving(tmp_path / "data", *given) as server:
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{port}"})
+        producer.produce("t", b"one")
+        producer.produce("t", b"two")
+        assert producer.flush(60) == 0
+        store.rename(tmp_path / "away")
+        server.terminate()
+        line = said_until(server, "stopped;")
+    assert re.search(r"stopped; 2 records \(\d+ bytes\) are only in the write-ahead log: keep it", line), line
+
+
+def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
+    """When its stdin is closed, and only where it was asked to."""
+    command = [COMMAND, "serve", "--data", tmp_path, "--listen", "127.0.0.1:0"]
+    for asked in ("true", "false"):
+        settings = ["--set", f"serve.ends_with_stdin={asked}"]
+        with subprocess.Popen([*command, *settings], env=environment(), stdin=PIPE, stderr=PIPE, text=True) as server:
+            said_until(server, "holdfast: serving")
+            assert server.stdin is not None
+            server.stdin.close()
+            if asked == "true":
+                assert server.wait(20) == 0
+            else:
+                with pytest.raises(subprocess.TimeoutExpired):
+                    server.wait(1)
+                server.kill()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--listen", "0.0.0.0:0"], "clients cannot be told 0.0.0.0: say where they reach this broker, as --advertise"),
+        (["--store", "s3:/bucket"], "s3:/bucket names no object store"),
+        (["--data", ""], "data_path must name a directory"),
+        (["--set", "serve.ends_with_stdin=true"], "stdin is no pipe"),
+    ],
+)
+def test_what_is_meant_otherwise_is_refused(tmp_path: Path, options: list[str], sentence: str) -> None:
+    """No client is sent to 0.0.0.0, and no directory called `s3:` is made."""
+    command = [COMMAND, "serve", "--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0", *options]
+    done = subprocess.run(
+        command, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert sentence in done.stderr
+    assert not (tmp_path / "s3:").exists()
+
+
+def test_nobody_else_may_look_into_the_data(tmp_path: Path) -> None:
+    """What the broker makes is its own, whatever the mask says."""
+    with serving(tmp_path / "new" / "data"):
+        assert (tmp_path / "new" / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "holdfast", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "holdfast")

@@ -102,3 +102,57 @@ def test_every_setting_has_its_own_variable_and_a_readable_type() -> None:
 def test_settings_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.Settings().serve.data_path = "elsewhere"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("wal.chunk_size_max=64MiB", 64 << 20),
+        ("wal.chunk_size_max=64 mb", 64_000_000),
+        ("wal.cache_size_max=1.5GiB", 3 << 29),
+        ("log.retention.ms=7d", 7 * 86_400_000),
+        ("log.retention.ms=-1", -1),
+        ("log.retention.bytes=1TB", 10**12),
+        ("subscribe.max_wait_ms=0.5s", 500),
+        ("offsets.retention.minutes=2h", 120),
+        ("quota.window.size.seconds=1m", 60),
+        ("message.max.bytes=1_000_000", 1_000_000),
+    ],
+)
+def test_sizes_and_times_are_read_as_people_write_them(given: str, value: int) -> None:
+    settings = config.load(None, {}, [given])
+    place = config.known()[given.partition("=")[0]]
+    assert getattr(getattr(settings, place.section), place.field) == value
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("wal.chunk_size_max=64min", "a size such as"),
+        ("wal.chunk_size_max=0.3b", "a size such as"),
+        ("log.retention.ms=7GiB", "a time such as"),
+        ("offsets.retention.minutes=90s", "a time such as"),
+        ("group.max.size=5k", "a whole number"),
+        ("num.partitions=5m", "a whole number"),
+    ],
+)
+def test_a_unit_that_does_not_fit_is_refused(given: str, expected: str) -> None:
+    with pytest.raises(config.BadSetting, match=expected):
+        config.load(None, {}, [given])
+
+
+def test_what_a_platform_sets_is_no_setting() -> None:
+    """In Kubernetes a service called holdfast gives every container these."""
+    of_a_service = {
+        "HOLDFAST_SERVICE_HOST": "10.0.0.7",
+        "HOLDFAST_SERVICE_PORT": "9092",
+        "HOLDFAST_SERVICE_PORT_KAFKA": "9092",
+        "HOLDFAST_PORT": "tcp://10.0.0.7:9092",
+        "HOLDFAST_PORT_9092_TCP": "tcp://10.0.0.7:9092",
+        "HOLDFAST_PORT_9092_TCP_ADDR": "10.0.0.7",
+        "HOLDFAST_HEADLESS_SERVICE_HOST": "10.0.0.8",
+        "HOLDFAST_BOOTSTRAP": "127.0.0.1:9092",
+    }
+    assert config.load(None, of_a_service, []) == config.Settings()
+    with pytest.raises(config.UnknownSetting):
+        config.load(None, {"HOLDFAST_SERVICE_HOSTS": "x"}, [])

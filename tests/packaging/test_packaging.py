@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.broker.wire import Wire, batch, create_topic, produce
 from typer.main import get_command
 
 from holdfast import config
@@ -16,6 +20,7 @@ from holdfast.cli.main import app
 from holdfast.cli.subscribe.port import PORT_ABOVE
 from holdfast.operate.doctor.machine import WARM
 from holdfast.subscribe.settings import SubscribeSettings
+from holdfast.testing import free_port
 
 ROOT = Path(__file__).parents[2]
 CONTAINER = (ROOT / "Containerfile").read_text()
@@ -60,9 +65,30 @@ def test_what_the_container_copies_and_runs_exists() -> None:
 
 def test_the_ports_that_are_open_are_those_that_are_listened_on() -> None:
     exposed = [int(port) for port in re.findall(r"^EXPOSE (.*)$", CONTAINER, re.MULTILINE)[0].split()]
-    kafka, metrics = (int(word[8:]) for word in container_command() if word.startswith("0.0.0.0:"))
+    [kafka] = (int(word[8:]) for word in container_command() if word.startswith("0.0.0.0:"))
     assert SubscribeSettings().listen == "auto"
-    assert exposed == [kafka, kafka + PORT_ABOVE, metrics]
+    assert exposed == [kafka, kafka + PORT_ABOVE]
+
+
+def test_what_the_container_runs_serves_with_the_variable_that_is_named_and_not_without(tmp_path: Path) -> None:
+    """On other ports, and in a folder of the test's own."""
+    port = free_port()
+    places = {"/var/lib/holdfast": str(tmp_path), "0.0.0.0:9092": f"0.0.0.0:{port}", "127.0.0.1:9095": "127.0.0.1:0"}
+    command = [sys.executable, "-m", "holdfast", *(places.get(word, word) for word in container_command()[1:])]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    done = subprocess.run(command, env=own, capture_output=True, text=True)
+    assert (done.returncode, "--advertise" in done.stderr) == (1, True)
+    told = re.findall(r"-e HOLDFAST_SERVE_ADVERTISE=(\S+):9092", CONTAINER)
+    given = {"HOLDFAST_SERVE_ADVERTISE": f"{told[0]}:{port}"}
+    with subprocess.Popen(command, env={**own, **given}, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            assert any("Kafka clients at" in line for line in server.stderr)
+            with Wire(port) as wire:
+                create_topic(wire, "t")
+                assert produce(wire, "t", batch(b"x")).error_code == 0
+        finally:
+            server.kill()
 
 
 def test_the_container_brings_what_compiles_at_installation_everywhere() -> None:

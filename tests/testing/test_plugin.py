@@ -56,3 +56,17 @@ def test_the_fixtures_explain_themselves(tmp_path: Path) -> None:
     shown = run(tmp_path, "--fixtures").stdout
     for name in ("holdfast_broker [session scope]", "holdfast_own_broker", "holdfast_settings [session scope]"):
         assert name in shown
+
+
+FAILS = """
+def test_fails(holdfast_broker):
+    assert holdfast_broker.port == 0
+"""
+
+
+def test_a_test_that_fails_shows_what_its_broker_said(tmp_path: Path) -> None:
+    (tmp_path / "test_project.py").write_text(FAILS)
+    done = run(tmp_path)
+    assert done.returncode == 1
+    assert "holdfast_broker: what the broker said last" in done.stdout
+    assert "Kafka clients at" in done.stdout

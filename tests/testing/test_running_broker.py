@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from tests.broker.wire import Wire, batch, create_topic, fetch, produce, values
+from tests.broker.wire import Wire, batch, create_topic, fetch, produce, values, wait_for
 
 from holdfast.errors import Rejected
 from holdfast.testing import BrokerDidNotStart, RunningBroker, free_port, running_broker
+from holdfast.testing.folders import sweep
 
 
 def is_there(pid: int) -> bool:
@@ -88,3 +91,37 @@ def test_a_clean_stop_has_exit_code_0_and_a_signal_is_handed_on(tmp_path: Path) 
         broker.start()
         broker.signal(signal.SIGKILL)
         assert broker.wait() == -signal.SIGKILL
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from holdfast.testing import running_broker
+with running_broker() as broker:
+    print(broker.pid, broker.data, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_broker_ends_with_a_test_run_that_is_killed_and_the_next_one_sweeps_up(tmp_path: Path) -> None:
+    """Nothing runs on, and nothing stays on the disk."""
+    away = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", KILLED], env=away, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    pid, data = done.stdout.split()
+    wait_for(lambda: not is_there(int(pid)))
+    assert Path(data).is_dir()
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_used_is_not_swept() -> None:
+    with running_broker() as broker:
+        sweep(broker.data.parents[1])
+        assert (broker.data / "wal").is_dir()
+
+
+def test_a_broker_of_a_test_takes_little_room() -> None:
+    """It holds no reserve for a disk that is full."""
+    with running_broker() as broker:
+        assert sum(each.stat().st_blocks * 512 for each in broker.data.rglob("*") if each.is_file()) < 20 << 20

@@ -15,7 +15,7 @@ from holdfast.io.address import Address, BadAddress, parse_address
 from holdfast.security.protocol import SecurityProtocol
 
 DEFAULT_MAP = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
-_EVERYWHERE = ("0.0.0.0", "::")  # Nobody can connect to these.
+EVERYWHERE = ("0.0.0.0", "::")  # Nobody can connect to these.
 _NAME = re.compile(r"[A-Z0-9][A-Z0-9_.-]*")
 
 
@@ -47,7 +47,7 @@ def parse_listeners(listeners: str, advertised: str = "", protocols: str = DEFAU
 
 
 def _check_told(name: str, address: Address, advertised: Address | None) -> None:
-    if (advertised or address).host in _EVERYWHERE:
+    if (advertised or address).host in EVERYWHERE:
         host = (advertised or address).host
         raise ValueError(
             f"clients of the listener {name} cannot be told {host}: give it another in advertised.listeners"
@@ -77,7 +77,7 @@ def _endpoints(setting: str, text: str) -> Iterator[tuple[str, Address]]:
                 f"{setting}: {part!r} is no listener: write NAME://HOST:PORT, such as SSL://127.0.0.1:9093"
             )
         try:
-            host, port = parse_address(f"{_EVERYWHERE[0]}{address}" if address.startswith(":") else address)
+            host, port = parse_address(f"{EVERYWHERE[0]}{address}" if address.startswith(":") else address)
         except BadAddress as failure:
             raise ValueError(f"{setting}: {failure}") from None
         if name in names:

@@ -9,7 +9,7 @@ holdfast_users           its users, and what each may do; none but `admin` unles
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 import pytest
@@ -17,6 +17,8 @@ import pytest
 from holdfast.testing.process import RunningBroker
 from holdfast.testing.running import running_broker
 from holdfast.testing.secured import SecuredBroker, secured_broker
+
+_SHOWN = 30  # Lines.
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +58,14 @@ def holdfast_own_broker(holdfast_settings: Mapping[str, object]) -> Iterator[Run
 
 def _running(settings: Mapping[str, object]) -> AbstractContextManager[RunningBroker]:
     return running_broker(**dict(settings))  # type: ignore[arg-type]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows what its brokers said last."""
+    report = yield
+    if report.failed:
+        for name, each in getattr(item, "funcargs", {}).items():
+            if isinstance(each, RunningBroker):
+                report.sections.append((f"{name}: what the broker said last", "\n".join(each.said[-_SHOWN:])))
+    return report

@@ -78,8 +78,8 @@ class RunningBroker:
         self._listens = False
         process = self._process = subprocess.Popen(
             [*command, *self._options],
-            env={**own, **self._environment},
-            stdin=subprocess.DEVNULL,
+            env={**own, "HOLDFAST_SERVE_ENDS_WITH_STDIN": "true", **self._environment},
+            stdin=subprocess.PIPE,  # Closed by the system when this process ends, in whatever way.
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -125,7 +125,10 @@ class RunningBroker:
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end; its exit code."""
-        code = self._started().wait(timeout)
+        process = self._started()
+        code = process.wait(timeout)
+        if process.stdin is not None:
+            process.stdin.close()
         if self._listener is not None:
             self._listener.join()
         return code

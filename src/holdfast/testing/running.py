@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.errors import Rejected
+from holdfast.testing.folders import temporary_folder
 from holdfast.testing.process import RunningBroker
 
 # What a test wants other than an operator: a group's first member is not made to wait for more of them, and no second
-# port is taken, which another broker may need when it is started again.
-FOR_TESTS: dict[str, object] = {"group_initial_rebalance_delay_ms": 0, "subscribe_listen": "none"}
+# port is taken, which another broker may need when it is started again, nor any room on the disk.
+FOR_TESTS: dict[str, object] = {
+    "group_initial_rebalance_delay_ms": 0,
+    "subscribe_listen": "none",
+    "serve_disk_reserve_size": 0,
+}
 TOO_QUIET = ("warning", "error")  # The line that says where the broker listens is at level info.
 
 
@@ -23,8 +27,8 @@ def running_broker(data: Path | None = None, *, port: int = 0, **settings: objec
     A setting has its name with `_` for every dot: `num_partitions=3`, `log_retention_check_ms=100`.
     """
     given = checked(settings)
-    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-        broker = RunningBroker(data or Path(folder), port=port, environment=variables(given))
+    with temporary_folder() as folder:
+        broker = RunningBroker(data or folder / "data", port=port, environment=variables(given))
         with broker:
             yield broker
 

@@ -7,13 +7,13 @@ with secured_broker({"alice": ["WRITE topic:orders"], "bob": ["READ topic:orders
 from __future__ import annotations
 
 import ssl
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import Rejected
+from holdfast.testing.folders import temporary_folder
 from holdfast.testing.ports import free_port
 from holdfast.testing.process import RunningBroker
 from holdfast.testing.running import checked, variables
@@ -83,9 +83,9 @@ def secured_broker(
     from holdfast.testing.certificates import AuthorityFolder
 
     rights = {name: [parse_right(name, each) for each in allowed] for name, allowed in users.items()}
-    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-        place = data or Path(folder) / "data"
-        authority = AuthorityFolder(Path(folder) / "certificates")
+    with temporary_folder() as folder:
+        place = data or folder / "data"
+        authority = AuthorityFolder(folder / "certificates")
         port = port or free_port()
         secured = {
             "listeners": f"SASL_SSL://127.0.0.1:{port}",

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from holdfast.broker.net.listener import OpenListener
+from holdfast.cli.serve.reload import Reload
 from holdfast.io.calls import BlockingCalls
 from holdfast.security.tls import LOOK_EVERY_S, WatchedContext
 
 
 @asynccontextmanager
-async def followed(listeners: Sequence[OpenListener], calls: BlockingCalls) -> AsyncIterator[None]:
+async def followed(listeners: Sequence[OpenListener], calls: BlockingCalls, reload: Reload) -> AsyncIterator[None]:
     """For as long as the block lasts; SIGHUP looks at once."""
     watched = [each.tls for each in listeners if each.tls is not None]
     if not watched:
         yield
         return
     now = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, now.set)
+    reload.on_signal.append(now.set)
     task = asyncio.ensure_future(_look(watched, calls, now))
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGHUP)
+        reload.on_signal.remove(now.set)
         task.cancel()
 
 

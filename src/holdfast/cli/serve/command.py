@@ -9,9 +9,10 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.serve.end import end, is_call_left, say
+from holdfast.cli.serve.end import end, is_call_left, say, tell_stopped
 from holdfast.cli.serve.lines import begin_lines
 from holdfast.cli.serve.memory import give_large_buffers_back
-from holdfast.errors import HoldfastError
+from holdfast.cli.serve.reload import Reload
+from holdfast.errors import HoldfastError, Rejected
 
 if TYPE_CHECKING:
     from holdfast import config
@@ -124,13 +126,17 @@ def serve(
     short |= {"console_listen": console}
     short |= {"take_over": "true" if take_over else None, "log_level": log_level, "log_format": log_format}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
-    settings = config.load(config_file, os.environ, given)
+
+    def load() -> config.Settings:
+        return config.load(config_file, os.environ, given)
+
+    settings = load()
     begin_lines(settings.serve.log_level, settings.serve.log_format)
     give_large_buffers_back()
     before = set(threading.enumerate())
     try:
         with asyncio.Runner(loop_factory=short_turns_loop) as runner:
-            runner.run(run(settings))
+            runner.run(run(settings, load))
     except Exception as failure:
         is_left = is_call_left(before)
         if settings.serve.log_format == "json" and isinstance(failure, HoldfastError | OSError):
@@ -146,16 +152,22 @@ def serve(
         end(0)
 
 
-async def run(settings: config.Settings) -> None:
-    """Serve until a signal says stop. One that comes before anybody was served ends the start where it is."""
-    stop, served = stop_signal(), asyncio.Event()
-    life = asyncio.ensure_future(_live(settings, stop, served))
-    signalled = asyncio.ensure_future(stop.wait())
-    await asyncio.wait([life, signalled], return_when=asyncio.FIRST_COMPLETED)
-    signalled.cancel()
-    if not life.done() and not served.is_set():
-        await _give_up(life)
-    await life
+async def run(settings: config.Settings, load: Callable[[], config.Settings]) -> None:
+    """Serve until a signal says stop. One that comes before anybody was served ends the start where it is.
+
+    `load` reads the settings once more, for SIGHUP.
+    """
+    stop, served, reload = stop_signal(), asyncio.Event(), Reload()
+    if settings.serve.ends_with_stdin:
+        stop_at_end_of(sys.stdin.fileno(), stop)
+    with reload.heard(lambda: load().serve.log_level):
+        life = asyncio.ensure_future(_live(settings, stop, served, reload))
+        signalled = asyncio.ensure_future(stop.wait())
+        await asyncio.wait([life, signalled], return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        if not life.done() and not served.is_set():
+            await _give_up(life)
+        await life
 
 
 async def _give_up(life: asyncio.Future[None]) -> None:
@@ -166,7 +178,7 @@ async def _give_up(life: asyncio.Future[None]) -> None:
     end(0)
 
 
-async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event) -> None:
+async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event, reload: Reload) -> None:
     """All parts, from the ground up; what was opened last is closed first."""
     from holdfast.broker.running import AllSettings
     from holdfast.cli.serve.certificates import followed
@@ -196,7 +208,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         finish_interrupted(data)
         around = _surroundings(data, settings, timings)
         stack.callback(around.calls.close)
-        await stack.enter_async_context(followed(listeners, around.calls))
+        await stack.enter_async_context(followed(listeners, around.calls, reload))
         place = StartPlace(listeners, timings.traffic if timings else None)
         broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
@@ -223,10 +235,11 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         logs = broker.context.logs
         failure = await _stopped(stop, logs)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
+        partitions = [each for topic in broker.context.topics.all() for each in topic.logs]
     failure = failure or logs.own_failure
     if failure is not None:
         raise failure  # It had stopped by itself, or its log failed on the way out: not a clean stop.
-    log.info("stopped", extra={"facts": {"event": "stopped"}})
+    tell_stopped(partitions)
 
 
 def _listeners(settings: config.Settings) -> list[OpenListener]:
@@ -238,15 +251,20 @@ def _listeners(settings: config.Settings) -> list[OpenListener]:
 
 def _wanted_listeners(settings: config.Settings) -> Sequence[Listener]:
     """Those that are set, or the one of the short form."""
-    from holdfast.broker.listeners import Listener
+    from holdfast.broker.listeners import EVERYWHERE, Listener
     from holdfast.io.address import parse_address
     from holdfast.security.protocol import SecurityProtocol
 
     serve = settings.serve
     if not settings.broker.listeners:
-        told = parse_address(serve.advertise) if serve.advertise else None
+        address, told = parse_address(serve.listen), parse_address(serve.advertise) if serve.advertise else None
+        if (told or address).host in EVERYWHERE:
+            raise Rejected(
+                f"clients cannot be told {(told or address).host}: say where they reach this broker, "
+                f"as --advertise {socket.gethostname()}:{address.port} (serve.advertise)"
+            )
         plain = SecurityProtocol.PLAINTEXT
-        return [Listener(plain.value, plain, parse_address(serve.listen), told)]
+        return [Listener(plain.value, plain, address, told)]
     return settings.broker.parsed_listeners()
 
 
@@ -310,6 +328,22 @@ async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:
         return failed.result()
     failed.cancel()
     return None
+
+
+def stop_at_end_of(pipe: int, stop: asyncio.Event) -> None:
+    """Stop as by a signal when whoever holds the other end of stdin is gone."""
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        if not os.read(pipe, 4096):
+            loop.remove_reader(pipe)
+            log.info("stdin was closed", extra={"facts": {"event": "stdin_closed"}})
+            stop.set()
+
+    try:
+        loop.add_reader(pipe, read)
+    except PermissionError:
+        raise Rejected("serve.ends_with_stdin is set, but stdin is no pipe") from None
 
 
 def stop_signal() -> asyncio.Event:

@@ -1,4 +1,4 @@
-"""How the server's process ends while a call to disk or store is under way.
+"""How the server's process ends, also while a call to disk or store is under way.
 
 Such a call cannot be called back, and Python would wait for it, for as long as a store hangs or a log is large. All is
 closed and told by then, or given up as in a crash, which every start can deal with.
@@ -11,11 +11,16 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Collection
-from typing import NoReturn
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.cli.terminal.talk import sentence_of, tell
-from holdfast.errors import HoldfastError
+from holdfast.errors import Corrupt, HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.log.partition.partition import PartitionLog
+
+log = logging.getLogger("holdfast")
 
 _LEAVE_S = 0.5  # For a thread without work to end.
 
@@ -28,6 +33,19 @@ def is_call_left(before: Collection[threading.Thread]) -> bool:
             if each.is_alive():
                 return True
     return False
+
+
+def tell_stopped(partitions: Iterable[PartitionLog | Corrupt]) -> None:
+    """With what the store does not have: it comes back from the write-ahead log, and from nowhere else."""
+    left = [each for each in partitions if not isinstance(each, Corrupt)]
+    size = sum(each.tail.size for each in left)
+    records = sum(each.marks.log_end - each.marks.flushed for each in left)
+    facts = {"event": "stopped", "only_in_log_bytes": size, "only_in_log_records": records}
+    if records:
+        said = "stopped; %d records (%d bytes) are only in the write-ahead log: keep it"
+        log.warning(said, records, size, extra={"facts": facts})
+    else:
+        log.info("stopped; every record is in the store", extra={"facts": facts})
 
 
 def end(code: int) -> NoReturn:

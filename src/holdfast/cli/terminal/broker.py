@@ -5,6 +5,7 @@ What the broker advertises to other clients is not looked at: whoever names a br
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +20,8 @@ _PATIENCE_S = 30.0  # How long a broker may be away before a command that stays 
 
 
 def broker_at(bootstrap: str | None, config: Path | None) -> ClientSettings:
-    """What --bootstrap and --command-config say."""
-    return ClientSettings.read(config, bootstrap, DEFAULT_BOOTSTRAP)
+    """What --bootstrap and --command-config say, or else HOLDFAST_BOOTSTRAP."""
+    return ClientSettings.read(config, bootstrap, os.environ.get("HOLDFAST_BOOTSTRAP") or DEFAULT_BOOTSTRAP)
 
 
 @contextmanager

@@ -16,7 +16,9 @@ DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 BootstrapOption = Annotated[
     str | None,
     typer.Option(
-        "--bootstrap", metavar="HOST:PORT", help=f"The broker to ask; without it the file's, or {DEFAULT_BOOTSTRAP}."
+        "--bootstrap",
+        metavar="HOST:PORT",
+        help=f"The broker to ask; without it the file's, HOLDFAST_BOOTSTRAP, or {DEFAULT_BOOTSTRAP}.",
     ),
 ]
 CommandConfigOption = Annotated[

@@ -169,14 +169,17 @@ class RealDirectory:
         return RealLock(self.path, purpose)
 
 
-def _make_durable_directory(path: str) -> None:
-    """Make a directory and those above it that are missing: a file is only as durable as the names on its path."""
+def _make_durable_directory(path: str, mode: int = 0o700) -> None:
+    """Make a directory and those above it that are missing: a file is only as durable as the names on its path.
+
+    What is in it is nobody else's to read.
+    """
     parent = os.path.dirname(path)
     if os.path.isdir(path) or parent == path:
         return
-    _make_durable_directory(parent)
+    _make_durable_directory(parent, 0o777)
     try:
-        os.mkdir(path)
+        os.mkdir(path, mode)
     except FileExistsError:
         if not os.path.isdir(path):
             raise

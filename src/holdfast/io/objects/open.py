@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 
 _buckets: dict[str, MemoryBucket] = {}  # So that everybody in this process who says memory://name means the same one.
 _buckets_lock = threading.Lock()
+_LIKE_A_URL = re.compile(r"(s3a?|gs|az|abfss?|https?|file|memory):")  # `s3:/bucket` is no directory.
 
 
 class UnknownStore(Rejected):
@@ -43,7 +45,7 @@ def open_objects(url: str, options: Mapping[str, Any] | None = None, *, is_known
         return _memory(rest)
     if separator and scheme == "file":
         return LocalObjects(_local_path(url), may_be_absent=is_known)
-    if not separator and url:
+    if not separator and url and not _LIKE_A_URL.match(url):
         return LocalObjects(url, may_be_absent=is_known)
     raise UnknownStore(url)
 
