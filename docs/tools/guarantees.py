@@ -19,10 +19,10 @@ from publish import publish
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
-ROW_COUNTS = {"W": 10, "L": 6, "A": 8, "S": 9, "P": 5, "K": 12, "D": 12, "X": 12, "O": 6}
+ROW_COUNTS = {"W": 10, "L": 6, "A": 8, "S": 9, "P": 5, "K": 12, "D": 12, "X": 12, "C": 12, "V": 7, "O": 6}
 ROWS = [f"{letter}{number}" for letter, count in ROW_COUNTS.items() for number in range(1, count + 1)]
 
-_ID = r"[WLASPKDXO]\d{1,2}"
+_ID = r"[WLASPKDXCVO]\d{1,2}"
 _NAMED = re.compile(rf"\b({_ID}(?:(?:, | and |, and ){_ID})*):")
 _CHOSEN = re.compile(rf"\bThe test of ({_ID}(?:(?:, | and ){_ID})*)\.")
 _TABLE_ROW = re.compile(rf"\| ({_ID}) \| (.*) \| (.*) \| (.*) \|")

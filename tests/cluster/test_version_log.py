@@ -91,7 +91,10 @@ def test_who_leads_meets_a_change_of_somebody_who_leads_nothing() -> None:
 
 
 def test_a_look_at_the_metadata_is_one_read() -> None:
-    """C10: a listing is twelve times dearer, and only made when there is something new, or after a long silence."""
+    """C10: a listing is twelve times dearer, and only made when there is something new, or after a long silence.
+
+    The test of C10.
+    """
     store = Store()
     writer = store.log()
     writer.commit(made("a"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "guarantees.md"
-COUNTS = {"W": 10, "L": 6, "A": 8, "S": 9, "P": 5, "K": 12, "D": 12, "X": 12, "O": 6}
+COUNTS = {"W": 10, "L": 6, "A": 8, "S": 9, "P": 5, "K": 12, "D": 12, "X": 12, "C": 12, "V": 7, "O": 6}
 
 
 def listed() -> dict[str, str]:
