@@ -33,7 +33,7 @@ def tab(chromium: Any, place: Place) -> Iterator[Watched]:
 
 
 def test_overview(tab: Watched) -> None:
-    """V7: the headline, figures with units, lines, and which broker it is."""
+    """V7: the headline, figures with units, lines, and which broker it is. The test of V7."""
     page = tab.open("/")
     page.wait_for_selector("[data-headline]")
     assert page.inner_text("[data-headline]").startswith(f"{LATE + HELD} records wait for a transaction")
@@ -45,7 +45,7 @@ def test_overview(tab: Watched) -> None:
 
 
 def test_a_topic_arrives_in_the_list_without_a_reload(tab: Watched, place: Place) -> None:
-    """V4, V7: within about a second; sorted and filtered by the broker; by keyboard."""
+    """V4, V7: within about a second; sorted and filtered by the broker; by keyboard. The test of V4."""
     page = tab.open("/topics")
     page.wait_for_selector("text=orders")
     name = f"arrives-{time.monotonic_ns()}"
@@ -111,7 +111,7 @@ def test_write_ahead_log_draws_its_rounds(tab: Watched, place: Place) -> None:
 
 
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:
-    """V1: dark by preference, and nothing wider than the window."""
+    """V1: dark by preference, and nothing wider than the window. The test of V1."""
     context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
     tab = Watched(context.new_page(), place.port)
     for path in ("/", "/topics", "/topics/orders", "/topics/orders/0", "/wal"):

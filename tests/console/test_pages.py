@@ -31,7 +31,7 @@ def test_overview_says_what_is_wrong_and_which_broker_it_speaks_of(place: Place)
 
 
 def test_marks_are_those_of_the_metrics(place: Place) -> None:
-    """V6: numbers on pages equal those of metrics, at the same moment."""
+    """V6: numbers on pages equal those of metrics, at the same moment. The test of V6."""
     told, [row, *_] = metrics(place), place.asked.page("/topics/orders")["rows"]
     for mark in ("log_start", "flushed", "last_stable", "high_watermark", "log_end"):
         assert row[mark] == told[f'holdfast_partition_{mark}{{partition="0",topic="orders"}}'], mark
@@ -105,7 +105,7 @@ def test_a_change_is_on_a_stream_within_a_second(place: Place) -> None:
 
 
 def test_only_so_many_streams_are_open(place: Place) -> None:
-    """V5: sixteen, and the next is told so; whoever leaves makes room."""
+    """V5: sixteen, and the next is told so; whoever leaves makes room. The test of V5."""
     asked = urllib.request.Request(f"http://127.0.0.1:{place.port}/wal", headers={"Accept": "text/event-stream"})
     streams = [urllib.request.urlopen(asked, timeout=10) for _ in range(16)]
     for each in streams:

@@ -43,7 +43,10 @@ def as_user(guarded: Asked, user: str, path: str) -> Told:
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
 def test_each_route_asks_for_its_right(guarded: Asked, route: Route) -> None:
-    """V2, X8: 401 for strangers; 403, or 404 where nothing may be known, for those without it; 200 with it."""
+    """V2, X8: 401 for strangers; 403, or 404 where nothing may be known, for those without it; 200 with it.
+
+    The test of V2.
+    """
     path = path_of(route)
     told = guarded.ask(path)
     assert (told.status, "orders" in told.text) == (401, False)

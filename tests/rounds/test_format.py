@@ -89,7 +89,7 @@ def test_every_wrong_byte_and_every_missing_one_is_seen(whole: list[bytes]) -> N
 
 
 def test_a_later_version_is_refused() -> None:
-    """C11: by the number, before anything else of it is believed."""
+    """C11: by the number, before anything else of it is believed. The test of C11."""
     data = bytearray(b"".join(encode_round(HEADER, ROWS)))
     data[8] = 2
     with pytest.raises(NewerFormat, match="format version 2"):

@@ -14,7 +14,10 @@ SEEDS_PER_BLOCK = int(os.environ.get("HOLDFAST_ROUNDS_SEEDS", "160")) // BLOCKS
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_no_schedule_loses_or_invents_anything(block: int) -> None:
-    """The test of C4. C2, C3: rounds under way together, sealers, late answers, hours of sleep, purge, forgetting."""
+    """C2, C3, C4: rounds under way together, sealers, late answers, hours of sleep, purge, forgetting.
+
+    The test of C2 and C4.
+    """
     seeds = range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK)
     print(f"seeds {seeds.start} to {seeds.stop - 1}")
     counts, found = search(World, seeds, found_max=2)

@@ -129,7 +129,7 @@ def _first_put(meanwhile: Callable[[], object]) -> Callable[[Call], Delay | None
 
 
 def test_a_life_that_wakes_when_all_is_deleted_but_the_seal_is_over() -> None:
-    """The test of C3: its round was there, was sealed, read and deleted; put again it proves nothing."""
+    """C3: its round was there, was sealed, read and deleted; put again it proves nothing. The test of C3."""
     store = Store()
     other = store.series()
 
