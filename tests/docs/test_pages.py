@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,14 @@ TOOLS = ROOT / "docs" / "tools"
 def test_a_generated_page_is_up_to_date(tool: str) -> None:
     done = subprocess.run([sys.executable, TOOLS / tool, "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_setting_has_a_sentence() -> None:
+    """The comment beside it is the one place where it is explained."""
+    page = (TOOLS.parent / "reference" / "settings.md").read_text()
+    rows = re.findall(r"^\| `([a-z][\w.]+)` \|.*\| (.*) \|$", page, re.MULTILINE)
+    assert len(rows) > 100
+    assert [name for name, meaning in rows if not meaning.strip()] == []
 
 
 def test_an_outdated_page_is_found(tmp_path: Path) -> None:

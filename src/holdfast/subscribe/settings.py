@@ -14,7 +14,7 @@ class SubscribeSettings:
     heartbeat_ms: int = 5_000  # How long a stream is silent at most.
     read_ahead_size: int = 32 << 20  # Bytes read ahead for one subscription, over all its partitions.
     memory_size_max: int = 256 << 20  # Bytes that all subscriptions together read ahead and have not sent.
-    subscriptions_max: int = 1_000
+    subscriptions_max: int = 1_000  # Open at the same time.
     connections_max: int = 2_000  # To the gRPC port; more are closed.
 
     @property

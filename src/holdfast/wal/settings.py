@@ -15,12 +15,12 @@ class WalSettings:
     """How large things may get, and how long they may wait."""
 
     chunk_size_max: int = 64 * MIB  # Bytes. A record larger than this has a chunk to itself.
-    chunk_entries_max: int = 1 << 20
+    chunk_entries_max: int = 1 << 20  # Entries of one chunk.
     cache_size_max: int = 64 * MIB  # Bytes of payloads of closed chunks kept in memory.
-    cache_entries_max: int = 1 << 17
+    cache_entries_max: int = 1 << 17  # Payloads of closed chunks kept in memory.
     cache_open_chunk: bool = True  # False: also the open chunk's entries leave the cache once they are durable.
     queue_size_max: int = 256 * MIB  # Bytes that may wait to be written; past it `append` raises Overloaded.
-    payload_size_max: int = 256 * MIB
+    payload_size_max: int = 256 * MIB  # Bytes of one entry.
     spares_max: int = 2  # Purged chunk files kept for reuse.
     zero_ahead_size: int = 2 * MIB  # Bytes of a new file written ahead, so that most fsyncs change no file size.
     marker_delay_ms: int = 50  # Idle this long: a marker proves that all before it is durable.
