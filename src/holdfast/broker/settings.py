@@ -169,9 +169,7 @@ class BrokerSettings:
     group_share_max_groups: int = 10_000  # Share groups.
     group_share_max_partitions: int = 50_000  # That all share groups together may read.
     group_share_max_share_sessions: int = 2_000  # Share sessions that are remembered.
-    share_coordinator_state_topic_num_partitions: int = (
-        4  # Of the topic that share groups are kept in; it never changes.
-    )
+    share_coordinator_state_topic_num_partitions: int = 4  # Of the topic of share groups; it never changes.
     offset_metadata_max_bytes: int = 4_096  # Of the text that a client may commit with an offset.
     offsets_retention_minutes: int = 10_080  # Offsets of a group without members are kept for so long.
     offsets_topic_num_partitions: int = 4  # Of the topic that groups are kept in; it never changes.
