@@ -199,6 +199,8 @@ class Duel:
         """As a snapshot of a machine has it: all of one moment."""
         broker = self._brokers[name]
         broker.signal(signal.SIGSTOP)
+        while not all(is_stopped(each) for each in Path(f"/proc/{broker.pid}/task").iterdir()):
+            time.sleep(0.001)  # A thread in the middle of a call comes to its end first.
         shutil.copytree(self._folder / name, self._folder / target)
         broker.signal(signal.SIGCONT)
 
@@ -261,6 +263,11 @@ class Duel:
         finally:
             consumer.close()
         raise TimeoutError(f"the end of the topic was not reached; {len(found)} records were")
+
+
+def is_stopped(thread: Path) -> bool:
+    """Whether a thread does nothing until it is let go on."""
+    return (thread / "stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def _held(data: Path, look: Path) -> bytes:

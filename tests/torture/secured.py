@@ -20,6 +20,7 @@ from kafka.admin import (
     UserScramCredentialUpsertion,
 )
 from kafka.admin import ACLResourcePatternType as PatternType
+from kafka.errors import KafkaError, NoError
 from tests.torture.asking import until_done
 
 from holdfast.testing.certificates import AuthorityFolder
@@ -92,7 +93,7 @@ class SecuredListener:
     def admit(self, bootstrap: str) -> None:
         """The user is there, with the password of now, and may write."""
         until_done(bootstrap, lambda admin: _set_password(admin, self.password))
-        until_done(bootstrap, lambda admin: admin.create_acls([_rule(ACLPermissionType.ALLOW)]))
+        until_done(bootstrap, lambda admin: _add_rule(admin, ACLPermissionType.ALLOW))
 
     def change_password(self, bootstrap: str) -> None:
         new = f"number {next(self._numbers)}"
@@ -100,18 +101,32 @@ class SecuredListener:
             self.password = new
 
     def deny(self, bootstrap: str) -> None:
-        until_done(bootstrap, lambda admin: admin.create_acls([_rule(ACLPermissionType.DENY)]))
+        until_done(bootstrap, lambda admin: _add_rule(admin, ACLPermissionType.DENY))
 
     def allow(self, bootstrap: str) -> None:
-        pattern = ResourcePatternFilter(ResourceType.TOPIC, TOPIC, PatternType.LITERAL)
-        rule = ACLFilter(f"User:{USER}", "*", ACLOperation.WRITE, ACLPermissionType.DENY, pattern)
-        until_done(bootstrap, lambda admin: admin.delete_acls([rule]))
+        until_done(bootstrap, _take_denial_away)
+
+
+# A refusal is no error to this client: it says in its answer who was refused.
 
 
 def _set_password(admin: KafkaAdminClient, password: str) -> None:
     new = UserScramCredentialUpsertion(USER, ScramMechanism.SCRAM_SHA_512, password)
-    admin.alter_user_scram_credentials([new])
+    _check(admin.alter_user_scram_credentials([new])[USER])
 
 
-def _rule(permission: ACLPermissionType) -> ACL:
-    return ACL(f"User:{USER}", "*", ACLOperation.WRITE, permission, ResourcePattern(ResourceType.TOPIC, TOPIC))
+def _add_rule(admin: KafkaAdminClient, permission: ACLPermissionType) -> None:
+    rule = ACL(f"User:{USER}", "*", ACLOperation.WRITE, permission, ResourcePattern(ResourceType.TOPIC, TOPIC))
+    _check(admin.create_acls([rule])["failed"])
+
+
+def _take_denial_away(admin: KafkaAdminClient) -> None:
+    pattern = ResourcePatternFilter(ResourceType.TOPIC, TOPIC, PatternType.LITERAL)
+    rule = ACLFilter(f"User:{USER}", "*", ACLOperation.WRITE, ACLPermissionType.DENY, pattern)
+    [(_, _, failure)] = admin.delete_acls([rule])
+    _check(failure is not NoError and failure)
+
+
+def _check(failure: object) -> None:
+    if failure:
+        raise KafkaError(failure)
