@@ -52,8 +52,8 @@ class Asked:
         assert told.status == 200, told
         return told.json
 
-    def wait_for(self, path: str, is_so: Callable[[Any], object]) -> None:
-        wait_for(lambda: bool(is_so(self.page(path))))
+    def wait_for(self, path: str, is_so: Callable[[Any], object], **headers: str) -> None:
+        wait_for(lambda: bool(is_so(self.page(path, **headers))))
 
 
 class Place(NamedTuple):

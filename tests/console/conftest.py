@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.console.asking import Asked, Place
+from tests.console.asking import Asked, Place, basic
 from tests.console.seeding import open_transaction, seed
 
 from holdfast.testing import SecuredBroker, free_port, running_broker, secured_broker
@@ -38,4 +38,6 @@ def secured() -> Iterator[tuple[SecuredBroker, int]]:
     port = free_port()
     with secured_broker(USERS, serve_console_listen=f"127.0.0.1:{port}") as broker:
         seed(broker.conf("admin"))
+        said = {"Authorization": basic("admin", broker.password("admin"))}
+        Asked(port, broker.ssl_context()).wait_for("/topics/orders/0", lambda page: page["segments"], **said)
         yield broker, port

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.console.asking import Place
 from tests.console.browser import Watched, browser
 from tests.console.seeding import HELD, LATE, ORDERS
 
 from holdfast.testing import SecuredBroker
+
+PATHS = (
+    *("/", "/topics", "/topics/orders", "/topics/orders/0", "/topics/orders/records", "/topics/orders/0/records/1"),
+    *("/timeline?topics=orders", "/groups", "/groups/billing", "/transactions", "/wal", "/store", "/store/objects"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -110,11 +117,85 @@ def test_write_ahead_log_draws_its_rounds(tab: Watched, place: Place) -> None:
     tab.keep("wal")
 
 
+def test_a_record_is_found_by_its_key(tab: Watched) -> None:
+    """V7: by typing it; then the record itself, as text and as bytes."""
+    page = tab.open("/topics/orders/records")
+    page.wait_for_selector("tr[data-at]")
+    page.get_by_label("Key").fill("key-123")
+    page.get_by_label("From").fill("start")
+    page.get_by_label("From").press("Enter")
+    page.wait_for_selector("tr[data-at='2@61']")
+    assert [each.get_attribute("data-at") for each in page.locator("tr[data-at]").all()] == ["0@123", "2@61"]
+    tab.keep("records")
+    page.get_by_role("link", name="0@123").click()
+    page.wait_for_selector("text=leader epoch")
+    assert '"order": 123' in page.inner_text("pre.value >> nth=1")
+    page.get_by_label("raw bytes").check()
+    assert page.inner_text("pre.value >> nth=1").startswith("7b 22 6f")
+
+
+def test_records_are_marked_followed_and_taken_along(tab: Watched, place: Place) -> None:
+    """V4, V7: undecided ones are marked; what arrives comes by itself; a file holds what is shown."""
+    page = tab.open("/topics/clicks/records?from=end")
+    page.wait_for_selector("[data-found]")
+    page.get_by_label("follow").check()
+    producer = Producer(place.conf)
+    producer.produce("clicks", "<b>followed</b>", "c1", partition=0)
+    producer.flush(20)
+    page.wait_for_selector("text=<b>followed</b>")
+    assert page.locator("td b").count() == 0
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="Save as JSON lines").click()
+    lines = Path(taken.value.path()).read_text().splitlines()
+    assert json.loads(lines[-1])["value"] == "<b>followed</b>"
+    page = tab.open("/topics/orders/records?state=undecided&from=start")
+    page.wait_for_selector("tr.undecided")
+    assert page.locator("tr.undecided").count() == LATE
+
+
+def test_timeline_draws_a_lane_for_each_partition(tab: Watched) -> None:
+    """V7."""
+    page = tab.open("/timeline?topics=customers,clicks&from=start&key=c5")
+    page.wait_for_selector("circle")
+    dots = page.locator("circle").all()
+    assert {each.get_attribute("data-lane").rpartition("-")[0] for each in dots} == {"customers", "clicks"}
+    tab.keep("timeline")
+
+
+def test_a_group_s_lag_falls_on_the_page(tab: Watched, place: Place) -> None:
+    """V4, V7: while it commits, without a reload."""
+    page = tab.open("/groups")
+    page.get_by_role("link", name="billing").click()
+    page.wait_for_selector("[data-lag]")
+    before = int(page.get_attribute("[data-lag]", "data-lag"))
+    tab.keep("group")
+    consumer = Consumer(place.conf | {"group.id": "billing", "enable.auto.commit": False})
+    consumer.commit(offsets=[TopicPartition("orders", 1, 110)], asynchronous=False)
+    page.wait_for_selector(f"[data-lag='{before - 100}']")
+    consumer.commit(offsets=[TopicPartition("orders", 1, 10)], asynchronous=False)
+    consumer.close()
+
+
+def test_transactions_and_store(tab: Watched) -> None:
+    """V7."""
+    page = tab.open("/transactions")
+    page.wait_for_selector("text=billing-1")
+    assert page.get_attribute("[data-held-back]", "data-held-back") == str(LATE + HELD)
+    tab.keep("transactions")
+    page = tab.open("/store")
+    page.wait_for_selector("td:has-text('segments')")
+    tab.keep("store")
+    page.get_by_role("link", name="manifests/").click()
+    page.locator("td a").first.click()
+    page.wait_for_selector("pre.value")
+    assert '"holdfast": "manifest"' in page.inner_text("pre.value")
+
+
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:
     """V1: dark by preference, and nothing wider than the window. The test of V1."""
     context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
     tab = Watched(context.new_page(), place.port)
-    for path in ("/", "/topics", "/topics/orders", "/topics/orders/0", "/wal"):
+    for path in PATHS:
         page = tab.open(path)
         page.wait_for_selector("main .figures, main table")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
@@ -125,7 +206,7 @@ def test_dark_and_narrow(chromium: Any, place: Place) -> None:
 
 def test_every_control_has_a_name(tab: Watched) -> None:
     """V1: for screen readers."""
-    for path in ("/", "/topics", "/topics/orders", "/topics/orders/0", "/wal"):
+    for path in PATHS:
         page = tab.open(path)
         page.wait_for_selector("main .figures, main table")
         nameless = page.evaluate(

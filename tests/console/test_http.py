@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.console.http import CONNECTIONS_MAX, listening
-from holdfast.console.link import BODY_SIZE_MAX, Answer, Request
+from holdfast.console.link import BODY_SIZE_MAX, HttpAnswer, HttpRequest
 
 GET = b"GET /a%20b?c=d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-async def echo(request: Request) -> Answer:
-    return Answer(
+async def echo(request: HttpRequest) -> HttpAnswer:
+    return HttpAnswer(
         200, "text/plain", f"{request.method} {request.path} {dict(request.query)} {len(request.body)}".encode()
     )
 
 
 @asynccontextmanager
-async def served(handle: Callable[[Request], Awaitable[Answer]] = echo) -> AsyncIterator[int]:
+async def served(handle: Callable[[HttpRequest], Awaitable[HttpAnswer]] = echo) -> AsyncIterator[int]:
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
     async with listening(handle, bound):
@@ -120,8 +120,8 @@ def test_who_leaves_ends_the_work() -> None:
             finally:
                 ended.set()
 
-        async def handle(_request: Request) -> Answer:
-            return Answer(200, "text/plain", pieces())
+        async def handle(_request: HttpRequest) -> HttpAnswer:
+            return HttpAnswer(200, "text/plain", pieces())
 
         async with served(handle) as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -153,7 +153,7 @@ def test_the_most_silent_connection_makes_room() -> None:
 def test_a_mistake_is_an_answer() -> None:
     """V5: and the port goes on."""
 
-    async def broken(request: Request) -> Answer:
+    async def broken(request: HttpRequest) -> HttpAnswer:
         raise ValueError(request.path)
 
     async def test() -> None:

@@ -7,7 +7,7 @@ import urllib.request
 from typing import Any
 
 from tests.console.asking import Place
-from tests.console.seeding import HELD, LATE, ORDERS
+from tests.console.seeding import COMMITTED, HELD, LATE, ORDERS
 
 from holdfast.console.table import ROUTES
 
@@ -132,7 +132,7 @@ def _stream_status(place: Place) -> int:
 def test_the_same_address_is_a_page_for_a_browser(place: Place) -> None:
     """V6: and every answer has what keeps other sites away."""
     for route in ROUTES:
-        path = route.path.format(topic="orders", partition=0, base=0, group="billing")
+        path = route.path.format(topic="orders", partition=0, base=0, offset=0, group="billing")
         told = place.asked.ask(path, Accept="text/html,application/xhtml+xml")
         assert (told.status, told.headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert "<script" in told.text
@@ -149,3 +149,98 @@ def test_a_name_that_is_not_ours_is_not_answered(place: Place) -> None:
         assert place.asked.ask("/topics", Host=host).status == 421, host
     for host in (f"localhost:{place.port}", f"127.0.0.1:{place.port}", f"[::1]:{place.port}"):
         assert place.asked.ask("/topics", Host=host).status == 200, host
+
+
+def found(place: Place, query: str, path: str = "/topics/orders/records") -> Any:
+    return place.asked.page(f"{path}?{query}")
+
+
+def at(page: Any) -> list[str]:
+    return [f"{each['partition']}@{each['offset']}" for each in page["rows"]]
+
+
+def test_records_are_found_by_what_is_known_of_them(place: Place) -> None:
+    """V6: key, text, JSON path, header, offset, state; also across partitions."""
+    assert at(found(place, "from=start&key=key-123")) == ["0@123", "2@61"]
+    assert at(found(place, "from=start&key=key-123&partition=0")) == ["0@123"]
+    assert at(found(place, "from=start&json=order=77&partition=0")) == ["0@77"]
+    assert at(found(place, "from=start&header=trace=t-5")) == ["0@5"]
+    assert at(found(place, "from=start&text=undecided+3")) == ["0@603"]
+    assert at(found(place, "from=offset+10&partition=0&rows=2")) == ["0@10", "0@11"]
+    assert len(at(found(place, "from=start&state=undecided"))) == LATE
+    kept = found(place, "from=start&state=aborted", "/topics/payments/records")["rows"]
+    assert [each["value"] for each in kept] == [f"aborted {number}" for number in range(4)]
+    last = found(place, "partition=0")["rows"][-1]
+    assert (last["key"], last["place"], last["state"]) == (f"late-{HELD - 1}", "write-ahead log", "")
+    for wrong in ("from=x", "from=offset+x", "from=time+x", "state=x", "size=x", "rows=0", "cursor=x", "partition=9"):
+        assert place.asked.ask(f"/topics/orders/records?{wrong}").status == 400, wrong
+
+
+def test_a_search_goes_on_from_its_cursor(place: Place) -> None:
+    """V6: every record once, in order, and then it says that it is at the end."""
+    page = found(place, "from=start&partition=0&rows=200")
+    seen = at(page)
+    while not page["ended"]:
+        page = found(place, f"partition=0&rows=200&cursor={page['cursor']}")
+        seen += at(page)
+    assert seen == [f"0@{number}" for number in range(ORDERS + LATE + HELD)]
+    assert page["looked_at"]["records"] > 0
+
+
+def test_time_is_looked_up_in_the_index(place: Place) -> None:
+    """V6."""
+    first = found(place, "from=offset+300&partition=0&rows=1")["rows"][0]
+    assert found(place, f"from=time+{first['ms']}&partition=0&rows=1")["rows"][0]["ms"] >= first["ms"]
+    assert at(found(place, "from=time+-1d&partition=0&rows=1")) == ["0@0"]
+
+
+def test_one_record_is_told_whole(place: Place) -> None:
+    """V6: as text and as bytes."""
+    one = place.asked.page("/topics/orders/0/records/17")
+    assert bytes.fromhex(one["raw"]).decode() == one["value"]
+    assert json.loads(one["value"])["order"] == 17
+    assert one["headers"] == [["trace", "t-17"]]
+    assert place.asked.ask("/topics/orders/0/records/99999").status == 404
+
+
+def test_a_timeline_is_in_the_order_of_time(place: Place) -> None:
+    """V6: over all partitions of several topics, one key followed."""
+    page = found(place, "topics=orders,payments,customers&from=start&rows=200", "/timeline")
+    times = [each["ms"] for each in page["rows"]]
+    assert times == sorted(times)
+    assert {each["topic"] for each in page["rows"]} >= {"orders", "customers"}
+    followed = found(place, "topics=customers,clicks&from=start&key=c5", "/timeline")["rows"]
+    assert {(each["topic"], each["key"]) for each in followed} == {("customers", "c5"), ("clicks", "c5")}
+
+
+def test_lag_is_in_records_and_in_time(place: Place) -> None:
+    """V6: the age of the very record that is to be read next; the same lag as in metrics."""
+    page = place.asked.page("/groups/billing")
+    row = next(each for each in page["rows"] if each["partition"] == 0)
+    next_one = place.asked.page(f"/topics/orders/0/records/{COMMITTED}")
+    assert (row["committed"], row["lag"]) == (COMMITTED, ORDERS + LATE + HELD - COMMITTED)
+    assert row["next_ms"] == next_one["ms"]
+    assert abs(page["at_ms"] - next_one["ms"] - row["lag_s"] * 1000) < 1000
+    labels = '{group="billing",partition="0",topic="orders"}'
+    assert metrics(place)[f"holdfast_group_lag_records{labels}"] == row["lag"]
+    [listed] = place.asked.page("/groups")["rows"]
+    assert (listed["group"], listed["lag"], listed["topics"]) == ("billing", page["lag"], ["orders"])
+
+
+def test_transactions_say_what_they_hold_back(place: Place) -> None:
+    """V6: the open ones first."""
+    [first, second] = place.asked.page("/transactions")["rows"]
+    assert (first["id"], first["state"], first["held_back"]) == ("billing-1", "Ongoing", LATE + HELD)
+    assert first["partitions"][0]["first_offset"] == ORDERS
+    assert (second["id"], second["state"]) == ("refunds-1", "CompleteAbort")
+
+
+def test_the_store_is_told_by_calls_and_by_objects(place: Place) -> None:
+    """V6: the numbers of metrics; what lies there, decoded, and nothing of users."""
+    calls = {(each["operation"], each["kind"]): each["count"] for each in place.asked.page("/store")["calls"]}
+    assert calls["put", "segments"] >= 1
+    rows = place.asked.page("/store/objects?prefix=manifests/")["rows"]
+    one = place.asked.page(f"/store/objects?name={rows[0]['name']}")
+    assert json.loads(one["text"])["holdfast"] == "manifest"
+    for wrong in ("prefix=auth/", "name=auth/newest.json", "name=cluster.json", "name=meta/../auth/x.json"):
+        assert place.asked.ask(f"/store/objects?{wrong}").status in (400, 404), wrong

@@ -7,23 +7,25 @@ import json
 import pytest
 from tests.console.asking import Asked, Told, basic
 
-from holdfast.console.routes import Right, Route
+from holdfast.console.routes import PageRight, Route
 from holdfast.console.table import ROUTES
 from holdfast.testing import BrokerDidNotStart, SecuredBroker, free_port, running_broker
 
 ENOUGH = {
-    Right.NONE: "nobody",
-    Right.LISTED: "nobody",
-    Right.CLUSTER: "looker",
-    Right.DESCRIBE_TOPIC: "knower",
-    Right.READ_TOPIC: "reader",
-    Right.DESCRIBE_GROUP: "reader",
+    PageRight.NONE: "nobody",
+    PageRight.LISTED: "nobody",
+    PageRight.CLUSTER: "looker",
+    PageRight.DESCRIBE_TOPIC: "knower",
+    PageRight.READ_TOPIC: "reader",
+    PageRight.READ_TOPICS: "reader",
+    PageRight.DESCRIBE_GROUP: "reader",
 }
 TOO_FEW = {
-    Right.CLUSTER: ("reader", 403),
-    Right.DESCRIBE_TOPIC: ("looker", 404),
-    Right.READ_TOPIC: ("knower", 403),
-    Right.DESCRIBE_GROUP: ("looker", 404),
+    PageRight.CLUSTER: ("reader", 403),
+    PageRight.DESCRIBE_TOPIC: ("looker", 404),
+    PageRight.READ_TOPIC: ("knower", 403),
+    PageRight.READ_TOPICS: ("knower", 403),
+    PageRight.DESCRIBE_GROUP: ("looker", 404),
 }
 
 
@@ -34,7 +36,7 @@ def guarded(secured: tuple[SecuredBroker, int]) -> Asked:
 
 
 def path_of(route: Route) -> str:
-    return route.path.format(topic="orders", partition=0, base=0, group="billing") + route.example
+    return route.path.format(topic="orders", partition=0, base=0, offset=0, group="billing") + route.example
 
 
 def as_user(guarded: Asked, user: str, path: str) -> Told:
@@ -69,6 +71,22 @@ def test_lists_leave_out_what_may_not_be_described(guarded: Asked) -> None:
     hidden, missing = (as_user(guarded, "nobody", f"/topics/{name}") for name in ("orders", "nothing"))
     assert hidden.text == missing.text.replace("nothing", "orders")
     assert "/wal" not in as_user(guarded, "reader", "/me").json["pages"]
+
+
+def test_no_search_leaves_the_topics_that_may_be_read(guarded: Asked) -> None:
+    """V2: neither by a cursor, nor by another name beside one that may; a group shows no topic that may not be seen."""
+    for path in (
+        "/topics/orders/records?cursor=payments:0:0",
+        "/timeline?topics=orders,payments",
+        "/timeline?topics=orders&cursor=payments:0:0",
+        "/topics/payments/0/records/0",
+    ):
+        told = as_user(guarded, "reader", path)
+        assert told.status in (400, 404), path
+        assert "refund" not in told.text
+    assert as_user(guarded, "admin", "/timeline?topics=orders,payments").status == 200
+    assert as_user(guarded, "looker", "/store/objects?prefix=auth/").status == 400
+    assert as_user(guarded, "looker", "/store/objects?name=auth/newest.json").status == 400
 
 
 def test_a_login_is_a_cookie_that_no_script_reads(guarded: Asked) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from holdfast.console.answers import as_json, as_text, body_of, check, check_same_origin, failed
 from holdfast.console.files import Files
-from holdfast.console.link import Answer, Request
-from holdfast.console.parts import NotThere, Parts
-from holdfast.console.routes import Right, Route, Visit
+from holdfast.console.link import HttpAnswer, HttpRequest
+from holdfast.console.parts import PageNotFound, Parts
+from holdfast.console.routes import PageRight, Route, Visit
 from holdfast.console.table import ROUTES
 from holdfast.console.visit import Visitor, Visits
 from holdfast.errors import HoldfastError, Rejected, Unavailable
@@ -39,7 +39,7 @@ class Console:
         self._streams = 0
         self._scans = 0
 
-    async def handle(self, request: Request) -> Answer:
+    async def handle(self, request: HttpRequest) -> HttpAnswer:
         if not self._is_ours(request.headers.get("host", "")):
             return as_text(421, "this console is not known by that name: console.hosts lists its names")
         if request.path.startswith("/static/") and request.method == "GET":
@@ -59,7 +59,7 @@ class Console:
         except ValueError:
             return False
 
-    async def _route(self, request: Request) -> Answer:
+    async def _route(self, request: HttpRequest) -> HttpAnswer:
         accept = request.headers.get("accept", "")
         if request.path in ("/login", "/logout") and request.method == "POST":
             return await self._log_in_or_out(request)
@@ -67,19 +67,19 @@ class Console:
             return as_text(405, "there is nothing to change here: GET")
         found = _find(request.path)
         if "text/html" in accept:
-            return Answer(200 if found else 404, "text/html; charset=utf-8", self._files.shell)
+            return HttpAnswer(200 if found else 404, "text/html; charset=utf-8", self._files.shell)
         visitor = await self._visits.visitor(request)
         if request.path == "/me":
             return as_json(200, self._me(visitor))
         if found is None:
-            raise NotThere(f"there is no page {request.path}")
+            raise PageNotFound(f"there is no page {request.path}")
         route, names = found
         visit = Visit(self._parts, visitor, names, request.query)
-        check(route.right, visitor, names)
+        check(route.right, visit)
         if "text/event-stream" in accept and not route.is_scan:
             if self._streams >= STREAMS_MAX:
                 raise Unavailable(f"{STREAMS_MAX} pages are followed already: close one, or load this one again later")
-            return Answer(200, "text/event-stream", self._stream(route, visit))
+            return HttpAnswer(200, "text/event-stream", self._stream(route, visit))
         with self._scan() if route.is_scan else nullcontext():
             return as_json(200, await self._shown(route, visit))
 
@@ -106,7 +106,7 @@ class Console:
             while True:
                 began = now()
                 try:
-                    check(route.right, visit.visitor, visit.names)
+                    check(route.right, visit)
                     shown = await self._shown(route, visit)
                 except HoldfastError as failure:
                     yield b"event: gone\ndata: " + json.dumps({"error": str(failure)}).encode() + b"\n\n"
@@ -124,12 +124,12 @@ class Console:
             self._streams -= 1
 
     def _me(self, visitor: Visitor) -> dict[str, Any]:
-        seen = {Right.CLUSTER: visitor.sees(Operation.DESCRIBE, ResourceType.CLUSTER)}
+        seen = {PageRight.CLUSTER: visitor.sees(Operation.DESCRIBE, ResourceType.CLUSTER)}
         pages = [route.path for route in ROUTES if "{" not in route.path and seen.get(route.right, True)]
         me = {"visitor": str(visitor.session.principal), "can_leave": visitor.can_leave, "pages": pages}
         return me | {"cluster": self._parts.cluster_id, "node": self._parts.node_id, "version": self._parts.version}
 
-    async def _log_in_or_out(self, request: Request) -> Answer:
+    async def _log_in_or_out(self, request: HttpRequest) -> HttpAnswer:
         check_same_origin(request)
         if request.path == "/logout":
             return as_json(200, {}, (("Set-Cookie", self._visits.log_out(request)),))

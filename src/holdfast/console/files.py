@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from holdfast.console.link import Answer
+from holdfast.console.link import HttpAnswer
 
 STATIC: Final = Path(__file__).parent / "static"
 _TYPES = {
@@ -43,10 +43,10 @@ class Files:
         self._tag = whole.hexdigest()[:12]
         self.shell = _SHELL.format(tag=self._tag).encode()
 
-    def answer(self, path: str) -> Answer:
+    def answer(self, path: str) -> HttpAnswer:
         """The file of a path below /static/. One of another release is gone."""
         tag, _, name = path.removeprefix("/static/").partition("/")
         data = self._files.get(name)
         if tag != self._tag or data is None:
-            return Answer(404, "text/plain; charset=utf-8", b"there is no such file: load the page again\n")
-        return Answer(200, _TYPES["." + name.rpartition(".")[2]], data, _FOR_EVER)
+            return HttpAnswer(404, "text/plain; charset=utf-8", b"there is no such file: load the page again\n")
+        return HttpAnswer(200, _TYPES["." + name.rpartition(".")[2]], data, _FOR_EVER)

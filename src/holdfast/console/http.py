@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import h11
 
-from holdfast.console.link import Answer, Link, Request
+from holdfast.console.link import HttpAnswer, HttpLink, HttpRequest
 from holdfast.io.streams import streams
 from holdfast.security.tls import WatchedContext
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS_MAX: Final = 128
 
-Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
+Handle: TypeAlias = Callable[[HttpRequest], Awaitable[HttpAnswer]]
 
 
 class HttpPort:
@@ -42,7 +42,7 @@ class HttpPort:
         self._tasks.add(task)
         self._silent[task] = None
         try:
-            await self._converse(Link(reader, writer), task)
+            await self._converse(HttpLink(reader, writer), task)
         except (TimeoutError, OSError, h11.ProtocolError) as failure:
             log.debug("a connection was given up: %r", failure)
         except asyncio.CancelledError:
@@ -61,7 +61,7 @@ class HttpPort:
             self._tasks.discard(oldest)
             oldest.cancel()
 
-    async def _converse(self, link: Link, task: asyncio.Task[None]) -> None:
+    async def _converse(self, link: HttpLink, task: asyncio.Task[None]) -> None:
         while True:
             try:
                 request = await link.request()
@@ -76,8 +76,8 @@ class HttpPort:
                 return
             self._silent[task] = None
 
-    async def _answer(self, link: Link, request: Request) -> None:
-        """Answer it, unless they leave before."""
+    async def _answer(self, link: HttpLink, request: HttpRequest) -> None:
+        """HttpAnswer it, unless they leave before."""
         working = asyncio.ensure_future(self._work(link, request))
         leaving = asyncio.ensure_future(link.left())
         try:
@@ -91,12 +91,14 @@ class HttpPort:
             raise ConnectionResetError("they have left")
         working.result()
 
-    async def _work(self, link: Link, request: Request) -> None:
+    async def _work(self, link: HttpLink, request: HttpRequest) -> None:
         try:
             answer = await self._handle(request)
         except Exception:
             log.exception("the console could not answer %s", request.path)
-            answer = Answer(500, "text/plain; charset=utf-8", b"the console made a mistake: the broker's log has it\n")
+            answer = HttpAnswer(
+                500, "text/plain; charset=utf-8", b"the console made a mistake: the broker's log has it\n"
+            )
         await link.send(answer)
 
     async def stop(self) -> None:

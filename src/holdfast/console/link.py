@@ -30,7 +30,7 @@ SAFE: Final = (
 )
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """One request."""
 
     method: str
@@ -43,7 +43,7 @@ class Request(NamedTuple):
     is_private: bool  # It came through TLS.
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What it is answered: bytes, or pieces as they come."""
 
     status: int
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Link:
+class HttpLink:
     """One connection: bytes to requests, answers to bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -64,7 +64,7 @@ class Link:
         self._certificate = link.getpeercert(binary_form=True) if link is not None else None
         self._peer = str(writer.get_extra_info("peername")[0])
 
-    async def request(self) -> Request | None:
+    async def request(self) -> HttpRequest | None:
         """The next one; None if they have closed. Raises h11.RemoteProtocolError for what is none."""
         if not self._state.trailing_data[0]:
             self._state.receive_data(await asyncio.wait_for(self._reader.read(_READ_SIZE), _IDLE_S))
@@ -84,7 +84,7 @@ class Link:
             raise h11.RemoteProtocolError(f"the address is none: {failure}") from None
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         shown = self._peer, self._certificate, self._is_private
-        return Request(head.method.decode(), unquote(target.path), query, headers, bytes(body), *shown)
+        return HttpRequest(head.method.decode(), unquote(target.path), query, headers, bytes(body), *shown)
 
     async def _event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         while (event := self._state.next_event()) is h11.NEED_DATA:
@@ -100,9 +100,9 @@ class Link:
 
     async def refuse(self, failure: h11.RemoteProtocolError) -> None:
         text = f"{failure}\n".encode()
-        await self.send(Answer(failure.error_status_hint, "text/plain; charset=utf-8", text))
+        await self.send(HttpAnswer(failure.error_status_hint, "text/plain; charset=utf-8", text))
 
-    async def send(self, answer: Answer) -> None:
+    async def send(self, answer: HttpAnswer) -> None:
         sized = [("Content-Length", str(len(answer.body)))] if isinstance(answer.body, bytes) else []
         kept = [] if any(name == "Cache-Control" for name, _ in answer.headers) else [("Cache-Control", "no-store")]
         headers = [("Content-Type", answer.content_type), *sized, *kept, *SAFE, *answer.headers]

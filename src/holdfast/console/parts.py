@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.console.history import History
+from holdfast.console.lag import Lags
 from holdfast.console.settings import ConsoleSettings
-from holdfast.console.survey import ShownTopic, Survey
+from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
@@ -33,7 +34,7 @@ from holdfast.protocol.message import Message
 from holdfast.security.principal import Session
 
 
-class NotThere(Rejected):
+class PageNotFound(Rejected):
     """There is no such thing, or its visitor may not know of it: nobody can tell these apart."""
 
 
@@ -66,19 +67,20 @@ class Parts:
     calls: BlockingCalls
     clock: Clock
     history: History
-    survey: Survey
+    survey: TopicSurvey
+    lags: Lags
     free_size: Callable[[], int | None]  # Of the disk.
 
     def topic(self, name: str) -> ShownTopic:
         found = self.find_topic(name)
         if found is None:
-            raise NotThere(f"there is no topic {name}")
+            raise PageNotFound(f"there is no topic {name}")
         return found
 
     def partition(self, name: str, number: str) -> PartitionLog:
         topic = self.topic(name)
         if not number.isdecimal() or int(number) >= len(topic.logs):
-            raise NotThere(f"there is no partition {name}-{number}")
+            raise PageNotFound(f"there is no partition {name}-{number}")
         found = topic.logs[int(number)]
         if isinstance(found, Corrupt):
             raise found

@@ -27,7 +27,7 @@ class Visit(NamedTuple):
 Page: TypeAlias = Callable[[Visit], Awaitable[dict[str, Any]]]
 
 
-class Right(Enum):
+class PageRight(Enum):
     """What a visitor must be allowed to."""
 
     NONE = "none: it tells of nothing that is anybody's"
@@ -35,6 +35,7 @@ class Right(Enum):
     CLUSTER = "Describe Cluster"
     DESCRIBE_TOPIC = "Describe Topic"
     READ_TOPIC = "Read Topic"
+    READ_TOPICS = "Read Topic, each of those that it names"
     DESCRIBE_GROUP = "Describe Group"
 
 
@@ -43,7 +44,7 @@ class Route(NamedTuple):
 
     path: str
     page: Page
-    right: Right
+    right: PageRight
     shows: str
     cost: str
     query: Mapping[str, str] = {}

@@ -97,7 +97,7 @@ def newest_ms(log: PartitionLog) -> int:
     return segments[-1].max_timestamp if segments else -1
 
 
-class Survey:
+class TopicSurvey:
     """Belongs to one event loop."""
 
     def __init__(self, topics: Callable[[], Sequence[ShownTopic]], clock: Clock) -> None:

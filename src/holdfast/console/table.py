@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
+from holdfast.console.pages.groups import group, groups
 from holdfast.console.pages.overview import overview
 from holdfast.console.pages.partition import manifests, partition, segment
+from holdfast.console.pages.records import WANTED, record, records, timeline
+from holdfast.console.pages.store import objects, store
 from holdfast.console.pages.topic import configs, topic
 from holdfast.console.pages.topics import topics
+from holdfast.console.pages.transactions import transactions
 from holdfast.console.pages.wal import wal
-from holdfast.console.routes import Right, Route
+from holdfast.console.routes import PageRight, Route
 
 ROUTES: Final = (
     Route(
         "/",
         overview,
-        Right.CLUSTER,
+        PageRight.CLUSTER,
         "Overview: is all well, how much is going on, who is held back and why; all brokers.",
         "the sums of the survey, kept for a second",
     ),
     Route(
         "/topics",
         topics,
-        Right.LISTED,
+        PageRight.LISTED,
         "Topics: 100 of them, filtered and sorted.",
         "the sums of the survey, kept for a second",
         {
@@ -35,7 +39,7 @@ ROUTES: Final = (
     Route(
         "/topics/{topic}",
         topic,
-        Right.DESCRIBE_TOPIC,
+        PageRight.DESCRIBE_TOPIC,
         "Topic: the marks of 100 partitions, undecided transactions, retention's edge.",
         "some microseconds for each partition",
         {"start": "the first partition"},
@@ -43,14 +47,23 @@ ROUTES: Final = (
     Route(
         "/topics/{topic}/configs",
         configs,
-        Right.DESCRIBE_TOPIC,
+        PageRight.DESCRIBE_TOPIC,
         "Its configs with their source; asked of the broker's own handler, so it needs DescribeConfigs Topic, too.",
         "one DescribeConfigs",
     ),
     Route(
+        "/topics/{topic}/records",
+        records,
+        PageRight.READ_TOPIC,
+        "Records: those of a topic, or of one partition, that are looked for, in the order of their times.",
+        "up to 32 MiB of reads and 2 s, looked through in a thread; then a cursor",
+        {"partition": "only this one", **WANTED},
+        is_scan=True,
+    ),
+    Route(
         "/topics/{topic}/{partition}",
         partition,
-        Right.DESCRIBE_TOPIC,
+        PageRight.DESCRIBE_TOPIC,
         "Partition: its marks, 200 segments, epochs, the last 50 producers, reads of this broker by place.",
         "some microseconds for each segment shown",
         {"before": "the number of the segment behind the last one shown"},
@@ -58,7 +71,7 @@ ROUTES: Final = (
     Route(
         "/topics/{topic}/{partition}/manifests",
         manifests,
-        Right.DESCRIBE_TOPIC,
+        PageRight.DESCRIBE_TOPIC,
         "The last 10 versions of its manifest, and what each changed.",
         "up to 30 reads of the store, in a thread",
         is_scan=True,
@@ -66,16 +79,77 @@ ROUTES: Final = (
     Route(
         "/topics/{topic}/{partition}/segments/{base}",
         segment,
-        Right.DESCRIBE_TOPIC,
+        PageRight.DESCRIBE_TOPIC,
         "The segment that holds an offset: its index, and 100 batches, each held against its crc now.",
         "two reads of the store, in a thread",
         {"offset": "the first batch shown is the one that holds it"},
         is_scan=True,
     ),
     Route(
+        "/topics/{topic}/{partition}/records/{offset}",
+        record,
+        PageRight.READ_TOPIC,
+        "One record: a mebibyte of its value, and 64 KiB of its bytes.",
+        "one read",
+        is_scan=True,
+    ),
+    Route(
+        "/timeline",
+        timeline,
+        PageRight.READ_TOPICS,
+        "Timeline: several topics in one order of time, up to 64 partitions.",
+        "as a search of records",
+        {"topics": "their names, with commas", **WANTED},
+        "?topics=orders",
+        is_scan=True,
+    ),
+    Route(
+        "/groups",
+        groups,
+        PageRight.LISTED,
+        "Groups: 100 of them, with their lag in records.",
+        "some microseconds for each committed offset",
+        {"filter": "a part of the name", "start": "the first row"},
+    ),
+    Route(
+        "/groups/{group}",
+        group,
+        PageRight.DESCRIBE_GROUP,
+        "Group: members, assignment, committed offsets, lag in records and in time; of topics that may be described.",
+        "one read for each partition whose committed offset has moved",
+    ),
+    Route(
+        "/transactions",
+        transactions,
+        PageRight.LISTED,
+        "Transactions: 100 transactional ids, the open ones first, with what each holds back.",
+        "some microseconds for each id",
+        {"filter": "a part of the id", "start": "the first row"},
+    ),
+    Route(
+        "/store",
+        store,
+        PageRight.CLUSTER,
+        "Store: calls by kind with their times and failures, the block cache, what waits to be deleted.",
+        "nothing worth mentioning",
+    ),
+    Route(
+        "/store/objects",
+        objects,
+        PageRight.CLUSTER,
+        "200 objects below a prefix; or what one of them says, if it is JSON.",
+        "one listing or one read of the store, in a thread",
+        {
+            "prefix": "`meta/`, `manifests/…`, `segments/…` or `owner/`",
+            "after": "the name before",
+            "name": "of one object",
+        },
+        is_scan=True,
+    ),
+    Route(
         "/wal",
         wal,
-        Right.CLUSTER,
+        PageRight.CLUSTER,
         "Write-ahead log: the last 240 rounds, fsync times, what a start after a crash would read again.",
         "nothing worth mentioning",
     ),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple, Protocol
 
-from holdfast.console.link import Request
+from holdfast.console.link import HttpRequest
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.security.errors import LoginFailed
@@ -25,7 +25,7 @@ LOGINS_MAX: Final = 1_000  # Remembered at the same time; for one more the oldes
 LOGIN_S: Final = 12 * 3600.0
 
 
-class ConsoleGate(Protocol):
+class VisitorGate(Protocol):
     """What visitors are let through by."""
 
     async def admit(self, peer: str, certificate: bytes | None, authorization: str | None) -> Session:
@@ -38,10 +38,10 @@ class ConsoleGate(Protocol):
         """Raises Rejected, and a line of the audit log says so."""
 
 
-class Door(NamedTuple):
+class VisitorsDoor(NamedTuple):
     """How visitors come in."""
 
-    gate: Callable[[], ConsoleGate]  # As it is now.
+    gate: Callable[[], VisitorGate]  # As it is now.
     asks_login: bool  # A user and a password are asked for, or a token.
 
 
@@ -50,7 +50,7 @@ class Visitor:
     """Somebody who is there."""
 
     session: Session
-    gate: ConsoleGate
+    gate: VisitorGate
     can_leave: bool = False  # They have logged in by a form.
 
     def sees(self, operation: Operation, kind: ResourceType, name: str = CLUSTER_NAME) -> bool:
@@ -73,13 +73,13 @@ class Visitor:
 class Visits:
     """Those who have logged in."""
 
-    def __init__(self, door: Door, clock: Clock, chance: Chance) -> None:
+    def __init__(self, door: VisitorsDoor, clock: Clock, chance: Chance) -> None:
         self.door = door
         self._clock = clock
         self._chance = chance
         self._known: dict[str, tuple[Session, float]] = {}  # By the cookie's value, and until when.
 
-    async def visitor(self, request: Request) -> Visitor:
+    async def visitor(self, request: HttpRequest) -> Visitor:
         """Raises LoginFailed, or Unavailable."""
         gate = self.door.gate()
         said = request.headers.get("authorization")
@@ -90,7 +90,7 @@ class Visits:
             return Visitor(session, gate, can_leave=True)
         return Visitor(await gate.admit(request.peer, request.certificate, said), gate)
 
-    async def log_in(self, request: Request, user: str, password: str) -> str:
+    async def log_in(self, request: HttpRequest, user: str, password: str) -> str:
         """The cookie of a visitor who says who they are. Raises LoginFailed, or Unavailable."""
         said = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
         session = await self.door.gate().admit(request.peer, request.certificate, said)
@@ -100,18 +100,18 @@ class Visits:
         self._known[name] = session, self._clock.boottime() + LOGIN_S
         return _cookie(name, request, int(LOGIN_S))
 
-    def log_out(self, request: Request) -> str:
+    def log_out(self, request: HttpRequest) -> str:
         """Forget them; the cookie that takes theirs away."""
         self._known.pop(_cookie_of(request), None)
         return _cookie("", request, 0)
 
 
-def _cookie(value: str, request: Request, seconds: int) -> str:
+def _cookie(value: str, request: HttpRequest, seconds: int) -> str:
     secure = "; Secure" if request.is_private else ""
     return f"{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
 
 
-def _cookie_of(request: Request) -> str:
+def _cookie_of(request: HttpRequest) -> str:
     try:
         found = SimpleCookie(request.headers.get("cookie", "")).get(COOKIE)
     except CookieError:

@@ -23,11 +23,11 @@ from holdfast.console.console import Console
 from holdfast.console.files import Files
 from holdfast.console.history import History
 from holdfast.console.http import listening
+from holdfast.console.lag import Lags
 from holdfast.console.parts import Parts
 from holdfast.console.settings import ConsoleSettings
-from holdfast.console.survey import ShownTopic, Survey
-from holdfast.console.visit import Door as VisitorsDoor
-from holdfast.console.visit import Visits
+from holdfast.console.survey import ShownTopic, TopicSurvey
+from holdfast.console.visit import VisitorsDoor, Visits
 from holdfast.io.address import Address, bind, parse_address
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
@@ -135,7 +135,8 @@ class ConsolePort:
             calls=around.calls,
             clock=around.clock,
             history=History(around.clock.now_ms),
-            survey=Survey(topics, around.clock),
+            survey=TopicSurvey(topics, around.clock),
+            lags=Lags(around.calls),
             free_size=free_size,
         )
 

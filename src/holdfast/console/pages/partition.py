@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.console.pages.asked import number_in
 from holdfast.console.pages.figures import of_times
 from holdfast.console.pages.topic import bar, transactional_ids
-from holdfast.console.parts import NotThere
+from holdfast.console.parts import PageNotFound
 from holdfast.console.routes import Visit
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
@@ -140,7 +140,7 @@ async def segment(visit: Visit) -> dict[str, Any]:
     log = parts.partition(names["topic"], names["partition"])
     info = log.manifest.segments.holding(number_in(names, "base", 0))
     if info is None:
-        raise NotThere(f"no segment holds offset {names['base']}: it is not flushed yet, or gone")
+        raise PageNotFound(f"no segment holds offset {names['base']}: it is not flushed yet, or gone")
     start = number_in(visit.query, "offset", info.base)
     found = await parts.calls.run(_look_into, parts.logs.objects, log.home, info, start)
     return {"segment": _tile(log, info), "tail_size": info.tail_size, **found}

@@ -8,7 +8,7 @@ import { Pager, Table } from "../parts/table.js";
 export default function Topic({ names, query: asked, address }) {
   const name = names.topic;
   return html`<${Sheet}>
-    <h1><${A} href="/topics">Topics<//> <span aria-hidden="true">›</span> ${name}</h1>
+    <h1><${A} href="/topics">Topics<//> <span aria-hidden="true">›</span> ${name} <small><${A} class="button" href=${topicPath(name, "records")}>records<//></small></h1>
     <${Waiting} state=${useLive(address)}>${(data) => html`
       <${Sums} of=${data.sums} now=${data.at_ms} />
       <${Still} rows=${data.rows} />

@@ -1,0 +1,144 @@
+"""Groups: the list; and one group with its members and its lag, in records and in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from holdfast.console.pace import paced
+from holdfast.console.pages.asked import number_in
+from holdfast.console.parts import PageNotFound, Parts
+from holdfast.console.routes import Visit
+from holdfast.coordinator.group.answers import CommittedOffset, GroupListing, GroupType
+from holdfast.coordinator.group.errors import GroupNotFound
+from holdfast.coordinator.runtime.fields import MalformedField, Reader
+from holdfast.log.partition.partition import PartitionLog
+from holdfast.types import TopicPartition
+
+ROWS_MAX: Final = 100
+PARTITIONS_MAX: Final = 500
+
+
+async def groups(visit: Visit) -> dict[str, Any]:
+    parts, wanted = visit.parts, visit.query.get("filter", "").lower()
+    listed = [each for each in parts.groups.list_groups() if visit.visitor.sees_group(each.group_id)]
+    listed += [each for share in parts.shares if visit.visitor.sees_group((each := share.rules.listing()).group_id)]
+    found = sorted((each for each in listed if wanted in each.group_id.lower()), key=lambda each: each.group_id)
+    start = number_in(visit.query, "start", 0)
+    rows = [await _row(visit, each) async for each in paced(found[start : start + ROWS_MAX], parts.clock.monotonic)]
+    return {"found": len(found), "all": len(listed), "start": start, "rows": rows}
+
+
+async def _row(visit: Visit, listing: GroupListing) -> dict[str, Any]:
+    parts = visit.parts
+    is_share = listing.type is GroupType.SHARE  # Their progress is record by record: there is no offset to compare.
+    committed = {} if is_share else await parts.groups.offsets.fetch(listing.group_id)
+    lags = [lag for partition, each in committed.items() if (lag := _lag(parts, partition, each)) is not None]
+    return {
+        "group": listing.group_id,
+        "type": listing.type.value,
+        "state": listing.state.value,
+        "members": listing.member_count,
+        "partitions": len(committed),
+        "lag": sum(lags) if lags else None,
+        "topics": sorted({each.topic for each in committed if visit.visitor.sees_topic(each.topic)})[:20],
+    }
+
+
+def _log_of(parts: Parts, partition: TopicPartition) -> PartitionLog | None:
+    topic = parts.find_topic(partition.topic)
+    found = topic.logs[partition.partition] if topic and partition.partition < len(topic.logs) else None
+    return found if isinstance(found, PartitionLog) else None
+
+
+def _lag(parts: Parts, partition: TopicPartition, committed: object) -> int | None:
+    log = _log_of(parts, partition)
+    if log is None or not isinstance(committed, CommittedOffset):
+        return None
+    return max(log.marks.high_watermark - committed.offset, 0)
+
+
+async def group(visit: Visit) -> dict[str, Any]:
+    parts, name = visit.parts, visit.names["group"]
+    listing = next((each for each in parts.groups.list_groups() if each.group_id == name), None)
+    if listing is None:
+        raise PageNotFound(f"there is no group {name}")
+    stable = await parts.groups.offsets.fetch(name, require_stable=True)
+    committed = await parts.groups.offsets.fetch(name)
+    seen = sorted(each for each in committed if visit.visitor.sees_topic(each.topic))
+    rows = [await _partition(parts, each, committed[each], stable.get(each)) for each in seen[:PARTITIONS_MAX]]
+    lags = [row["lag"] for row in rows if row["lag"] is not None]
+    return {
+        "group": name,
+        "type": listing.type.value,
+        "state": listing.state.value,
+        **await _described(parts, listing),
+        "rows": rows,
+        "all": len(seen),
+        "lag": sum(lags) if lags else None,
+        "lag_s": max((row["lag_s"] for row in rows if row["lag_s"] is not None), default=None),
+        **parts.lags.speed(name, rows, parts.clock.monotonic()),
+    }
+
+
+async def _partition(parts: Parts, partition: TopicPartition, committed: object, stable: object) -> dict[str, Any]:
+    row: dict[str, Any] = {"topic": partition.topic, "partition": partition.partition, "lag": None, "lag_s": None}
+    if not isinstance(committed, CommittedOffset):
+        return row | {"committed": None}
+    row |= {
+        "committed": committed.offset,
+        "committed_ms": committed.committed_at_ms,
+        "metadata": committed.metadata[:200],
+        "is_stable": isinstance(stable, CommittedOffset),
+    }
+    log = _log_of(parts, partition)
+    if log is None:
+        return row | {"end": None}
+    lag = max(log.marks.high_watermark - committed.offset, 0)
+    next_ms = await parts.lags.next_ms(log, committed.offset) if lag else None
+    lag_s = None if next_ms is None or next_ms < 0 else max(parts.clock.now_ms() - next_ms, 0) / 1000
+    expired = committed.offset < log.marks.log_start
+    end = {"end": log.marks.high_watermark, "stable_end": log.last_stable, "expired": expired}
+    return row | end | {"lag": lag, "lag_s": 0.0 if not lag else lag_s, "next_ms": next_ms}
+
+
+async def _described(parts: Parts, listing: GroupListing) -> dict[str, Any]:
+    name = listing.group_id
+    try:
+        if listing.type is GroupType.CONSUMER:
+            found = await parts.groups.describe_consumer(name)
+            members = [
+                {
+                    "member": each.member.id,
+                    "client": each.member.client_id,
+                    "host": each.member.client_host,
+                    "assigned": sorted(map(str, each.member.assigned))[:100],
+                }
+                for each in found.members
+            ]
+            return {"epoch": found.epoch, "protocol": found.assignor, "members": members[:ROWS_MAX]}
+        classic = await parts.groups.describe(name)
+    except GroupNotFound:
+        raise PageNotFound(f"there is no group {name}") from None
+    shown = [
+        {
+            "member": each.member_id,
+            "client": each.client_id,
+            "host": each.client_host,
+            "assigned": [
+                f"{topic}-{number}" for topic, numbers in assigned_in(each.assignment).items() for number in numbers
+            ],
+        }
+        for each in classic.members[:ROWS_MAX]
+    ]
+    return {"epoch": classic.generation, "protocol": classic.protocol_name, "members": shown}
+
+
+def assigned_in(assignment: bytes) -> Mapping[str, list[int]]:
+    """What a classic member was given, as the consumers' own protocol writes it; nothing where it is another's."""
+    reader = Reader(assignment)
+    try:
+        reader.i16()
+        return {reader.string(): [reader.i32() for _ in range(reader.count())] for _ in range(reader.count())}
+    except (MalformedField, UnicodeDecodeError):
+        return {}

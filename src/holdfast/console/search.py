@@ -1,0 +1,178 @@
+"""What a search looks for, and the records of some batches that are it: in a thread, never on the loop."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from holdfast.errors import Rejected
+from holdfast.record.batch import BatchHeader, split
+from holdfast.record.errors import InvalidBatch
+from holdfast.record.marker import MarkerKind, read_marker
+from holdfast.record.records import Record, read_records
+from holdfast.segment.manifest.info import Aborted
+
+STATES: Final = ("all", "committed", "aborted", "undecided")
+_SHOWN_SIZE = 2048  # Bytes of a value that a list shows.
+_ROWS_MAX = 500  # Of one piece: more are looked for when these are taken.
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_NOTHING: Final = object()
+
+
+class SearchFilter(NamedTuple):
+    """Which records. What is empty asks for nothing."""
+
+    key: bytes = b""
+    text: bytes = b""
+    path: str = ""  # In a JSON value, such as `customer.id` or `items[0].name`,
+    equals: str | None = None  # and what stands there.
+    header: str = ""
+    header_value: bytes | None = None
+    state: str = "all"
+    size_min: int = 0
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> SearchFilter:
+        path, is_equal, equals = query.get("json", "").partition("=")
+        header, has_value, value = query.get("header", "").partition("=")
+        state = query.get("state") or "all"
+        if state not in STATES:
+            raise Rejected(f"state={state}: it is one of {', '.join(STATES)}")
+        size = query.get("size", "") or "0"
+        if not size.isdecimal():
+            raise Rejected(f"size={size} is no number of bytes")
+        key, text = query.get("key", "").encode(), query.get("text", "").encode()
+        return cls(
+            key,
+            text,
+            path.strip(),
+            equals.strip() if is_equal else None,
+            header.strip(),
+            value.encode() if has_value else None,
+            state,
+            int(size),
+        )
+
+    def fits(self, record: Record, state: str) -> bool:
+        if self.key and record.key != self.key:
+            return False
+        if self.state != "all" and (state or "committed") != self.state:
+            return False
+        value = record.value or b""
+        if len(value) < self.size_min or (self.text and self.text not in value):
+            return False
+        if self.header and not any(self._is_header(*each) for each in record.headers):
+            return False
+        return not self.path or self._is_at_path(value)
+
+    def _is_header(self, name: str, value: bytes | None) -> bool:
+        return name == self.header and self.header_value in (None, value)
+
+    def _is_at_path(self, value: bytes) -> bool:
+        try:
+            found = json.loads(value)
+        except ValueError:
+            return False
+        for name, number in _STEP.findall(self.path):
+            found = _step(found, name, number)
+            if found is _NOTHING:
+                return False
+        return self.equals is None or self.equals == (found if isinstance(found, str) else json.dumps(found))
+
+
+def _step(value: Any, name: str, number: str) -> Any:
+    if name:
+        return value.get(name, _NOTHING) if isinstance(value, dict) else _NOTHING
+    return value[int(number)] if isinstance(value, list) and int(number) < len(value) else _NOTHING
+
+
+class TransactionStates(NamedTuple):
+    """What is known of transactions: those that were aborted, and those that are open."""
+
+    aborted: Sequence[Aborted]
+    open: Mapping[int, int]  # Producer id → first offset.
+
+    def state_of(self, header: BatchHeader, offset: int) -> str:
+        if not header.is_transactional:
+            return ""
+        if self.open.get(header.producer_id, offset + 1) <= offset:
+            return "undecided"
+        of_it = (each for each in self.aborted if each.producer_id == header.producer_id)
+        return "aborted" if any(each.first_offset <= offset <= each.last_offset for each in of_it) else ""
+
+
+class Found(NamedTuple):
+    """A piece of a partition that was looked through."""
+
+    rows: list[dict[str, Any]]
+    records: int
+    unreadable: int  # Batches that nobody can read.
+    newest_ms: int
+    stopped_at: int | None  # It was full, and looked at nothing from here on.
+
+
+def look_through(
+    buffers: Sequence[memoryview], start: int, wanted: SearchFilter, known: TransactionStates, newest_ms: int
+) -> Found:
+    """The records from an offset on that are wanted, as a list shows them."""
+    rows, count, unreadable = [], 0, 0
+    for buffer in buffers:
+        for header, batch in split(buffer):
+            try:
+                for record, state in _records(header, batch, known):
+                    offset = record.offset or 0
+                    if offset < start:
+                        continue
+                    count += 1
+                    late_ms = max(newest_ms - record.timestamp, 0)
+                    newest_ms = max(newest_ms, record.timestamp)
+                    if wanted.fits(record, state):
+                        rows.append(shown(header, record, state, _SHOWN_SIZE) | {"late_ms": late_ms})
+                        if len(rows) >= _ROWS_MAX:
+                            return Found(rows, count, unreadable, newest_ms, offset + 1)
+            except InvalidBatch:
+                unreadable += 1
+    return Found(rows, count, unreadable, newest_ms, None)
+
+
+def _records(header: BatchHeader, batch: memoryview, known: TransactionStates) -> Iterator[tuple[Record, str]]:
+    if header.is_control:
+        kind = "commit" if read_marker(batch).kind == MarkerKind.COMMIT else "abort"
+        yield Record(None, None, header.max_timestamp, (), header.base_offset), f"{kind} marker"
+        return
+    for record in read_records(batch):
+        yield record, known.state_of(header, record.offset or 0)
+
+
+def shown(header: BatchHeader, record: Record, state: str, size_max: int) -> dict[str, Any]:
+    value, form = text_of(record.value, size_max)
+    key, key_form = text_of(record.key, size_max)
+    return {
+        "offset": record.offset,
+        "ms": record.timestamp,
+        "key": key,
+        "key_form": key_form,
+        "value": value,
+        "form": form,
+        "size": len(record.value or b""),
+        "cut": len(record.value or b"") > size_max,
+        "headers": [[name, text_of(each, 256)[0]] for name, each in record.headers[:50]],
+        "batch": header.base_offset,
+        "producer_id": header.producer_id,
+        "state": state,
+    }
+
+
+def text_of(data: bytes | None, size_max: int) -> tuple[str | None, str]:
+    """Bytes as text, or as hex where they are none; and which of them."""
+    if data is None:
+        return None, "null"
+    piece = data[:size_max]
+    try:
+        return piece.decode(), "text"
+    except UnicodeDecodeError as failure:
+        if len(data) > size_max and failure.start >= len(piece) - 3:  # Cut in the middle of a letter.
+            return piece[: failure.start].decode(), "text"
+        return piece.hex(" "), "hex"
