@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.broker.configs.quotas import Entity, Quota, Rate, entity_text, rates_of_client
-from holdfast.broker.throttle import Bucket
+from holdfast.broker.net.request import Request
+from holdfast.broker.throttle import Bucket, Throttle, Windows
+from holdfast.io.address import Address
+from holdfast.io.clock import ManualClock
+from holdfast.protocol.api import Key
+from holdfast.protocol.header import RequestHeader
+from holdfast.security.principal import ANONYMOUS, Session
 
 NAMES = st.sampled_from(["a", "b"])
 PART = st.one_of(st.none(), NAMES)
@@ -66,3 +72,21 @@ def test_a_bucket_saves_no_more_than_its_windows() -> None:
     assert bucket.wait_s == 1.0
     bucket.change(1.0)  # A tenth of the rate: they wait as long.
     assert bucket.wait_s == 1.0
+
+
+def test_of_time_that_was_used_no_more_is_remembered_than_the_windows_hold() -> None:
+    """X9: who has worked hard for long, and then is quiet for as long as the windows are, waits no more."""
+    clock, held = ManualClock(), list[float]()
+    quotas = {entity_text({"client-id": "c"}): {Quota.WORK.value: 1.0}}
+    throttle = Throttle(lambda: quotas, Windows(of_clients=10.0, of_changes=10.0, of_work=1.0), clock)
+    session = Session(ANONYMOUS, "127.0.0.1", "PLAINTEXT")
+    request = Request(RequestHeader(Key.PRODUCE, 9, 1, "c", 0), memoryview(b""), session, Address("localhost", 1))
+    request = request._replace(hold=lambda seconds, _wait: held.append(seconds))
+    assert throttle.is_on
+    for _ in range(100):
+        throttle.charge(request, Quota.WORK, 1.0)
+    throttle.produced(request, [bytes(100)])
+    assert held == [1.0]
+    clock.advance(10.1)
+    throttle.produced(request, [bytes(100)])
+    assert held == [1.0]

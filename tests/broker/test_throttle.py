@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.broker.inside import InsideBroker
+from tests.broker.members import Member
 from tests.broker.test_operators import alter, entity
 from tests.broker.wire import Wire, batch, create_topic, fetch_fields, produce, produce_fields, values, wait_for
 from tests.support.broker_process import BrokerProcess
@@ -116,6 +117,21 @@ def test_a_client_gets_its_share_of_the_loop(broker: BrokerProcess, operator: Wi
             count += 1
     # A share of 2 % for 3 s, and what was saved in 1 s before, is 8 % of a second.
     assert len(told) < 0.3 * count
+
+
+def test_a_member_beyond_its_share_stays_in_its_group(own_broker: Callable[..., BrokerProcess]) -> None:
+    """X9: for time that was used nobody waits longer than one window at once, as in Kafka: heartbeats are in time."""
+    process = own_broker()
+    with Wire(process.port) as operator:
+        limit(operator, "member", request_percentage=0.01)
+    member = Member(process.port, "throttled-group")
+    with Wire(process.port, client_id="member") as busy:
+        assert member.join(timeout_ms=6000).error_code == 0
+        assert member.sync({member.id: b""}).error_code == 0
+        told = busy.ask(Key.DESCRIBE_CONFIGS, 4, resources=[_BROKER_CONFIGS] * 8).throttle_time_ms
+        assert 0 < told <= 1000
+        assert [member.heartbeat() for _ in range(3)] == [0, 0, 0]
+    member.close()
 
 
 _BROKER_CONFIGS = {"resource_type": 4, "resource_name": "0", "configuration_keys": None}

@@ -112,4 +112,18 @@ BUGS = [
         "buckets = self._of_clients",
         HOSTILE + "::test_many_names_take_no_quota_from_others",
     ),
+    bug(
+        "a member's heartbeats wait until its session is over",
+        "broker/throttle.py",
+        "seconds = min(bucket.wait_s, self._windows.of_work) if kind is Quota.WORK else bucket.wait_s",
+        "seconds = bucket.wait_s",
+        THROTTLE + "::test_a_member_beyond_its_share_stays_in_its_group",
+    ),
+    bug(
+        "time that was used is remembered for ever",
+        "broker/throttle.py",
+        "            bucket.level = max(bucket.level, -bucket.full)\n",
+        "            pass\n",
+        RATES + "::test_of_time_that_was_used_no_more_is_remembered_than_the_windows_hold",
+    ),
 ]

@@ -277,10 +277,12 @@ class BrokerSettings:
                     words[word] = value
         return {name: value.reveal() if isinstance(value, Secret) else str(value) for name, value in words.items()}
 
-    def quota_windows(self) -> tuple[float, float]:
-        """For how many seconds a quiet client saves its quota: that of what it uses, and that of what it changes."""
+    def quota_windows(self) -> tuple[float, float, float]:
+        """For how many seconds a quiet client saves its quota: that of what it uses, and that of what it changes; and
+        for how many it waits at once if it has used too much time."""
         of_clients = max(self.quota_window_num - 1, 1) * self.quota_window_size_seconds
-        return of_clients, max(self.controller_quota_window_num - 1, 1) * self.controller_quota_window_size_seconds
+        of_changes = max(self.controller_quota_window_num - 1, 1) * self.controller_quota_window_size_seconds
+        return of_clients, of_changes, self.quota_window_size_seconds
 
     def topic_defaults(self) -> dict[str, str]:
         """What topics have unless they say otherwise, by the topic config's name."""

@@ -2,7 +2,8 @@
 
 Each quota is a token bucket: it fills at the quota's rate and holds what some seconds bring, so a client that was quiet
 may burst. A request that overdraws it is served; its answer says for how long the bucket is overdrawn, and until then
-the connection is not read (back-pressure). Changes of topics are refused instead, where the client knows what that is.
+the connection is not read (back-pressure). For time that was used nobody waits longer than one window at once. Changes
+of topics are refused instead, where the client knows what that is.
 """
 
 from __future__ import annotations
@@ -41,10 +42,11 @@ class QuotaExceeded(Rejected):
 
 
 class Windows(NamedTuple):
-    """For how many seconds a bucket is filled at most."""
+    """For how many seconds a bucket is filled at most, and the longest wait for time that was used."""
 
     of_clients: float
     of_changes: float
+    of_work: float
 
 
 class Bucket:
@@ -114,8 +116,11 @@ class Throttle:
     def charge(self, request: Request, kind: Quota, amount: float) -> None:
         """So much was used: bytes, seconds of the event loop, or partitions."""
         bucket = self._bucket(request, kind)
-        if bucket is not None:
-            bucket.level -= amount
+        if bucket is None:
+            return
+        bucket.level -= amount
+        if kind is Quota.WORK:  # No more is remembered than the windows hold: Kafka forgets what was before them, too.
+            bucket.level = max(bucket.level, -bucket.full)
 
     def produces(self, request: Request) -> None:
         """A produce request begins. It is charged now: many of a connection may be under way together."""
@@ -172,8 +177,10 @@ class Throttle:
         for kind in kinds:
             bucket = self._bucket(request, kind)
             if bucket is not None and bucket.level < 0:
-                self._note(request, kind, bucket.wait_s)
-                found = max(found, bucket.wait_s)
+                # Who has used too much time goes on slowly, as in Kafka: a member's heartbeats must not come too late.
+                seconds = min(bucket.wait_s, self._windows.of_work) if kind is Quota.WORK else bucket.wait_s
+                self._note(request, kind, seconds)
+                found = max(found, seconds)
         if found:
             request.hold(found, self._wait(request))
         return found
