@@ -58,7 +58,7 @@ class Place:
         self.bound = bind(Address("127.0.0.1", 0))
         self.port: int = self.bound.getsockname()[1]
         rules = PrincipalMapping.parse("RULE:^CN=(.*?),OU=Services.*$/$1/L,DEFAULT")
-        tls = WatchedContext("SSL", TlsSettings.parse(words))
+        tls = WatchedContext("SSL", TlsSettings.parse(words), SystemClock())
         self.listener = OpenListener("SSL", SecurityProtocol.SSL, self.bound, Address("x", 1), tls, rules)
         self.work = Answers()
         self.server = Server(self.work, limits, SystemClock())

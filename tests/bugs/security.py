@@ -227,4 +227,25 @@ BUGS = [
         (Edit("security/logins/login.py", "login.phase is Phase.OPEN and _is_served", "_is_served"),),
         (LOGIN,),
     ),
+    Bug(
+        "security: a certificate that is over takes the place of a good one",
+        (
+            Edit(
+                "security/tls.py",
+                'return "" if self._span.why_not(now_s) else span_of(material).why_not(now_s)',
+                'return ""',
+            ),
+        ),
+        ("tests/security/test_tls.py::test_a_certificate_that_is_over_does_not_take_the_place_of_one_that_is_not",),
+    ),
+    Bug(
+        "security: nobody is told that a certificate is over",
+        (Edit("security/tls.py", "if why and not self._has_warned:", "if False:"),),
+        ("tests/security/test_tls.py::test_a_certificate_that_ends_is_told_once",),
+    ),
+    Bug(
+        "security: OpenSSL's word for it is all that is told of a client that speaks no TLS",
+        (Edit("broker/net/tls_link.py", "    if reason in _NO_TLS:\n", "    if not reason:\n"),),
+        ("tests/broker/test_tls.py::test_a_client_of_another_protocol_is_named",),
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import ssl
 import subprocess
@@ -14,6 +15,7 @@ from cryptography import x509
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.io.clock import ManualClock
 from holdfast.security.errors import BadSetting
 from holdfast.security.secret import Secret
 from holdfast.security.tls import (
@@ -171,7 +173,7 @@ def test_settings_that_cannot_be_taken_say_what_to_do(words: dict[str, str], why
     [
         (SERVER.chain_pem, "", "has no private key"),
         (SERVER.key_pem(), "", "has no certificate"),
-        (SERVER.key_pem() + CLIENT.chain_pem, "", "another certificate"),
+        (SERVER.key_pem() + CLIENT.chain_pem, "", "first certificate"),
         (SERVER.pem()[:-100], "", "is broken"),
         (SERVER.pem("right"), "", "give its password"),
         (SERVER.pem("right"), "wrong", "ssl.key.password is wrong"),
@@ -223,7 +225,8 @@ class _Renewed:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "server.pem"
         self.path.write_text(SERVER.pem())
-        self.watched = WatchedContext("TLS", TlsSettings(keystore_location=str(self.path)))
+        self.clock = ManualClock()
+        self.watched = WatchedContext("TLS", TlsSettings(keystore_location=str(self.path)), self.clock)
 
     def serial(self) -> int:
         """The certificate that a new connection sees."""
@@ -260,6 +263,54 @@ def test_a_new_certificate_is_taken_and_a_broken_one_is_not(tmp_path: Path, capl
     open_before[0].write(b"still")
     assert open_before[1].read(5) == b"still"
     assert renewed.watched.renewals == 1
+
+
+def test_a_certificate_that_is_over_does_not_take_the_place_of_one_that_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """X3: it would end every new connection. One that is good from tomorrow on is taken tomorrow."""
+    renewed = _Renewed(tmp_path)
+    now = datetime.datetime.fromtimestamp(renewed.clock.now_ms() / 1000, datetime.UTC)
+    day = datetime.timedelta(days=1)
+    over, later = CA.issue(until=now - day), CA.issue(since=now + day)
+    for pair, why in ((over, "was good until"), (later, "is good from")):
+        renewed.path.write_text(pair.pem())
+        assert not renewed.watched.look()
+        assert not renewed.watched.look()
+        assert why in renewed.watched.problem
+        assert renewed.serial() == SERVER.certificate.serial_number
+    with pytest.raises(BadSetting, match="good from"):
+        renewed.watched.change(TlsSettings(keystore_location=str(renewed.path)))
+    assert len([each for each in caplog.records if "keeps its certificates" in each.message]) == 2
+    renewed.clock.advance(2 * day.total_seconds())
+    assert renewed.watched.look()
+    assert renewed.serial() == later.certificate.serial_number
+
+
+def test_a_certificate_that_ends_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """X3: at the start, and when it ends while it is used; another one is taken then, whatever its time is."""
+    renewed = _Renewed(tmp_path)
+    now = datetime.datetime.fromtimestamp(renewed.clock.now_ms() / 1000, datetime.UTC)
+    soon = CA.issue(until=now + datetime.timedelta(hours=1))
+    renewed.path.write_text(soon.pem())
+    assert renewed.watched.look()
+    assert not _ends(caplog)
+    renewed.clock.advance(3601)
+    for _ in range(3):
+        renewed.watched.look()
+    assert len(_ends(caplog)) == 1
+    WatchedContext("TLS", TlsSettings(keystore_location=str(renewed.path)), renewed.clock)
+    assert len(_ends(caplog)) == 2
+    renewed.path.write_text(CA.issue(until=now - datetime.timedelta(days=1)).pem())
+    assert renewed.watched.look()
+    assert len(_ends(caplog)) == 3
+    renewed.path.write_text(SERVER.pem())
+    assert renewed.watched.look()
+    assert len(_ends(caplog)) == 3
+
+
+def _ends(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.message for each in caplog.records if "clients that check it do not connect" in each.message]
 
 
 def test_a_file_with_the_same_times_and_size_is_looked_into(tmp_path: Path) -> None:

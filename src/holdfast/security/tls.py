@@ -1,7 +1,8 @@
 """TLS contexts from Kafka's settings: PEM from files or in line, TLS 1.2 and 1.3, and nothing older.
 
 Compression, renegotiation and session tickets are off. `WatchedContext` looks at the files again and again: a new
-certificate is taken for the next handshake, a broken one is not, and says so.
+certificate is taken for the next handshake; a broken one is not, nor one that is over in the place of one that is not,
+and says so.
 
 OpenSSL reads a certificate and its key only from a file, so what was read is handed over in one that exists in memory
 alone: the bytes that were compared are the bytes that are taken, and a key in line never touches a disk.
@@ -10,6 +11,7 @@ alone: the bytes that were compared are the bytes that are taken, and a key in l
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import ssl
@@ -17,9 +19,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from holdfast.io.clock import Clock
 from holdfast.security.errors import BadSetting
 from holdfast.security.files import read_within
 from holdfast.security.secret import NONE, Secret
@@ -198,6 +202,30 @@ def client_context(settings: TlsSettings, material: Material, *, check_name: boo
     return context
 
 
+class Span(NamedTuple):
+    """When a certificate is good, in seconds since 1970."""
+
+    start: float
+    end: float
+
+    def why_not(self, now_s: float) -> str:
+        """Why clients do not take it now; empty if they do."""
+        if now_s < self.start:
+            return f"the certificate is good from {_day(self.start)} on"
+        return f"the certificate was good until {_day(self.end)}" if now_s >= self.end else ""
+
+
+def span_of(material: Material) -> Span:
+    """Of our own certificate, the first of the chain; of one that only OpenSSL can read: always."""
+    from cryptography import x509  # Here: it takes time to load.
+
+    try:
+        found = x509.load_pem_x509_certificate(material.certificate)
+    except ValueError:
+        return Span(-math.inf, math.inf)
+    return Span(found.not_valid_before_utc.timestamp(), found.not_valid_after_utc.timestamp())
+
+
 class Pem(NamedTuple):
     """What others who speak TLS themselves make a context of."""
 
@@ -231,6 +259,7 @@ class WatchedContext:
         self,
         name: str,
         settings: TlsSettings,
+        clock: Clock,
         make: Callable[[TlsSettings, Material], ssl.SSLContext] = server_context,
     ) -> None:
         """Raises BadSetting: at the start there is nothing older to keep."""
@@ -241,8 +270,12 @@ class WatchedContext:
         self.problem = ""  # Why the files, as they are, were not taken; empty while all is well.
         self._settings = settings
         self._make = make
+        self._clock = clock
         self._material = material
+        self._span = span_of(material)
         self._taken = self._seen = material.digest()
+        self._has_warned = False  # That `current` is not good.
+        self._warn_of_end()
 
     def pem(self) -> Pem:
         """What `current` is made of."""
@@ -250,6 +283,7 @@ class WatchedContext:
 
     def look(self) -> bool:
         """Take what has changed in the files, or keep what there is; whether it was taken."""
+        self._warn_of_end()
         try:
             material = read_material(self._settings)
         except BadSetting as failure:
@@ -266,9 +300,11 @@ class WatchedContext:
         """Take other settings, such as another file. Raises BadSetting, and stays as it is."""
         material = read_material(settings)
         made = self._make(settings, material)
-        self._settings, self._material, self.current, self.problem = settings, material, made, ""
-        self._taken = self._seen = material.digest()
-        self.renewals += 1
+        if why := self._why_worse(material):
+            raise BadSetting("ssl.keystore.location", why)
+        self._settings = settings
+        self._seen = material.digest()
+        self._use(made, material)
 
     def _take(self, material: Material, digest: bytes) -> bool:
         if digest == self._taken:  # It was broken, and is again what it was.
@@ -279,10 +315,31 @@ class WatchedContext:
         except BadSetting as failure:
             self._complain(str(failure))
             return False
-        self._material, self.current, self._taken, self.problem = material, made, digest, ""
-        self.renewals += 1
+        if why := self._why_worse(material):
+            self._seen = b""  # Its time may come.
+            self._complain(why)
+            return False
+        self._use(made, material)
         log.info("the certificates of listener %s were renewed", self.name)
+        self._warn_of_end()
         return True
+
+    def _use(self, made: ssl.SSLContext, material: Material) -> None:
+        self._material, self.current, self._taken, self.problem = material, made, material.digest(), ""
+        self._span = span_of(material)
+        self._has_warned = False
+        self.renewals += 1
+
+    def _why_worse(self, material: Material) -> str:
+        """Why clients would not take what they take now; empty if they would, or do not take what there is either."""
+        now_s = self._clock.now_ms() / 1000
+        return "" if self._span.why_not(now_s) else span_of(material).why_not(now_s)
+
+    def _warn_of_end(self) -> None:
+        why = self._span.why_not(self._clock.now_ms() / 1000)
+        if why and not self._has_warned:
+            log.warning("listener %s: %s: clients that check it do not connect; renew it", self.name, why)
+        self._has_warned = bool(why)
 
     def _complain(self, problem: str) -> None:
         if problem != self.problem:
@@ -341,7 +398,7 @@ def _load_certificate(context: ssl.SSLContext, settings: TlsSettings, pem: bytes
             context.load_cert_chain(path, password=settings.key_password.reveal())  # Without one OpenSSL would ask.
     except (OSError, ValueError) as failure:
         hint = ", or ssl.key.password is wrong" if is_encrypted else ""
-        why = f"{where} is broken, or its key is that of another certificate{hint} ({_reason(failure)})"
+        why = f"{where} is broken, or its key is not that of its first certificate{hint} ({_reason(failure)})"
         raise BadSetting(setting, why) from None
 
 
@@ -354,6 +411,10 @@ def _load_trust(context: ssl.SSLContext, settings: TlsSettings, pem: bytes) -> N
         context.load_verify_locations(cadata=pem.decode("ascii", "ignore"))
     except (OSError, ValueError) as failure:
         raise BadSetting(setting, f"{where} is broken ({_reason(failure)})") from None
+
+
+def _day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _reason(failure: Exception) -> str:

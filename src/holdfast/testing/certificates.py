@@ -56,11 +56,16 @@ class Authority:
         """What others trust."""
         return self.pair.chain_pem
 
-    def issue(self, name: str | x509.Name = "localhost", until: datetime.datetime = _FAR_OFF) -> Pair:
+    def issue(
+        self,
+        name: str | x509.Name = "localhost",
+        until: datetime.datetime = _FAR_OFF,
+        since: datetime.datetime = _LONG_AGO,
+    ) -> Pair:
         """`name` is a common name, or a whole one: `CN=Reader,OU=Services,O=Tests`."""
         key = ec.generate_private_key(ec.SECP256R1())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
-        made = _builder(_named(name), self._name, key, until)
+        made = _builder(_named(name), self._name, key, until, since)
         made = made.add_extension(x509.SubjectAlternativeName(_PLACES), critical=False).add_extension(
             usage, critical=False
         )
@@ -94,7 +99,11 @@ def _named(name: str | x509.Name) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, until: datetime.datetime = _FAR_OFF
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    until: datetime.datetime = _FAR_OFF,
+    since: datetime.datetime = _LONG_AGO,
 ) -> x509.CertificateBuilder:
     return (
         x509.CertificateBuilder()
@@ -102,6 +111,6 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(_LONG_AGO)
+        .not_valid_before(since)
         .not_valid_after(until)
     )

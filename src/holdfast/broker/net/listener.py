@@ -82,7 +82,7 @@ def _protection(
     try:
         if protocol.has_tls:
             mapping = PrincipalMapping.parse(words[MAPPING_SETTING])
-            tls = WatchedContext(name, TlsSettings.parse(words))
+            tls = WatchedContext(name, TlsSettings.parse(words), SystemClock())
         if protocol.has_sasl:
             checks = LoginChecks(partial(words_of, name), SystemClock(), SystemChance())
     except BadSetting as failure:
