@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import shutil
 import socket
 import ssl
@@ -24,6 +25,8 @@ from holdfast.testing.ports import free_port
 
 VALUES = [b"%d" % number * 200_000 for number in range(4)]  # Each of many records of TLS.
 
+
+_PAST = datetime.datetime(2021, 1, 1, tzinfo=datetime.UTC)
 
 Client: TypeAlias = Callable[[Secured, str], list[bytes]]
 
@@ -101,6 +104,26 @@ def test_a_port_speaks_one_language(secured: Secured) -> None:
         secured.connect(secured.plain)
     with secured.wire(secured.tls) as wire:
         assert serves(wire)
+
+
+def test_a_client_of_another_protocol_is_named(secured: Secured) -> None:
+    """X2: in one sentence of the log, with what to do, whichever of the two was wrong; and whose certificate is."""
+    with pytest.raises(Closed), Wire(secured.tls) as wire:
+        serves(wire)
+    _until(lambda: any("its security.protocol has to be SSL or SASL_SSL" in line for line in secured.process.said))
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        secured.connect(secured.plain)
+    _until(lambda: any("that is TLS, and there is none here" in line for line in secured.process.said))
+    with socket.create_connection(("127.0.0.1", secured.plain), 20) as browser:
+        browser.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert browser.recv(1) == b""
+    _until(lambda: any("that is HTTP" in line for line in secured.process.said))
+    over = secured.folder / "over.pem"
+    over.write_text(secured.authority.authority.issue("Reader", until=_PAST).pem())
+    with pytest.raises((Closed, ssl.SSLError)), secured.wire(secured.mutual, secured.context(certificate=over)) as wire:
+        serves(wire)
+    words = "the client's certificate is not taken: certificate has expired"
+    _until(lambda: any(words in line for line in secured.process.said))
 
 
 def test_requests_come_in_pieces(secured: Secured) -> None:

@@ -17,6 +17,8 @@ from holdfast.errors import Rejected
 SHARED_SIZE = 64 << 10
 _SIZE = struct.Struct(">i")
 _OWN_SIZE = 2 << 20  # Frames up to this size are never copied again.
+_HELLO = 0x1603  # How TLS begins, in any version of it.
+_HTTP = (b"GET ", b"POST", b"HEAD")
 
 
 class Frames:
@@ -89,7 +91,7 @@ class Frames:
         while end - start >= 4:
             size = int.from_bytes(shared[start : start + 4], "big", signed=True)
             if not 0 < size <= self.size_max:
-                raise Rejected(f"a frame says it has {size} bytes, 1 to {self.size_max} are allowed")
+                raise Rejected(f"a frame says it has {size} bytes, 1 to {self.size_max} are allowed{_guess(size)}")
             start += 4
             if start + size > end:
                 self._begin_own(size, shared[start:end])
@@ -108,3 +110,10 @@ class Frames:
         larger = numpy.empty(min(self._size, 2 * len(full)), numpy.uint8).data
         larger[: len(full)] = full
         self._own = larger
+
+
+def _guess(size: int) -> str:
+    """What somebody speaks who says that a frame has so many bytes."""
+    if size >> 16 == _HELLO:
+        return ": that is TLS, and there is none here; the client's security.protocol has to be another"
+    return ": that is HTTP" if size > 0 and _SIZE.pack(size) in _HTTP else ""

@@ -28,6 +28,7 @@ RECEIVED_SIZE = 64 << 10  # Of the buffer that all links receive into.
 _RECORD_SIZE = 16 << 10  # Plain bytes of the largest record.
 _SAID_SIZE_MAX = 1 << 20  # Bytes that we owe a client which asks for new keys, again and again, and takes none.
 _NOTHING = memoryview(b"")
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")  # What OpenSSL calls the first bytes then.
 
 
 class TlsLink(asyncio.BufferedProtocol, asyncio.Transport):
@@ -152,9 +153,10 @@ class TlsLink(asyncio.BufferedProtocol, asyncio.Transport):
 
     def _refuse(self, failure: Exception) -> None:
         """What the client sent is no TLS, or not the TLS that is spoken here: tell it, and close."""
-        reason = getattr(failure, "reason", None) or failure
         self._server.closed["tls"] += 1
-        self._server.lines.warning("%s: connection to %s closed: TLS: %s", self.peer, self._listener.name, reason)
+        self._server.lines.warning(
+            "%s: connection to %s closed: TLS: %s", self.peer, self._listener.name, _why(failure)
+        )
         self._say()
         if self._socket is not None:
             self._socket.close()
@@ -217,3 +219,15 @@ class TlsLink(asyncio.BufferedProtocol, asyncio.Transport):
     def abort(self) -> None:
         if self._socket is not None:
             self._socket.abort()
+
+
+def _why(failure: Exception) -> str:
+    """For people: what the client has done, or says of us."""
+    reason = str(getattr(failure, "reason", None) or failure)
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return f"the client's certificate is not taken: {failure.verify_message}"
+    if reason in _NO_TLS:
+        return f"the client speaks none ({reason}): its security.protocol has to be SSL or SASL_SSL"
+    if "_ALERT_" in reason:
+        return f"the client does not go on: {reason}"
+    return reason
