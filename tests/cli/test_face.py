@@ -45,7 +45,7 @@ def test_version_is_the_installed_one() -> None:
 
 def test_completion_for_a_shell_can_be_shown() -> None:
     done = holdfast("", _HOLDFAST_COMPLETE="complete_bash", COMP_WORDS="holdfast wa", COMP_CWORD="1")
-    assert done.stdout.split() == ["wal"]
+    assert done.stdout.split() == ["wait", "wal"]
 
 
 def test_a_failure_is_one_sentence_on_stderr_and_exit_code_1(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_who_may_describe_the_cluster_reads_metrics(broker: SecuredBroker) -> No
             status, text = get(PORT, context, said, path)
             assert (status, "holdfast_" in text) == (401, False)
     assert get(PORT, context, basic("other", broker.password("other")))[0] == 403
+    assert [get(PORT, context, None, path) for path in ("/healthz", "/readyz")] == [(200, "alive\n"), (200, "ready\n")]
     assert get(PORT, context, basic("admin", broker.password("admin")), "/nothing")[0] == 404
     wait_for(lambda: any("User:other" in each and "DESCRIBE CLUSTER" in each for each in broker.said))
     wait_for(lambda: any("login failed" in each and "'nobody'" in each for each in broker.said))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,21 @@ def take(consumer: Consumer, count: int) -> list[bytes]:
             assert message.error() is None, message.error()
             found.append(message.value())
     return found
+
+
+def get(address: str, path: str) -> tuple[int, str]:
+    """What somebody is told who looks after the process."""
+    host, _, port = address.rpartition(":")
+    link = HTTPConnection(host, int(port), timeout=20)
+    link.request("GET", path)
+    answer = link.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def waits(broker: RunningBroker, seconds: str) -> int:
+    """The exit code of `holdfast wait`."""
+    command = [sys.executable, "-m", "holdfast", "wait", "--timeout", seconds, "--bootstrap", broker.bootstrap]
+    return subprocess.run(command, capture_output=True, timeout=120, check=False).returncode
 
 
 def numbers(start: int, end: int) -> list[bytes]:
@@ -101,6 +117,9 @@ def test_the_log_is_read_while_the_store_is_away(broker: RunningBroker, tmp_path
     assert status.returncode == 1
     shown = json.loads(status.stdout)
     assert (shown["well"], shown["waits_for_store"], shown["served_from_log"]) == (False, True, ["orders-0"])
+    assert get(address, "/healthz") == (200, "alive\n")
+    assert get(address, "/readyz") == (503, "the store has not answered since the start: writes are refused\n")
+    assert waits(broker, "0.5") == 1
     (finding,) = store_waited_for(address)
     assert "waits for its store" in finding.found
     assert "orders-0" in finding.found
@@ -108,6 +127,8 @@ def test_the_log_is_read_while_the_store_is_away(broker: RunningBroker, tmp_path
     assert not store.exists()  # Nobody has made anything where the store was.
     away.rename(store)
     until(lambda: any("store back" in line for line in broker.said), broker)
+    assert waits(broker, "60") == 0
+    until(lambda: get(address, "/readyz") == (200, "ready\n"), broker)
     assert producer.flush(60) == 0
     assert delivered == [(None, EARLY + LATE)]
     assert take(late, 1) == numbers(EARLY + LATE, EARLY + LATE + 1)

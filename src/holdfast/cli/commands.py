@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "doctor": CommandPlace(_RUN, "doctor.command", "doctor"),
     "demo": CommandPlace(_RUN, "demo.command", "demo"),
     "status": CommandPlace(_USE, "status", "status"),
+    "wait": CommandPlace(_USE, "wait", "wait"),
     "topic": CommandPlace(_USE, "topic.command"),
     "group": CommandPlace(_USE, "group.command"),
     "acl": CommandPlace(_USE, "acl.command"),

@@ -68,6 +68,7 @@ def holdfast(
       holdfast doctor                          whether a broker can run here
       holdfast demo                            kill a broker, count everything
       holdfast status                          whether a running broker is well
+      holdfast wait                            until a broker serves
       holdfast topic create orders             make a topic
       holdfast produce orders < lines.txt      write lines to it
       holdfast consume orders                  follow it

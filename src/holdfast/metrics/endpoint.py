@@ -1,10 +1,11 @@
-"""The port that a Prometheus server scrapes: `GET /metrics`, and nothing else.
+"""The port that a Prometheus server scrapes: `GET /metrics`; and whether all is well: `/healthz` and `/readyz`.
 
 It runs on the broker's own event loop, where the state is; only the text is written elsewhere. A request has a few
 seconds and a few kilobytes. A few connections may be there at the same time; when one more comes, the one that has been
 silent for longest makes room, and those whose answer is being made do not.
 
-With TLS and a gate nobody is answered who may not read them: 401 for strangers, 403 for others.
+With TLS and a gate nobody is answered who may not read them: 401 for strangers, 403 for others. Everybody is told
+whether the process lives and whether it serves, without a reason: who starts it again has no password.
 """
 
 from __future__ import annotations
@@ -50,8 +51,15 @@ class PortProtection(NamedTuple):
 class Endpoint:
     """Answers scrapes."""
 
-    def __init__(self, samples: Callable[[], AsyncIterator[Sample]], protection: PortProtection | None = None) -> None:
+    def __init__(
+        self,
+        samples: Callable[[], AsyncIterator[Sample]],
+        unready: Callable[[], str],
+        protection: PortProtection | None = None,
+    ) -> None:
+        """`unready`: why clients are not served, empty if they are."""
         self._samples = samples
+        self._unready = unready
         self._protection = protection
         self._tasks: set[asyncio.Task[None]] = set()
         self._asking = _Few(_ASKING_MAX)
@@ -87,8 +95,9 @@ class Endpoint:
 
     async def _refusal(self, request: str, writer: asyncio.StreamWriter) -> bytes | None:
         """What whoever may not read metrics is answered, whatever they ask for."""
-        if self._protection is None:
-            return None
+        health = self._health(request.partition(" ")[2].partition(" ")[0])
+        if health or self._protection is None:
+            return health
         link = writer.get_extra_info("ssl_object")
         certificate = link.getpeercert(binary_form=True) if link is not None else None
         said = _header(request.split("\r\n")[1:], "authorization") or None
@@ -101,6 +110,17 @@ class Endpoint:
         except Unavailable as failure:
             return _response("503 Service Unavailable", f"{failure}\n")
         return _response("403 Forbidden", "no rule lets you DESCRIBE the CLUSTER\n")
+
+    def _health(self, path: str) -> bytes | None:
+        """What those are told who look after the process."""
+        if path == "/healthz":
+            return _response("200 OK", "alive\n")
+        if path != "/readyz":
+            return None
+        why = self._unready()
+        if not why:
+            return _response("200 OK", "ready\n")
+        return _response("503 Service Unavailable", f"{why if self._protection is None else 'not ready'}\n")
 
     async def _answer(self, request: str) -> bytes:
         first, *headers = request.split("\r\n")
@@ -167,10 +187,13 @@ def _head(status: str, content_type: str, size: int, *more: str) -> bytes:
 
 @asynccontextmanager
 async def scraped(
-    samples: Callable[[], AsyncIterator[Sample]], bound: socket.socket, protection: PortProtection | None = None
+    samples: Callable[[], AsyncIterator[Sample]],
+    unready: Callable[[], str],
+    bound: socket.socket,
+    protection: PortProtection | None = None,
 ) -> AsyncIterator[None]:
     """Metrics on a socket that is bound already, for as long as the block lasts."""
-    endpoint = Endpoint(samples, protection)
+    endpoint = Endpoint(samples, unready, protection)
     server = await asyncio.start_server(endpoint.serve, sock=bound, limit=_REQUEST_SIZE_MAX)
     try:
         yield

@@ -15,6 +15,7 @@ from holdfast.broker.running import Opened
 from holdfast.cli.serve.doors import Door
 from holdfast.cli.serve.timings import Timings
 from holdfast.io.address import Address, bind, parse_address
+from holdfast.log.logs import Logs
 from holdfast.metrics.collect import Sample, Watched, WatchedTopic, samples, store_samples, traffic_samples
 from holdfast.metrics.collect_waiting import WatchedWait, waiting_samples
 from holdfast.metrics.endpoint import PortProtection, scraped
@@ -32,6 +33,7 @@ class Metrics:
         self._gate: MetricsGate | None = None
         self._bound = bind(parse_address(door.listen), "choose another with --metrics HOST:PORT (serve.metrics_listen)")
         self._samples: Callable[[], AsyncIterator[Sample]] = nothing
+        self._unready: Callable[[], str] = lambda: "starting"
         self._is_open = False
 
     @property
@@ -42,6 +44,7 @@ class Metrics:
     async def waiting(self, watched: WatchedWait, server: Server, rules: Rules | None) -> AsyncIterator[None]:
         """The port, while the store is away and after. `rules` are those without the store; None: no authorizer."""
         self._let_through(server, Gate(server.audit, None if rules is None else lambda: rules))
+        self._unready = lambda: "the store has not answered since the start: writes are refused"
         self._samples = lambda: waiting_samples(
             version(), watched, chain(traffic_samples(self._timings.traffic), store_samples(self._timings.store))
         )
@@ -54,7 +57,7 @@ class Metrics:
         if self._listener is not None:
             protection = PortProtection(self._listener.tls, self._gate_now)
             scheme = "http" if self._listener.tls is None else "https"
-        async with scraped(lambda: self._samples(), self._bound, protection):
+        async with scraped(lambda: self._samples(), lambda: self._unready(), self._bound, protection):
             self._is_open = True
             log.info("metrics at %s://%s/metrics", scheme, self.address, extra={"facts": {"event": "metrics"}})
             yield
@@ -88,11 +91,18 @@ class Metrics:
             subscriptions=self._timings.subscriptions,
         )
         before, self._samples = self._samples, lambda: samples(watched)
+        self._unready = lambda: _unready(context.logs)
         try:
             async with nullcontext() if self._is_open else self._opened():
                 yield
         finally:
-            self._samples = before
+            self._samples, self._unready = before, lambda: "stopping"
+
+
+def _unready(logs: Logs) -> str:
+    if logs.failure is not None:
+        return str(logs.failure)
+    return "" if logs.owner.is_owner else "another broker has taken the store over"
 
 
 def version() -> str:

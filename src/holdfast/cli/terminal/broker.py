@@ -25,9 +25,9 @@ def broker_at(bootstrap: str | None, config: Path | None) -> ClientSettings:
 
 
 @contextmanager
-def asking(where: ClientSettings) -> Iterator[Client]:
-    """A client that asks once: what cannot be done now is a failure at once."""
-    with _in_our_words(), Client(where, follow_leaders=False, patience_s=0) as client:
+def asking(where: ClientSettings, patience_s: float = 0) -> Iterator[Client]:
+    """A client that asks once: what cannot be done now is a failure at once, or when patience ends."""
+    with _in_our_words(), Client(where, follow_leaders=False, patience_s=patience_s) as client:
         yield client
 
 
