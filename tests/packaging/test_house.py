@@ -8,6 +8,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -123,3 +125,22 @@ def test_no_cycle_of_imports_hides_behind_type_checking() -> None:
         if "TYPE_CHECKING" in path.read_text() and path.name != "__init__.py"
     ]
     assert hidden == []
+
+
+def test_every_requirement_has_bounds_that_the_pinned_version_fits() -> None:
+    """Whoever installs the wheel gets what was tested, or something near it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+    ]
+    pinned: dict[str, set[str]] = {}
+    for file in (ROOT / "requirements").glob("*.txt"):
+        for name, version in re.findall(r"^([\w.-]+)==([\w.]+)", file.read_text(), re.MULTILINE):
+            pinned.setdefault(name, set()).add(version)
+    for each in map(Requirement, wanted):
+        assert {one.operator for one in each.specifier} == {">=", "<"}, each
+        assert pinned[each.name], each
+        assert all(version in each.specifier for version in pinned[each.name]), (each, pinned[each.name])
+    named = {Requirement(each).name for each in project["dependencies"]}
+    assert named == {line for line in (ROOT / "requirements" / "run.in").read_text().split("\n")[1:] if line}
