@@ -16,8 +16,8 @@ BUGS = [
         (
             Edit(
                 "log/partition/read.py",
-                "            found = ground.kept.read(info, offset, budget.bytes_left, **limits)\n",
-                "            found = ground.reader.read(info, offset, budget.bytes_left, **limits)\n",
+                "            found = ground.kept.read(*wanted, **limits)\n",
+                "            found = ground.reader.read(*wanted, **limits)\n",
             ),
             Edit("io/objects/off_loop.py", "        if is_on_loop():\n", "        if False:\n"),
         ),

@@ -18,6 +18,28 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 BUGS = [
     bug(
+        "memory of a block is used again while a client is sent it",
+        "segment/cached/block_memory.py",
+        "        lent.free = self._free\n",
+        "        self._free.append(whole)\n",
+        "tests/segment/test_blocks.py::test_memory_of_a_block_is_used_again_only_when_nobody_sees_it",
+    ),
+    bug(
+        "a read in pieces ends with the first block",
+        "segment/cached/read.py",
+        "            return window.pieces(self.start, self.end)\n",
+        "            return window.pieces(self.start, self.end)[:1]\n",
+        "tests/segment/test_read.py::test_in_pieces_nothing_is_copied",
+    ),
+    bug(
+        "a read that is full steps over what it did not take",
+        "segment/cached/read.py",
+        "        if walk.ends_before(window, interval):\n"
+        '            walk.next_offset = int(segment.index[number]["base_offset"])\n',
+        "        if walk.ends_before(window, interval):\n",
+        "tests/segment/test_read.py::test_every_offset_and_limit_reads_the_right_batches",
+    ),
+    bug(
         "whoever is called is called one too early",
         "watermark.py",
         "        while self._calls and self._calls[0][0] <= value:\n",

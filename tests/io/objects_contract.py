@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from holdfast.errors import Rejected
-from holdfast.io.objects import Exists, NotFound, Objects
+from holdfast.io.objects import Exists, NotFound, Objects, fill
 from holdfast.io.objects.names import BadName
 
 WRITERS = 8
@@ -43,6 +43,17 @@ class ObjectsContract:
     @pytest.fixture
     def store(self, open_store: OpenStore) -> Objects:
         return open_store()
+
+    def test_a_buffer_is_filled_with_what_is_there(self, store: Objects) -> None:
+        """L5: bytes into the caller's own memory are those that `get` gives, and no byte behind them changes."""
+        store.put("a/b", [bytes(range(100))])
+        for start, size in ((0, 100), (0, 40), (90, 40), (100, 5), (200, 5), (3, 0)):
+            into = bytearray(b"-" * size)
+            got = fill(store, "a/b", start, memoryview(into))
+            assert bytes(into[:got]) == store.get("a/b", start, start + size)
+            assert into[got:] == b"-" * (size - got)
+        with pytest.raises(NotFound):
+            fill(store, "a/c", 0, memoryview(bytearray(4)))
 
     def test_of_eight_writers_exactly_one_wins_each_round(self, open_store: OpenStore) -> None:
         """L2: a version of a manifest is taken once, whoever asks at the same time."""

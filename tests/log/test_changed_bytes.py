@@ -171,7 +171,7 @@ async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplo
     logs = await house.open(background=True, flush_age_ms_max=1000)
     broken, sound = await logs.partition(HOME), await logs.partition(OTHER)
     await fill(broken, 5, 100)
-    name, at = frame_byte(house, b"2.......")
+    name, at = frame_byte(house, b"3.......")
     house.disk.damage(name, at)
     house.clock.advance(2)
     await turns(200)
@@ -179,15 +179,15 @@ async def test_a_damaged_frame_sets_its_partition_aside_and_stops_no_other(caplo
     assert isinstance(broken.failure, DamagedLog)
     assert broken.failure.file == name
     flushed = house.manifest().flushed  # There is little room for tails: some were flushed at once.
-    assert saved_records(house) == [each for each in numbered(flushed, 5, 100) if each[0] != 2]
+    assert saved_records(house) == [each for each in numbered(flushed, 5, 100) if each[0] != 3]
     said = [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
     assert any(name in line and "is damaged at byte" in line for line in said)
-    [line] = [line for line in said if "[2, 3)" in line]
-    assert "all but [2, 3), of which no copy is sound" in line, "What is saved and what is not is said once."
+    [line] = [line for line in said if "[3, 4)" in line]
+    assert "all but [3, 4), of which no copy is sound" in line, "What is saved and what is not is said once."
     assert all(name in line for name in house.saved())
     raw = house.disk.content(name)
     [(head, found)] = lost_pieces(house)
-    assert head["spans"] == [[2, 3]]
+    assert head["spans"] == [[3, 4]]
     assert head["from"].startswith(f"{name} from byte ")
     start = int(head["from"].rpartition(" ")[2])
     assert start <= at < start + head["size"]

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.errors import Rejected, Unavailable
 from holdfast.io.objects import StoreFailed
+from holdfast.segment.cached.block_memory import BlockMemory
 from holdfast.segment.cached.blocks import BlockCache
 from holdfast.segment.cached.read import SegmentReader
 from holdfast.segment.writer import encode_segment
@@ -230,3 +231,25 @@ def test_a_stopped_executor_only_ends_read_ahead(store, segment, pool):
     reader = SegmentReader(BlockCache(store, 1024 * BLOCK, block_size=BLOCK, executor=pool))
     pool.shutdown()
     assert reader.read(segment, 0, 10**6).next_offset == segment.end
+
+
+def test_memory_of_a_block_is_used_again_only_when_nobody_sees_it() -> None:
+    """L5, D4: a client that takes its time is sent the block that was read for it, not a later one."""
+    memory = BlockMemory(4096)
+    first = memory.take(4096)
+    first[:] = bytes([1]) * 4096
+    view = first[10:20].toreadonly()
+    del first
+    second = memory.take(4096)
+    second[:] = bytes([2]) * 4096
+    assert view == bytes([1]) * 10
+    del view, second
+    third, fourth, fifth = (memory.take(4096) for _ in range(3))
+    assert {third[0], fourth[0]} == {1, 2}
+    fifth[:] = bytes([3]) * 4096
+    assert {third[0], fourth[0]} == {1, 2}
+
+
+def test_a_block_of_another_size_has_memory_of_its_own() -> None:
+    """L5: the last block of a segment is smaller than the others."""
+    assert len(BlockMemory(4096).take(100)) == 100

@@ -82,11 +82,37 @@ def test_a_batch_is_copied_only_across_a_border(stored, reader, make_batch, stor
     info = stored([make_batch(number, size=139) for number in range(30)])
     segments = reader(1024)
     found = segments.read(info, 0, 10**9)
-    blocks = {id(segments.blocks.block(info.name, info.size, number)[0]) for number in range(info.size // 1024 + 1)}
+    found_in = [segments.blocks.block(info.name, info.size, number)[0] for number in range(info.size // 1024 + 1)]
+    blocks = {id(each.obj) for each in found_in}
     copied = [each for each in found.buffers if id(each.obj) not in blocks]
     assert len(copied) == 5
     assert all(len(each) == 200 for each in copied)
     assert len(found.buffers) == 11
+
+
+def test_in_pieces_nothing_is_copied(stored, reader, make_batch):
+    """L5: who only sends batches on gets views, cut where a block ends, and the same bytes."""
+    info = stored([make_batch(number, size=139) for number in range(30)])
+    segments = reader(1024)
+    whole, pieces = segments.read(info, 0, 10**9), segments.read(info, 0, 10**9, in_pieces=True)
+    assert b"".join(pieces.buffers) == b"".join(whole.buffers)
+    assert pieces[1:5] == whole[1:5]
+    found_in = [segments.blocks.block(info.name, info.size, number)[0] for number in range(info.size // 1024 + 1)]
+    assert {id(each.obj) for each in pieces.buffers} <= {id(each.obj) for each in found_in}
+
+
+def test_what_is_not_needed_is_not_held_against_its_crc(stored, reader, make_batch, store):
+    """D4: damage behind the end of a read is none of its business; who reads on meets it."""
+    batches = [make_batch(number, size=600) for number in range(6)]
+    info = stored(batches, interval_size=500)
+    damaged = bytearray(store.inner.get(info.name))
+    at = bytes(damaged).index(bytes(batches[1])) + len(batches[1]) - 5
+    damaged[at] ^= 1
+    store.inner.put(info.name, [bytes(damaged)])
+    found = reader(1024).read(info, 0, len(batches[0]))
+    assert (found.damage, found.next_offset) == (None, 1)
+    with pytest.raises(Damaged):
+        reader(1024).read(info, 1, len(batches[0]))
 
 
 def test_limits_of_records_and_end(stored, reader, batches):

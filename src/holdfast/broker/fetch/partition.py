@@ -61,7 +61,7 @@ async def read_partition(
         return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
     if wanted.fetch_offset >= (partition.last_stable if committed else marks.high_watermark) and partition.is_alive:
         return Fetched(number, 0, marks.high_watermark, partition.last_stable, marks.log_start, aborted)
-    found = await partition.read(wanted.fetch_offset, None, limit, committed=committed)
+    found = await partition.read(wanted.fetch_offset, None, limit, committed=committed, in_pieces=True)
     buffers = found.buffers
     if not first and sum(map(len, buffers)) > limit:
         buffers = []  # The first batch of an answer is sent however large it is; all others must fit.

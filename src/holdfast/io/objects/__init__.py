@@ -11,7 +11,7 @@ Implementations: `LocalObjects` (a directory), `RemoteObjects` (S3, GCS, Azure),
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from holdfast.errors import Rejected, Unavailable
 from holdfast.types import Buffer
@@ -81,3 +81,20 @@ class Objects(Protocol):
 
     def size(self, name: str) -> int:
         """An object's size in bytes, or NotFound."""
+
+
+@runtime_checkable
+class FillsBuffers(Protocol):
+    """A store that can also read into its caller's memory: for large pieces new memory costs as much as the read."""
+
+    def get_into(self, name: str, start: int, into: memoryview) -> int:
+        """Fill `into` with the bytes of an object from `start` on; how many there were."""
+
+
+def fill(objects: Objects, name: str, start: int, into: memoryview) -> int:
+    """The same with any store."""
+    if isinstance(objects, FillsBuffers):
+        return objects.get_into(name, start, into)
+    data = objects.get(name, start, start + len(into))
+    into[: len(data)] = data
+    return len(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from holdfast.io.calls import is_on_loop
-from holdfast.io.objects import ObjectInfo, Objects
+from holdfast.io.objects import ObjectInfo, Objects, fill
 from holdfast.types import Buffer
 
 
@@ -31,6 +31,9 @@ class OffLoopObjects:
 
     def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         return self._of("get", name).get(name, start, end)
+
+    def get_into(self, name: str, start: int, into: memoryview) -> int:
+        return fill(self._of("get", name), name, start, into)
 
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
         return self._of("list", prefix).list(prefix, after)

@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from holdfast.io.disk.reserve import NO_SPACE
-from holdfast.io.objects import ObjectInfo, Objects, StoreFailed
+from holdfast.io.objects import ObjectInfo, Objects, StoreFailed, fill
 from holdfast.types import Buffer
 
 SMALL = 1 << 20  # Bytes. A segment is larger: it would take what the way back needs.
@@ -71,6 +71,9 @@ class ReservedObjects:
 
     def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         return self._inner.get(name, start, end)
+
+    def get_into(self, name: str, start: int, into: memoryview) -> int:
+        return fill(self._inner, name, start, into)
 
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
         return self._inner.list(prefix, after)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from holdfast.errors import Unavailable
 from holdfast.io.clock import Clock
-from holdfast.io.objects import ObjectInfo, Objects
+from holdfast.io.objects import ObjectInfo, Objects, fill
 from holdfast.measure import Histogram
 from holdfast.types import Buffer
 
@@ -48,6 +48,12 @@ class TimedObjects:
             data = self._inner.get(name, start, end)
         self._add_size("get", len(data))
         return data
+
+    def get_into(self, name: str, start: int, into: memoryview) -> int:
+        with self._timed("get", name):
+            size = fill(self._inner, name, start, into)
+        self._add_size("get", size)
+        return size
 
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
         infos = self._inner.list(prefix, after)  # A name that is wrong is refused here, not when the first is taken.

@@ -129,9 +129,13 @@ class PartitionLog(PartitionState):
         max_bytes: int = READ_SIZE_MAX,
         *,
         committed: bool = False,
+        in_pieces: bool = False,
     ) -> Read:
-        """Batches from `offset` on. Depends on no earlier call, and waits for no writer."""
-        return await self._reads.read(offset, max_records, max_bytes, committed=committed)
+        """Batches from `offset` on. Depends on no earlier call, and waits for no writer.
+
+        Who only sends them on takes them in pieces, with no copy of those that lie in two blocks of the cache.
+        """
+        return await self._reads.read(offset, max_records, max_bytes, committed=committed, in_pieces=in_pieces)
 
     async def wait(self, offset: int, timeout: float | None = None) -> bool:
         """Wait until `offset` is readable; False on timeout."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
+from typing import Any
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.io.objects import NotFound
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 class Read:
     """What a read found."""
 
-    buffers: list[memoryview]  # Each one or more whole batches, in order.
+    buffers: list[memoryview]  # Each one or more whole batches, in order; read in pieces, they are cut anywhere.
     next_offset: Offset  # Where to go on.
     high_watermark: Offset
     last_stable: Offset
@@ -75,7 +76,9 @@ class Reading:
         self._times = partition.ground.read_times
         self._now = partition.ground.clock.monotonic
 
-    async def read(self, offset: int, max_records: int | None, max_bytes: int, *, committed: bool) -> Read:
+    async def read(
+        self, offset: int, max_records: int | None, max_bytes: int, *, committed: bool, in_pieces: bool
+    ) -> Read:
         partition = self._partition
         partition.check_alive()
         self._check_range(offset)
@@ -87,9 +90,11 @@ class Reading:
             limit = partition.last_stable if committed else partition.marks.high_watermark
             if at >= limit:
                 break
-            source = self._from_segments if at < partition.marks.flushed else self._from_tail
             try:
-                found = await source(at, limit, budget)
+                if at < partition.marks.flushed:
+                    found = await self._from_segments(at, limit, budget, in_pieces=in_pieces)
+                else:
+                    found = await self._from_tail(at, limit, budget)
             except OutOfRange:
                 if not buffers:
                     raise
@@ -177,20 +182,21 @@ class Reading:
         self._times[place].add(self._now() - began)
         log.debug("%s: read at %d served from %s", self._partition.home.path, offset, place)
 
-    async def _from_segments(self, offset: int, limit: int, budget: _Budget) -> SegmentRead:
+    async def _from_segments(self, offset: int, limit: int, budget: _Budget, *, in_pieces: bool) -> SegmentRead:
         partition = self._partition
         self._check_range(offset)
         began = self._now()
         info = partition.manifest.segments.holding(offset)
         assert info is not None, "the manifest tiles what is flushed"
-        ground, limits = partition.ground, {"max_records": budget.records_left, "end": limit}
+        ground, wanted = partition.ground, (info, offset, budget.bytes_left)
+        limits: dict[str, Any] = {"max_records": budget.records_left, "end": limit, "in_pieces": in_pieces}
         try:
-            found = ground.kept.read(info, offset, budget.bytes_left, **limits)
+            found = ground.kept.read(*wanted, **limits)
             if found is None:
-                found = await ground.calls.run(ground.reader.read, info, offset, budget.bytes_left, **limits)
+                found = await ground.calls.run(ground.reader.read, *wanted, **limits)
         except NotFound:
             await look_again(partition, self._commits, info, offset)
-            return await self._from_segments(offset, limit, budget)
+            return await self._from_segments(offset, limit, budget, in_pieces=in_pieces)
         except Unavailable as failure:
             raise ColdReadFailed(partition.home.path, offset, failure) from failure
         if found.batch_count and not budget.grant(found.size, found.record_count):

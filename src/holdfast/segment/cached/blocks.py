@@ -15,8 +15,9 @@ from concurrent.futures import Executor
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Rejected, Unavailable
-from holdfast.io.objects import Objects
+from holdfast.io.objects import Objects, fill
 from holdfast.segment.cached.ahead import AHEAD_COUNT, ReadAhead
+from holdfast.segment.cached.block_memory import BlockMemory
 from holdfast.segment.cached.lru import ShelfCounters, SingleFlightLru
 from holdfast.segment.errors import Damaged
 
@@ -32,7 +33,7 @@ class Blocks(Protocol):
 
     block_size: int
 
-    def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:
+    def block(self, name: str, size: int, number: int) -> tuple[memoryview, bool]:
         """One block of a segment of `size` bytes, and whether it was there already."""
 
 
@@ -52,6 +53,7 @@ class BlockCache:
             raise Rejected(f"a block cache of {size_max} bytes cannot hold a block of {block_size}")
         self.block_size = block_size
         self._objects = objects
+        self._memory = BlockMemory(block_size)
         self._shelf: _Shelf = SingleFlightLru(size_max)
         self.kept = KeptBlocks(self._shelf, block_size)
         has = lambda name, number: self._shelf.has((name, number))  # noqa: E731
@@ -71,10 +73,21 @@ class BlockCache:
         value: Value = self._shelf.take((name, _TAIL), tail_size, load)[0]
         return value
 
-    def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:
+    def block(self, name: str, size: int, number: int) -> tuple[memoryview, bool]:
         """One block of a segment of `size` bytes, and whether it was there already."""
         start, end = self._bounds(size, number)
-        return self._shelf.take((name, number), end - start, lambda: read_whole(self._objects, name, start, end))
+        return self._shelf.take((name, number), end - start, lambda: self._read(name, start, end))
+
+    def _read(self, name: str, start: int, end: int) -> memoryview:
+        """What `read_whole` reads, into memory that an earlier block was in, if there is some."""
+        block = self._memory.take(end - start)
+        got = 0
+        while got < len(block):
+            more = fill(self._objects, name, start + got, block[got:])
+            if not more:
+                raise _ended(name, start + got, end)
+            got += more
+        return block.toreadonly()
 
     def drop(self, name: str, start: int, end: int) -> None:
         """The bytes `[start, end)` are not what was written: whoever asks for them next, has them read again."""
@@ -88,7 +101,7 @@ class BlockCache:
     def _load_ahead(self, name: str, size: int, number: int) -> None:
         start, end = self._bounds(size, number)
         with contextlib.suppress(Unavailable, Rejected, Damaged):  # Whoever wants the block meets the failure itself.
-            self._shelf.take_ahead((name, number), end - start, lambda: read_whole(self._objects, name, start, end))
+            self._shelf.take_ahead((name, number), end - start, lambda: self._read(name, start, end))
 
 
 class NotKept(Exception):
@@ -110,7 +123,7 @@ class KeptBlocks:
         """Whether it is here; nothing is counted."""
         return self._shelf.has((name, _TAIL))
 
-    def block(self, name: str, size: int, number: int) -> tuple[bytes, bool]:  # noqa: ARG002
+    def block(self, name: str, size: int, number: int) -> tuple[memoryview, bool]:  # noqa: ARG002
         """One block, which is here, or NotKept."""
         block = self._shelf.peek((name, number))
         if block is None:
@@ -155,6 +168,10 @@ def read_whole(objects: Objects, name: str, start: int, end: int) -> bytes:
     while len(data) < end - start:
         more = objects.get(name, start + len(data), end)
         if not more:
-            raise Damaged(name, f"it ends at byte {start + len(data)}, bytes up to {end} were written")
+            raise _ended(name, start + len(data), end)
         data += more
     return data
+
+
+def _ended(name: str, at: int, end: int) -> Damaged:
+    return Damaged(name, f"it ends at byte {at}, bytes up to {end} were written")

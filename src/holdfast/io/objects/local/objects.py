@@ -79,6 +79,16 @@ class LocalObjects:
                 raise StoreFailed("get", name, f"got {len(data)} of {end - start} bytes")
             return data
 
+    def get_into(self, name: str, start: int, into: memoryview) -> int:
+        check_name(name)
+        check_range(start, start + len(into))
+        with self._call("get", name), self._opened(name) as (file, size):
+            wanted = max(min(size - start, len(into)), 0)
+            got = file.read_into(start, into[:wanted])
+            if got != wanted:
+                raise StoreFailed("get", name, f"got {got} of {wanted} bytes")
+            return got
+
     def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
         check_prefix(prefix)
         return self._listed(prefix, after)
