@@ -12,7 +12,7 @@ from benchmarks.tables import Table
 
 NAMES = ("wal", "log", "broker", "operate", "spark", "subscribe")
 PARTS = {
-    "broker": ("broker-partitions", "broker-looking", "broker-tls", "broker-rights")
+    "broker": ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights")
 }  # Of one benchmark, with results of their own.
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.bars import write_bars
-from benchmarks.broker import brokers, load, parts, rdkafka_tool
+from benchmarks.broker import brokers, parts, rdkafka_tool
 from benchmarks.broker.parts import Part, Start
 from benchmarks.broker.plan import Workload, workloads
 from benchmarks.broker.secure import RunningTls
@@ -35,11 +35,10 @@ talk = Console(stderr=True)
 
 def main() -> int:
     asked = _arguments()
-    tools = [rdkafka_tool.build(), load.build()] if asked.part in (None, "broker") else []
-    tool, generator = [each if isinstance(each, Path) else None for each in tools] or [None, None]
+    tool = rdkafka_tool.build() if asked.part in (None, "broker") else None
     if asked.profile:
-        return _profile(tool, asked.dir / "broker-profile")
-    notes = [each for each in tools if isinstance(each, str)]
+        return _profile(tool if isinstance(tool, Path) else None, asked.dir / "broker-profile")
+    notes = [tool] if isinstance(tool, str) else []
     peers: list[tuple[str, Start]] = [("holdfast", brokers.ours)]
     if brokers.kafka_is_there():
         peers += [
@@ -48,7 +47,7 @@ def main() -> int:
         ]
     else:
         notes.append(brokers.NO_KAFKA)
-    for part in _parts(asked, tool, generator):
+    for part in _parts(asked, tool if isinstance(tool, Path) else None):
         plan = [each for each in part.plan if asked.only in each.name]
         if plan:
             starts = peers if part.starts is None else part.starts[: 2 if brokers.kafka_is_there() else 1]
@@ -56,9 +55,9 @@ def main() -> int:
     return 0
 
 
-def _parts(asked: argparse.Namespace, tool: Path | None, generator: Path | None) -> list[Part]:
-    whole = Part("broker", TITLE, METHOD, list(workloads(tool, generator, 0.25 if asked.quick else 1.0)), tables)
-    made = (parts.partitions, parts.looking, parts.tls, parts.rights)
+def _parts(asked: argparse.Namespace, tool: Path | None) -> list[Part]:
+    whole = Part("broker", TITLE, METHOD, list(workloads(tool, 0.25 if asked.quick else 1.0)), tables)
+    made = (parts.requests, parts.partitions, parts.looking, parts.tls, parts.rights)
     every = [whole, *(each(quick=asked.quick) for each in made)]
     return [each for each in every if asked.part in (None, each.name)]
 
@@ -95,7 +94,7 @@ def _profile(tool: Path | None, folder: Path) -> int:
     """Ours alone under the profiler, with large batches and with single records."""
     with brokers.profiled(folder) as broker:
         _make_topics(broker)
-        for workload in workloads(tool, None, 0.25):
+        for workload in workloads(tool, 0.25):
             if workload.name.startswith("librdkafka") or "64 producers" in workload.name:
                 talk.print(f"profile: {workload.name}")
                 workload.run(broker)

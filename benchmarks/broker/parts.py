@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.broker import clients
+from benchmarks.broker import clients, load, rdkafka_tool
 from benchmarks.broker.brokers import Running
 from benchmarks.broker.plan import Measured, Workload
 from benchmarks.broker.secure import kafka_tls, ours_tls, rights_workloads, tls_workloads
@@ -17,7 +17,7 @@ from benchmarks.tables import Table, median_text, spread_text
 
 PARTITIONS = (1, 100, 2_000, 10_000)
 LOOKED_AT = (("none", 16 << 10), ("lz4", 16 << 10), ("lz4", 34 << 10))  # Codec, and bytes of records.
-NAMES = ("broker-partitions", "broker-looking", "broker-tls", "broker-rights")
+NAMES = ("broker-requests", "broker-partitions", "broker-looking", "broker-tls", "broker-rights")
 COST_MAX = 0.10
 _IDLE_KIB_MAX = 100.0
 Start = Callable[[Path], AbstractContextManager[Running]]
@@ -34,6 +34,55 @@ class Part:
     tables: Callable[[Rows], list[Table]]
     peers: bool = True  # Whether there is something to compare with.
     starts: list[tuple[str, Start]] | None = None  # Brokers of its own; None: those that all parts have.
+
+
+def requests(*, quick: bool) -> Part:
+    scale = 0.25 if quick else 1.0
+    generator, tool = load.build(), rdkafka_tool.build()
+    plan = list(_produce_requests(generator, scale)) if isinstance(generator, Path) else []
+    plan += _consumes(tool, scale) if isinstance(tool, Path) else []
+    return Part(
+        "broker-requests",
+        "What a request costs",
+        "A load generator in C sends one produce request of version 7 again and again over each of its connections, "
+        "with acks=all, and as many under way as the row says; it checks the order and the error code of every answer, "
+        "and costs a few microseconds a request itself. Then librdkafka's tool writes records of 1 KiB and reads them, "
+        "at once and again. CPU is that of all threads of the broker's process, in the turn alone.",
+        plan,
+        _request_tables,
+    )
+
+
+def _produce_requests(tool: Path, scale: float) -> Iterator[Workload]:
+    for name, size, count, connections, under_way in (
+        ("one record", 100, 1, 1, 1),
+        ("one record", 100, 1, 8, 1),
+        ("one record", 100, 1, 64, 1),
+        ("16 KiB", 1000, 16, 8, 5),
+    ):
+
+        def send(
+            broker: Running, size: int = size, count: int = count, connections: int = connections, each: int = under_way
+        ) -> Measured:
+            return load.requests(tool, broker, "single", size, count, connections, each, 8 * scale)
+
+        many = "1 connection" if connections == 1 else f"{connections} connections"
+        many += f", {under_way} under way" if under_way > 1 else ""
+        yield Workload(f"produce {name}, {many}", send, 0)
+
+
+def _consumes(tool: Path, scale: float) -> Iterator[Workload]:
+    count = int(300_000 * scale)
+
+    def produce(broker: Running) -> Measured:
+        return vars(clients.rdkafka_produce(tool, broker, "rd-1024", 1024, count))
+
+    def consume(broker: Running) -> Measured:
+        return vars(clients.rdkafka_consume(tool, broker, "rd-1024", 1024, count))
+
+    yield Workload("produce 1 KiB, large batches", produce, 1024 * count / 1e6)
+    yield Workload("consume 1 KiB right after that", consume, 1024 * count / 1e6)
+    yield Workload("consume 1 KiB again", consume, 1024 * count / 1e6)
 
 
 def partitions(*, quick: bool) -> Part:
@@ -98,6 +147,32 @@ def rights(*, quick: bool) -> Part:
         _rights_tables,
         peers=False,
     )
+
+
+def _request_tables(rows: Rows) -> list[Table]:
+    peers = [f"÷ {peer}" for peer in BROKERS[1:]]
+    sent, moved = (workloads_with(rows, each) for each in ("requests_per_second", "records_per_second"))
+    rates, costs = list[list[str]](), list[list[str]]()
+    for names, rate, cost in (
+        (sent, "requests_per_second", "cpu_us_per_request"),
+        (moved, "records_per_second", "broker_cpu_ms_per_mb"),
+    ):
+        for name in names:
+            for lines, key, digits in ((rates, rate, 0), (costs, cost, 2)):
+                found = [median_text(spread(series(rows, each, name, key)), digits) for each in BROKERS]
+                lines.append([name, *found, *(spread_text(against(rows, name, key, peer)) for peer in BROKERS[1:])])
+    latencies = []
+    for name in sent:
+        cells = []
+        for broker in BROKERS:
+            keys = ("p50_ms", "p99_ms", "p999_ms")
+            cells.append(" / ".join(median_text(spread(series(rows, broker, name, key)), 2) for key in keys))
+        latencies.append([name, *cells])
+    return [
+        Table("Requests or records in a second", ["/s", *BROKERS, *peers], rates),
+        Table("What a request costs the broker", ["CPU, µs a request or ms a MB", *BROKERS, *peers], costs),
+        Table("From a request to its answer", ["ms, p50 / p99 / p99.9", *BROKERS], latencies),
+    ]
 
 
 def _tls_tables(rows: Rows) -> list[Table]:

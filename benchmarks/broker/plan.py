@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.broker import clients, load
+from benchmarks.broker import clients
 from benchmarks.broker.brokers import Running
 
 Measured = dict[str, float]
@@ -21,14 +21,12 @@ class Workload:
     megabytes: float  # What goes through the broker: for CPU per MB.
 
 
-def workloads(tool: Path | None, generator: Path | None, scale: float) -> Iterator[Workload]:
-    """All of them. `scale` shrinks the record counts; without librdkafka's tool, or ours, its rows are left out."""
+def workloads(tool: Path | None, scale: float) -> Iterator[Workload]:
+    """All of them. `scale` shrinks the record counts; without librdkafka's tool its rows are left out."""
     if tool is not None:
         yield from _librdkafka(tool, scale)
     yield from _java(scale)
     yield from _single(scale)
-    if generator is not None:
-        yield from _requests(generator, scale)
     yield from _transactions(scale)
 
 
@@ -90,24 +88,6 @@ def _single(scale: float) -> Iterator[Workload]:
         lambda broker: clients.end_to_end(broker, "latency", 100, int(2500 * max(scale, 0.4)), 500),
         0,
     )
-
-
-def _requests(tool: Path, scale: float) -> Iterator[Workload]:
-    for name, size, count, connections, under_way in (
-        ("one record", 100, 1, 1, 1),
-        ("one record", 100, 1, 8, 1),
-        ("one record", 100, 1, 64, 1),
-        ("16 KiB", 1000, 16, 8, 5),
-    ):
-
-        def send(
-            broker: Running, size: int = size, count: int = count, connections: int = connections, each: int = under_way
-        ) -> Measured:
-            return load.requests(tool, broker, "single", size, count, connections, each, 8 * scale)
-
-        many = "1 connection" if connections == 1 else f"{connections} connections"
-        many += f", {under_way} under way" if under_way > 1 else ""
-        yield Workload(f"requests of {name}, {many}", send, 0)
 
 
 def _transactions(scale: float) -> Iterator[Workload]:

@@ -25,7 +25,7 @@ def workloads_with(rows: Rows, key: str) -> list[str]:
 
 
 def tables(rows: Rows) -> list[Table]:
-    shown = [_rates(rows), _requests(rows), _transactions(rows), _cost(rows), _latencies(rows), _aims(rows)]
+    shown = [_rates(rows), _transactions(rows), _cost(rows), _latencies(rows), _aims(rows)]
     return [table for table in shown if table.rows]  # A run of a part has nothing to say about the others.
 
 
@@ -43,16 +43,6 @@ def _rate(rows: Rows, workload: str, key: str) -> list[str]:
     rates = [median_text(spread(series(rows, broker, workload, key))) for broker in BROKERS]
     ratios = [spread_text(against(rows, workload, key, peer)) for peer in BROKERS[1:]]
     return [workload, *rates, *ratios]
-
-
-def _requests(rows: Rows) -> Table:
-    columns = ["produce requests/s", *BROKERS, "÷ kafka", "÷ kafka + fsync", "CPU µs a request (all)", "p99.9 ms (all)"]
-    lines = []
-    for workload in workloads_with(rows, "requests_per_second"):
-        costs = [median_text(spread(series(rows, each, workload, "cpu_us_per_request"))) for each in BROKERS]
-        slowest = [median_text(spread(series(rows, each, workload, "p999_ms")), 1) for each in BROKERS]
-        lines.append([*_rate(rows, workload, "requests_per_second"), " / ".join(costs), " / ".join(slowest)])
-    return Table("Produce requests, from a load generator in C", columns, lines)
 
 
 def _transactions(rows: Rows) -> Table:
@@ -99,9 +89,6 @@ def _aims(rows: Rows) -> Table:
     aims = [(each, rate, "kafka", 1.5, at_least, "≥") for each in large]
     aims += [(each, rate, "kafka + fsync", 2.0, at_least, "≥") for each in large]
     aims += [("one record per request, 64 producers", rate, "kafka + fsync", 3.0, at_least, "≥")]
-    for each in workloads_with(rows, "requests_per_second"):
-        aims += [(each, "requests_per_second", "kafka", 1.0, at_least, "≥")]
-        aims += [(each, "requests_per_second", "kafka + fsync", 3.0, at_least, "≥")]
     aims += [(each, rate, "kafka", 1.0, at_least, "≥") for each in consume]
     aims += [(each, per_transaction, "kafka", 1.0, at_least, "≥") for each in workloads_with(rows, per_transaction)]
     aims += [(each, cpu, "kafka", 0.5, at_most, "≤") for each in [*large, *consume]]
