@@ -248,4 +248,15 @@ BUGS = [
         (Edit("broker/net/tls_link.py", "    if reason in _NO_TLS:\n", "    if not reason:\n"),),
         ("tests/broker/test_tls.py::test_a_client_of_another_protocol_is_named",),
     ),
+    Bug(
+        "security: a password in the place of a login module is shown",
+        (
+            Edit(
+                "security/logins/jaas.py",
+                'is_class = kind == "word" and module.endswith("LoginModule")',
+                "is_class = True",
+            ),
+        ),
+        (PLAIN,),
+    ),
 ]

@@ -96,7 +96,10 @@ def test_kafkas_settings_are_read() -> None:
     [
         ("", "semicolon"),
         (f'{MODULE} required user_a="hunter2"', "semicolon"),
-        ("com.example.Login required;", "no login module com.example.Login"),
+        ("com.example.LdapLoginModule required;", "no login module com.example.LdapLoginModule"),
+        ('"hunter2" required user_a="1";', "does not begin with a login module"),
+        ("hunter2 required;", "does not begin with a login module"),
+        (f'{MODULE} "hunter2" required;', "comes `required`"),
         (f"{MODULE} maybe;", "required"),
         (f'{MODULE} required user_a="hunter2" user_a="hunter2";', "user_a is there twice"),
         (f'{MODULE} required user_a "hunter2";', "option 1"),

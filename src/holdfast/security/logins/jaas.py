@@ -48,11 +48,13 @@ def parse_jaas(text: str, setting: str = SETTING) -> Jaas:
     tokens = _tokens(text, setting)
     if len(tokens) < 3 or tokens[-1] != ("sign", ";"):
         raise BadSetting(setting, 'it is MODULE required NAME="VALUE" …; and ends with a semicolon')
-    module, flag = tokens[0][1], tokens[1][1]
+    (kind, module), flag = tokens[0], tokens[1][1]
     if module not in MODULES:
-        raise BadSetting(setting, f"there is no login module {module}: there are {', '.join(MODULES)}")
+        is_class = kind == "word" and module.endswith("LoginModule")  # Anything else may be a password.
+        wrong = f"there is no login module {module}" if is_class else "it does not begin with a login module"
+        raise BadSetting(setting, f"{wrong}: there are {', '.join(MODULES)}")
     if flag.lower() not in _FLAGS:
-        raise BadSetting(setting, f"behind the module comes `required`, not {flag!r}")
+        raise BadSetting(setting, "behind the module comes `required`")
     return Jaas(MODULES[module], _options(tokens[2:-1], setting))
 
 
