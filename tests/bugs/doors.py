@@ -41,4 +41,11 @@ BUGS = [
         "",
         SUBSCRIPTIONS + "::test_connections_that_do_not_subscribe",
     ),
+    bug(
+        "handshakes that never come lock others out of a port",
+        "io/streams.py",
+        "            oldest = next(iter(shaking))\n            del shaking[oldest]\n            oldest.cancel()\n",
+        "            taken.close()\n            continue\n",
+        "tests/io/test_streams.py",
+    ),
 ]

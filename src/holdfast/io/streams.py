@@ -17,7 +17,9 @@ from typing import Final
 
 log = logging.getLogger(__name__)
 
-SHAKING_MAX: Final = 64  # Handshakes at the same time; one more is closed.
+SHAKING_MAX: Final = (
+    64  # Handshakes at the same time; for one more the oldest goes, or the silent would lock others out.
+)
 _SHAKE_S = 10.0
 _RETRY_S = 0.5  # When the system has nothing to give.
 
@@ -31,7 +33,7 @@ async def streams(
     """Each connection is given to `serve`, for as long as the block lasts. `context` is asked for each of them."""
     bound.settimeout(0)
     bound.listen(100)
-    shaking: set[asyncio.Task[None]] = set()
+    shaking: dict[asyncio.Task[None], None] = {}  # The oldest first.
     accepting = asyncio.ensure_future(_accept(bound, serve, context, shaking))
     try:
         yield
@@ -46,7 +48,7 @@ async def _accept(
     bound: socket.socket,
     serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
     context: Callable[[], ssl.SSLContext] | None,
-    shaking: set[asyncio.Task[None]],
+    shaking: dict[asyncio.Task[None], None],
 ) -> None:
     loop = asyncio.get_running_loop()
     while True:
@@ -57,11 +59,12 @@ async def _accept(
             await asyncio.sleep(_RETRY_S)
             continue
         if len(shaking) >= SHAKING_MAX:
-            taken.close()
-            continue
+            oldest = next(iter(shaking))
+            del shaking[oldest]
+            oldest.cancel()
         task = loop.create_task(_connect(taken, serve, context))
-        shaking.add(task)
-        task.add_done_callback(shaking.discard)
+        shaking[task] = None
+        task.add_done_callback(lambda done: shaking.pop(done, None))
 
 
 async def _connect(
