@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs lock clean
+.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -136,6 +136,11 @@ docs: install
 	@$(BIN)/python docs/tools/console.py
 	@$(BIN)/python docs/tools/guarantees.py
 	@$(BIN)/python docs/tools/bench_page.py
+
+# pictures: make the README's pictures of the console again, in about a minute
+pictures: install
+	@.ci/install-chromium
+	@.ci/run-if-there tests/console/pictures.py
 
 # lock: compile requirements/*.in again into pinned and hashed requirements/*.txt
 lock: $(STAMP)-tools

@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 RIGHTS = "tests/console/test_rights.py"
 PAGES = "tests/console/test_pages.py"
+CHANGES = "tests/console/test_changes.py"
 HTTP = "tests/console/test_http.py"
 
 
@@ -69,6 +70,34 @@ BUGS = [
         'SHOWN: Final = ("meta/",',
         'SHOWN: Final = ("auth/", "meta/",',
         PAGES + "::test_the_store_is_told_by_calls_and_by_objects",
+    ),
+    bug(
+        "the console changes things although nobody has asked for that",
+        "console/changes.py",
+        "    if not asked.parts.settings.write:\n",
+        "    if False:\n",
+        CHANGES + "::test_nothing_is_changed_unless_that_was_asked_for",
+    ),
+    bug(
+        "a change is made without the name being repeated",
+        "console/changes.py",
+        '    if name and asked.text("repeat") != name:\n',
+        "    if False:\n",
+        CHANGES + "::test_each_change_asks_for_its_right_and_is_asked_twice",
+    ),
+    bug(
+        "a change is taken from a page of another site",
+        "console/console.py",
+        "        check_same_origin(request)\n        visitor",
+        "        visitor",
+        CHANGES + "::test_each_change_asks_for_its_right_and_is_asked_twice",
+    ),
+    bug(
+        "a change of the console is in no audit log",
+        "console/changes.py",
+        '    asked.visitor.gate.changed(asked.visitor.session, f"console: {done}")\n',
+        "",
+        CHANGES + "::test_each_change_asks_for_its_right_and_is_asked_twice",
     ),
     bug(
         "a stream's work goes on when its visitor has left",

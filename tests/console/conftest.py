@@ -15,6 +15,10 @@ USERS = {
     "looker": ["DESCRIBE cluster"],
     "reader": ["READ topic:orders", "DESCRIBE group:billing"],
     "knower": ["DESCRIBE topic:orders"],
+    "changer": [
+        *("CREATE cluster", "DELETE topic:c-*", "ALTER_CONFIGS topic:c-*", "WRITE topic:c-*", "DELETE group:idle"),
+        *("WRITE transactional_id:refunds-1", "DESCRIBE topic:c-*"),
+    ],
 }
 
 
@@ -36,7 +40,7 @@ def place() -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def secured() -> Iterator[tuple[SecuredBroker, int]]:
     port = free_port()
-    with secured_broker(USERS, serve_console_listen=f"127.0.0.1:{port}") as broker:
+    with secured_broker(USERS, serve_console_listen=f"127.0.0.1:{port}", console_write="true") as broker:
         seed(broker.conf("admin"))
         said = {"Authorization": basic("admin", broker.password("admin"))}
         Asked(port, broker.ssl_context()).wait_for("/topics/orders/0", lambda page: page["segments"], **said)

@@ -15,11 +15,12 @@ from tests.console.asking import Place
 from tests.console.browser import Watched, browser
 from tests.console.seeding import HELD, LATE, ORDERS
 
-from holdfast.testing import SecuredBroker
+from holdfast.testing import SecuredBroker, free_port, running_broker
 
 PATHS = (
     *("/", "/topics", "/topics/orders", "/topics/orders/0", "/topics/orders/records", "/topics/orders/0/records/1"),
     *("/timeline?topics=orders", "/groups", "/groups/billing", "/transactions", "/wal", "/store", "/store/objects"),
+    *("/subscriptions", "/proof", "/access"),
 )
 
 
@@ -191,13 +192,81 @@ def test_transactions_and_store(tab: Watched) -> None:
     assert '"holdfast": "manifest"' in page.inner_text("pre.value")
 
 
+def test_proof_access_and_subscriptions(tab: Watched) -> None:
+    """V7."""
+    page = tab.open("/topics/orders/0")
+    page.get_by_role("link", name="verify").click()
+    page.get_by_role("button", name="Verify").click()
+    page.wait_for_selector("[data-verdict=sound]")
+    assert f"{ORDERS} records" in page.inner_text("[data-verdict]")
+    tab.keep("proof")
+    page = tab.open("/access")
+    page.get_by_label("Who").fill("User:alice")
+    page.get_by_label("called").fill("orders")
+    page.get_by_role("button", name="Ask").click()
+    page.wait_for_selector("[data-allowed=true]")
+    tab.keep("access")
+    page = tab.open("/subscriptions")
+    page.wait_for_selector("text=Nobody subscribes.")
+    tab.keep("subscriptions")
+
+
+def test_a_person_s_path(chromium: Any) -> None:
+    """V3, V4, V7: a topic arrives; why a consumer stands still; the hanging transaction ended; all of it verified."""
+    port = free_port()
+    with running_broker(serve_console_listen=f"127.0.0.1:{port}", console_write="true") as broker:
+        conf = {"bootstrap.servers": broker.bootstrap}
+        context = chromium.new_context()
+        context.set_default_timeout(15_000)
+        tab = Watched(context.new_page(), port)
+        page = tab.open("/topics")
+        page.wait_for_selector("text=There is no topic yet.")
+        page.get_by_role("button", name="Make a topic").click()
+        page.get_by_label("Name").fill("paid")
+        page.get_by_role("dialog").get_by_role("button", name="Make a topic").click()
+        page.wait_for_selector("text=topic paid made")
+        page.get_by_role("button", name="Close").click()
+        page.get_by_role("link", name="paid").click()
+        producer = Producer(conf | {"transactional.id": "hangs", "transaction.timeout.ms": 600_000})
+        producer.init_transactions(20)
+        producer.begin_transaction()
+        producer.produce("paid", "never decided", "k")
+        producer.flush(20)
+        page.wait_for_selector("text=Read-committed consumers stand still")
+        assert "hangs" in page.inner_text("[data-held='0']")
+        page.get_by_role("link", name="Transactions").click()
+        page.get_by_role("button", name="End it").click()
+        page.get_by_label("Repeat the name").fill("hangs")
+        page.get_by_role("dialog").get_by_role("button", name="End it").click()
+        page.wait_for_selector("text=what it had open is aborted")
+        page.get_by_role("button", name="Close").click()
+        page.wait_for_selector("text=Ongoing", state="detached")
+        page = tab.open("/topics/paid")
+        page.wait_for_selector("li[data-partition='0']")
+        assert page.locator("text=stand still").count() == 0
+        page.get_by_role("link", name="records").click()
+        page.wait_for_selector("tr.aborted")
+        page = tab.open("/proof?topic=paid")
+        page.get_by_role("button", name="Verify").click()
+        page.wait_for_selector("[data-verdict=sound]")
+        page = tab.open("/topics/paid")
+        page.get_by_role("button", name="Delete the topic").click()
+        page.get_by_label("Repeat the name").fill("paid")
+        page.get_by_role("dialog").get_by_role("button", name="Delete the topic").click()
+        page.wait_for_selector("text=there is no topic paid")
+        broker.kill()
+        page = tab.page
+        context.close()
+        assert [each for each in tab.wrong if "404" not in each] == []
+
+
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:
     """V1: dark by preference, and nothing wider than the window. The test of V1."""
     context = chromium.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark")
     tab = Watched(context.new_page(), place.port)
     for path in PATHS:
         page = tab.open(path)
-        page.wait_for_selector("main .figures, main table")
+        page.wait_for_selector("main .figures, main table, main .empty")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 20, 19)"
     context.close()
@@ -208,7 +277,7 @@ def test_every_control_has_a_name(tab: Watched) -> None:
     """V1: for screen readers."""
     for path in PATHS:
         page = tab.open(path)
-        page.wait_for_selector("main .figures, main table")
+        page.wait_for_selector("main .figures, main table, main .empty")
         nameless = page.evaluate(
             """[...document.querySelectorAll("a, button, input, svg[role=img], select")].filter((each) =>
                 !(each.textContent.trim() || each.getAttribute("aria-label") || each.labels?.length)).length"""

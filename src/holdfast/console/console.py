@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from holdfast.console.answers import as_json, as_text, body_of, check, check_same_origin, failed
+from holdfast.console.changes import CHANGES, ChangeAsked, make
 from holdfast.console.files import Files
 from holdfast.console.link import HttpAnswer, HttpRequest
 from holdfast.console.parts import PageNotFound, Parts
@@ -63,8 +64,10 @@ class Console:
         accept = request.headers.get("accept", "")
         if request.path in ("/login", "/logout") and request.method == "POST":
             return await self._log_in_or_out(request)
+        if request.method == "POST":
+            return await self._change(request)
         if request.method != "GET":
-            return as_text(405, "there is nothing to change here: GET")
+            return as_text(405, "GET shows, POST changes: there is nothing else")
         found = _find(request.path)
         if "text/html" in accept:
             return HttpAnswer(200 if found else 404, "text/html; charset=utf-8", self._files.shell)
@@ -127,7 +130,17 @@ class Console:
         seen = {PageRight.CLUSTER: visitor.sees(Operation.DESCRIBE, ResourceType.CLUSTER)}
         pages = [route.path for route in ROUTES if "{" not in route.path and seen.get(route.right, True)]
         me = {"visitor": str(visitor.session.principal), "can_leave": visitor.can_leave, "pages": pages}
+        me["writes"] = self._parts.settings.write
         return me | {"cluster": self._parts.cluster_id, "node": self._parts.node_id, "version": self._parts.version}
+
+    async def _change(self, request: HttpRequest) -> HttpAnswer:
+        check_same_origin(request)
+        visitor = await self._visits.visitor(request)
+        for change in CHANGES:
+            if found := change.pattern.fullmatch(request.path):
+                asked = ChangeAsked(self._parts, visitor, found.groupdict(), body_of(request))
+                return as_json(200, {"done": await make(change, asked)})
+        raise PageNotFound(f"nothing is changed at {request.path}")
 
     async def _log_in_or_out(self, request: HttpRequest) -> HttpAnswer:
         check_same_origin(request)

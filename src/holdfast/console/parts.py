@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+from holdfast.cluster.auth import Auth
 from holdfast.console.history import History
 from holdfast.console.lag import Lags
 from holdfast.console.settings import ConsoleSettings
@@ -32,10 +33,34 @@ from holdfast.measure import (
 from holdfast.protocol.api import Key
 from holdfast.protocol.message import Message
 from holdfast.security.principal import Session
+from holdfast.security.rules import Rules
 
 
 class PageNotFound(Rejected):
     """There is no such thing, or its visitor may not know of it: nobody can tell these apart."""
+
+
+class ShownLine(Protocol):
+    """A line of the audit log."""
+
+    @property
+    def at(self) -> float:
+        """In the clock's seconds."""
+
+    @property
+    def event(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class AccessParts(NamedTuple):
+    """Who may do what, as it is now."""
+
+    auth: Callable[[], Auth]
+    rules: Callable[[], Rules | None]  # None: there is no authorizer.
+    quotas: Callable[[], Mapping[str, Mapping[str, float]]]
+    recent: Callable[[], Sequence[ShownLine]]  # The last lines of the audit log.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +94,7 @@ class Parts:
     history: History
     survey: TopicSurvey
     lags: Lags
+    access: AccessParts
     free_size: Callable[[], int | None]  # Of the disk.
 
     def topic(self, name: str) -> ShownTopic:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+from holdfast.console.pages.access import access, verdict
 from holdfast.console.pages.groups import group, groups
 from holdfast.console.pages.overview import overview
 from holdfast.console.pages.partition import manifests, partition, segment
+from holdfast.console.pages.proof import proof, verify
 from holdfast.console.pages.records import WANTED, record, records, timeline
 from holdfast.console.pages.store import objects, store
+from holdfast.console.pages.subscriptions import subscriptions
 from holdfast.console.pages.topic import configs, topic
 from holdfast.console.pages.topics import topics
 from holdfast.console.pages.transactions import transactions
 from holdfast.console.pages.wal import wal
 from holdfast.console.routes import PageRight, Route
+
+SURVEY: Final = "the sums of the survey, kept for a second"
+LIST: Final = {"filter": "a part of the name", "start": "the first row"}
+CHEAP: Final = "nothing worth mentioning"
 
 ROUTES: Final = (
     Route(
@@ -21,20 +28,15 @@ ROUTES: Final = (
         overview,
         PageRight.CLUSTER,
         "Overview: is all well, how much is going on, who is held back and why; all brokers.",
-        "the sums of the survey, kept for a second",
+        SURVEY,
     ),
     Route(
         "/topics",
         topics,
         PageRight.LISTED,
         "Topics: 100 of them, filtered and sorted.",
-        "the sums of the survey, kept for a second",
-        {
-            "filter": "a part of the name",
-            "sort": "a column, `-` in front: down",
-            "start": "the first row",
-            "internal": "`true`: these, too",
-        },
+        SURVEY,
+        {**LIST, "sort": "a column, `-` in front: down", "internal": "`true`: these, too"},
     ),
     Route(
         "/topics/{topic}",
@@ -109,7 +111,7 @@ ROUTES: Final = (
         PageRight.LISTED,
         "Groups: 100 of them, with their lag in records.",
         "some microseconds for each committed offset",
-        {"filter": "a part of the name", "start": "the first row"},
+        LIST,
     ),
     Route(
         "/groups/{group}",
@@ -124,14 +126,14 @@ ROUTES: Final = (
         PageRight.LISTED,
         "Transactions: 100 transactional ids, the open ones first, with what each holds back.",
         "some microseconds for each id",
-        {"filter": "a part of the id", "start": "the first row"},
+        LIST,
     ),
     Route(
         "/store",
         store,
         PageRight.CLUSTER,
         "Store: calls by kind with their times and failures, the block cache, what waits to be deleted.",
-        "nothing worth mentioning",
+        CHEAP,
     ),
     Route(
         "/store/objects",
@@ -147,10 +149,51 @@ ROUTES: Final = (
         is_scan=True,
     ),
     Route(
+        "/subscriptions",
+        subscriptions,
+        PageRight.CLUSTER,
+        "Subscriptions: those that are open, and how far each is behind.",
+        CHEAP,
+    ),
+    Route(
+        "/proof",
+        proof,
+        PageRight.CLUSTER,
+        "Proof: what is known to be damaged, not served or not readable.",
+        "some microseconds for each partition",
+    ),
+    Route(
+        "/topics/{topic}/{partition}/verify",
+        verify,
+        PageRight.DESCRIBE_TOPIC,
+        "Segments of a partition, every byte held against its crcs now; then where to go on.",
+        "up to 64 MiB of reads and 2 s, in a thread, and at least one segment",
+        {"from": "the offset to begin with"},
+        is_scan=True,
+    ),
+    Route(
+        "/access",
+        access,
+        PageRight.CLUSTER,
+        "Access: 500 users, rules and quotas, who is throttled, refusals and failed logins of the last hour.",
+        "a look through all users and rules, in a thread",
+        {"filter": "a part of a user or a rule"},
+    ),
+    Route(
+        "/access/verdict",
+        verdict,
+        PageRight.CLUSTER,
+        "May somebody do something, and by which rule.",
+        CHEAP,
+        {"user": "`User:NAME`", "operation": "`READ`, …", "kind": "`TOPIC`, …", "name": "of it", "host": "from where"},
+        "?user=User:x&operation=READ&kind=TOPIC&name=orders",
+        is_scan=True,
+    ),
+    Route(
         "/wal",
         wal,
         PageRight.CLUSTER,
         "Write-ahead log: the last 240 rounds, fsync times, what a start after a crash would read again.",
-        "nothing worth mentioning",
+        CHEAP,
     ),
 )

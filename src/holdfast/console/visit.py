@@ -37,6 +37,9 @@ class VisitorGate(Protocol):
     def need(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> None:
         """Raises Rejected, and a line of the audit log says so."""
 
+    def changed(self, session: Session, what: str) -> None:
+        """A line of the audit log."""
+
 
 class VisitorsDoor(NamedTuple):
     """How visitors come in."""

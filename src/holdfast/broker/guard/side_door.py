@@ -12,6 +12,11 @@ from typing import Final
 
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.rights import (
+    ALTER_TOPIC_CONFIGS,
+    CREATE_CLUSTER,
+    CREATE_TOPIC,
+    DELETE_GROUP,
+    DELETE_TOPIC,
     DESCRIBE_CLUSTER,
     DESCRIBE_GROUP,
     DESCRIBE_TOPIC,
@@ -19,6 +24,8 @@ from holdfast.broker.guard.rights import (
     METRICS,
     READ_TOPIC,
     SUBSCRIBE,
+    WRITE_TOPIC,
+    WRITE_TRANSACTION,
 )
 from holdfast.broker.guard.users import Users
 from holdfast.broker.net.listener import OpenListener
@@ -129,10 +136,17 @@ class ConsoleGate:
         """Raises NotAllowed."""
         self._gate.need(session, _RIGHTS[operation, kind], name, "Console")
 
+    def changed(self, session: Session, what: str) -> None:
+        """For the audit log."""
+        self._gate.audit.changed(session, what)
+
 
 _RIGHTS: Final = {
     (each.operation, each.kind): each
-    for each in (DESCRIBE_CLUSTER, DESCRIBE_TOPIC, READ_TOPIC, DESCRIBE_GROUP, DESCRIBE_TRANSACTION)
+    for each in (
+        *(DESCRIBE_CLUSTER, DESCRIBE_TOPIC, READ_TOPIC, DESCRIBE_GROUP, DESCRIBE_TRANSACTION, CREATE_CLUSTER),
+        *(CREATE_TOPIC, DELETE_TOPIC, WRITE_TOPIC, ALTER_TOPIC_CONFIGS, DELETE_GROUP, WRITE_TRANSACTION),
+    )
 }
 
 

@@ -24,7 +24,7 @@ from holdfast.console.files import Files
 from holdfast.console.history import History
 from holdfast.console.http import listening
 from holdfast.console.lag import Lags
-from holdfast.console.parts import Parts
+from holdfast.console.parts import AccessParts, Parts
 from holdfast.console.settings import ConsoleSettings
 from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.console.visit import VisitorsDoor, Visits
@@ -137,6 +137,12 @@ class ConsolePort:
             history=History(around.clock.now_ms),
             survey=TopicSurvey(topics, around.clock),
             lags=Lags(around.calls),
+            access=AccessParts(
+                lambda: context.users.value,
+                lambda: context.gate.rules if context.gate.is_on else None,
+                lambda: context.topics.metadata.quotas,
+                lambda: [*context.gate.audit.recent, *server.audit.recent],
+            ),
             free_size=free_size,
         )
 

@@ -7,12 +7,14 @@ from typing import Any, Final
 
 from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
+from holdfast.console.pages.topic import may_change
 from holdfast.console.parts import PageNotFound, Parts
 from holdfast.console.routes import Visit
 from holdfast.coordinator.group.answers import CommittedOffset, GroupListing, GroupType
 from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.coordinator.runtime.fields import MalformedField, Reader
 from holdfast.log.partition.partition import PartitionLog
+from holdfast.security.rules import Operation, ResourceType
 from holdfast.types import TopicPartition
 
 ROWS_MAX: Final = 100
@@ -75,6 +77,7 @@ async def group(visit: Visit) -> dict[str, Any]:
         **await _described(parts, listing),
         "rows": rows,
         "all": len(seen),
+        "may": {"delete": may_change(visit, Operation.DELETE, ResourceType.GROUP, name)},
         "lag": sum(lags) if lags else None,
         "lag_s": max((row["lag_s"] for row in rows if row["lag_s"] is not None), default=None),
         **parts.lags.speed(name, rows, parts.clock.monotonic()),

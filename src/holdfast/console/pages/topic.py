@@ -38,7 +38,17 @@ async def topic(visit: Visit) -> dict[str, Any]:
         "start": start,
         "rows": rows,
         "sums": survey.shown() if survey else None,
+        "may": {
+            "delete": may_change(visit, Operation.DELETE, ResourceType.TOPIC, name),
+            "configure": may_change(visit, Operation.ALTER_CONFIGS, ResourceType.TOPIC, name),
+            "produce": may_change(visit, Operation.WRITE, ResourceType.TOPIC, name),
+        },
     }
+
+
+def may_change(visit: Visit, operation: Operation, kind: ResourceType, name: str) -> bool:
+    """Whether there is a button."""
+    return visit.parts.settings.write and visit.visitor.sees(operation, kind, name)
 
 
 async def _numbered(parts: Parts, logs: Any) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from holdfast.console.pages.asked import number_in
+from holdfast.console.pages.topic import may_change
 from holdfast.console.routes import Visit
 from holdfast.console.survey import TopicRow
+from holdfast.security.rules import CLUSTER_NAME, Operation, ResourceType
 
 ROWS_MAX: Final = 100
 SORTS: Final = ("name", "partitions", "records", "size", "rate", "newest_ms", "oldest_unflushed_s")
@@ -26,6 +28,7 @@ async def topics(visit: Visit) -> dict[str, Any]:
         "found": len(found),
         "all": len(seen),
         "start": start,
+        "may": {"create": may_change(visit, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)},
         "rows": [each.shown() for each in found[start : start + ROWS_MAX]],
     }
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
+from holdfast.console.pages.topic import may_change
 from holdfast.console.parts import Parts
 from holdfast.console.routes import Visit
-from holdfast.console.visit import Visitor
 from holdfast.coordinator.transaction.transaction import Transaction, TransactionState
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.security.rules import Operation, ResourceType
@@ -31,11 +31,12 @@ async def transactions(visit: Visit) -> dict[str, Any]:
         "found": len(seen),
         "start": start,
         "ended": {outcome.title: count for outcome, count in parts.transactions.ended.items()},
-        "rows": [_row(parts, each, visit.visitor) for each in seen[start : start + ROWS_MAX]],
+        "rows": [_row(visit, each) for each in seen[start : start + ROWS_MAX]],
     }
 
 
-def _row(parts: Parts, found: Transaction, visitor: Visitor) -> dict[str, Any]:
+def _row(visit: Visit, found: Transaction) -> dict[str, Any]:
+    parts, visitor = visit.parts, visit.visitor
     now_ms = parts.clock.now_ms()
     is_open = found.state is TransactionState.ONGOING
     held = [
@@ -57,6 +58,9 @@ def _row(parts: Parts, found: Transaction, visitor: Visitor) -> dict[str, Any]:
         "age_s": max(now_ms - found.started_at_ms, 0) // 1000 if is_open else None,
         "changed_ms": found.changed_at_ms,
         "partitions": held,
+        "may": {
+            "end": is_open and may_change(visit, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, found.transactional_id)
+        },
         "held_back": sum(each["held_back"] or 0 for each in held),
     }
 

@@ -17,6 +17,9 @@ export const PAGES = [
   [at("/transactions"), "Transactions", () => import("./pages/transactions.js")],
   [at("/store"), "Store", () => import("./pages/store.js")],
   [at("/store/objects"), "Objects", () => import("./pages/objects.js")],
+  [at("/subscriptions"), "Subscriptions", () => import("./pages/subscriptions.js")],
+  [at("/proof"), "Proof", () => import("./pages/proof.js")],
+  [at("/access"), "Access", () => import("./pages/access.js")],
   [at("/wal"), "Write-ahead log", () => import("./pages/wal.js")],
 ];
 
@@ -28,4 +31,7 @@ export const NAVIGATION = [
   ["/transactions", "Transactions"],
   ["/wal", "Write-ahead log"],
   ["/store", "Store"],
+  ["/subscriptions", "Subscriptions"],
+  ["/proof", "Proof"],
+  ["/access", "Access"],
 ];

@@ -1,5 +1,6 @@
 import { html } from "../vendor/preact.js";
-import { A, Badge, Empty, Figure, Figures, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { A, Badge, Empty, Figure, Figures, path, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { Change } from "../parts/change.js";
 import { ago, count, duration, rate, time } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
 import { Table } from "../parts/table.js";
@@ -8,6 +9,8 @@ export default function Group({ names, address }) {
   return html`<${Sheet}>
     <h1><${A} href="/groups">Groups<//> <span aria-hidden="true">›</span> ${names.group}</h1>
     <${Waiting} state=${useLive(address)}>${(data) => html`
+      ${data.may.delete && !data.members.length && html`<p><${Change} title="Delete the group" danger name=${data.group}
+        url=${path("groups", data.group, "delete")} text="Its committed offsets go with it." /></p>`}
       <${Figures}>
         <${Figure} label="State" value=${data.state} note="${data.type} group, ${data.members.length} members" />
         <${Figure} label="Lag" value=${html`<span data-lag=${data.lag}>${count(data.lag)}</span>`} note="records to be read" />

@@ -28,7 +28,7 @@ function Health({ findings }) {
 }
 
 function Numbers({ of }) {
-  return html`<${Figures}>
+  return html`<${Figures} wide>
     <${Figure} label="Topics" value=${count(of.topics)} note="${count(of.partitions)} partitions" />
     <${Figure} label="Records" value=${short(of.records)} note="${bytes(of.size)}, ${rate(of.rate, "records")}" />
     <${Figure} label="Connections" value=${count(of.connections)} note="of Kafka clients" />

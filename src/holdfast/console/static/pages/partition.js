@@ -13,7 +13,8 @@ export default function Partition({ names, query: asked, address }) {
   const { topic, partition } = names;
   return html`<${Sheet}>
     <h1><${A} href="/topics">Topics<//> <span aria-hidden="true">›</span> <${A} href=${topicPath(topic)}>${topic}<//>
-      <span aria-hidden="true"> ›</span> partition ${partition} <small><${A} class="button" href="${topicPath(topic, "records")}?partition=${partition}">records<//></small></h1>
+      <span aria-hidden="true"> ›</span> partition ${partition} <small><${A} class="button" href="${topicPath(topic, "records")}?partition=${partition}">records<//>
+      <${A} class="button" href="/proof?topic=${topic}&partition=${partition}">verify<//></small></h1>
     <${Waiting} state=${useLive(address)}>${(data) => html`
       <${LargeMarks} marks=${data.marks} label="Partition ${partition}" />
       <${Still} rows=${[data.marks]} />

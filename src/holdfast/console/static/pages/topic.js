@@ -1,5 +1,6 @@
 import { html, useState } from "../vendor/preact.js";
 import { A, Badge, Empty, Figure, Figures, go, Note, query, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { Change } from "../parts/change.js";
 import { ago, bytes, count, duration, rate, short } from "../parts/format.js";
 import { useLive, useOnce } from "../parts/live.js";
 import { Legend, Marks } from "../parts/marks.js";
@@ -10,6 +11,7 @@ export default function Topic({ names, query: asked, address }) {
   return html`<${Sheet}>
     <h1><${A} href="/topics">Topics<//> <span aria-hidden="true">›</span> ${name} <small><${A} class="button" href=${topicPath(name, "records")}>records<//></small></h1>
     <${Waiting} state=${useLive(address)}>${(data) => html`
+      <${Buttons} topic=${name} may=${data.may} />
       <${Sums} of=${data.sums} now=${data.at_ms} />
       <${Still} rows=${data.rows} />
       <${Section} title="Partitions" aside=${html`<${Legend} />`}>
@@ -18,6 +20,25 @@ export default function Topic({ names, query: asked, address }) {
           onMove=${(start) => go(topicPath(name) + query({ ...asked, start }))} />
       <//>`}<//>
     <${Configs} topic=${name} /><//>`;
+}
+
+const RECORD = [
+  { name: "partition", title: "Partition", value: 0, kind: "number", min: 0 },
+  { name: "key", title: "Key" },
+  { name: "value", title: "Value", lines: 5 },
+];
+const CONFIG = [{ name: "name", title: "Config", required: true }, { name: "value", title: "Value; empty is the default again" }];
+
+function Buttons({ topic, may }) {
+  if (!may.produce && !may.configure && !may.delete) return null;
+  return html`<p class="buttons">
+    ${may.produce && html`<${Change} title="Produce a record" url=${topicPath(topic, "records")} fields=${RECORD}
+      make=${(said) => ({ partition: Number(said.partition), key: said.key || null, value: said.value })} />`}
+    ${may.configure && html`<${Change} title="Set a config" url=${topicPath(topic, "configs")} name=${topic} fields=${CONFIG}
+      make=${(said) => ({ name: said.name, value: said.value === "" ? null : said.value })} />`}
+    ${may.delete && html`<${Change} title="Delete the topic" danger url=${topicPath(topic, "delete")} name=${topic}
+      text="All of its records go, for ever." />`}
+  </p>`;
 }
 
 function Sums({ of, now }) {

@@ -1,5 +1,6 @@
 import { html } from "../vendor/preact.js";
 import { A, Badge, Empty, go, query, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { Change } from "../parts/change.js";
 import { ago, bytes, count, duration, rate, short } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
 import { Pager, Table } from "../parts/table.js";
@@ -16,10 +17,14 @@ export default function Topics({ query: asked, address }) {
         onChange=${(event) => change({ internal: event.target.checked ? "true" : "" })} /> internal, too</label>
     </form>
     <${Waiting} state=${state}>${(data) => html`
+      ${data.may.create && html`<p><${Change} title="Make a topic" url="/topics" fields=${NEW}
+        make=${(said) => ({ name: said.name, partitions: Number(said.partitions) })} /></p>`}
       <${Table} label="Topics" rows=${data.rows} columns=${columns(data.at_ms)} sort=${asked.sort || "name"}
         onSort=${(sort) => change({ sort })} empty=${html`<${None} asked=${asked} all=${data.all} />`} />
       <${Pager} start=${data.start} count=${data.rows.length} all=${data.found} onMove=${(start) => change({ start })} />`}<//><//>`;
 }
+
+const NEW = [{ name: "name", title: "Name", required: true }, { name: "partitions", title: "Partitions", value: 1, kind: "number", min: 1 }];
 
 const None = ({ asked, all }) =>
   asked.filter

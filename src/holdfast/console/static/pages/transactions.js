@@ -1,5 +1,6 @@
 import { html } from "../vendor/preact.js";
-import { A, Badge, Empty, go, query, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { A, Badge, Empty, go, path, query, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { Change } from "../parts/change.js";
 import { ago, count, duration, millis } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
 import { Pager, Table } from "../parts/table.js";
@@ -26,5 +27,7 @@ const columns = (now) => [
   { name: "partitions", cell: (row) => row.partitions.map((each) => html`<${A} href=${topicPath(each.topic, each.partition)}>
     ${each.topic}-${each.partition}<//> ${each.first_offset !== null && html`<small>from ${count(each.first_offset)} </small>`}`) },
   { name: "producer_id", title: "producer", number: true, cell: (row) => `${row.producer_id}, epoch ${row.epoch}` },
+  { name: "may", title: "", cell: (row) => row.may.end && html`<${Change} title="End it" danger name=${row.id} url=${path("transactions", row.id, "end")}
+    text="Its producer is fenced, and what it has written since it began is aborted." />` },
   { name: "changed_ms", title: "changed", number: true, sort: true, cell: (row) => ago(row.changed_ms, now) },
 ];

@@ -33,7 +33,7 @@ export function Figure({ label, value, note, level }) {
   </div>`;
 }
 
-export const Figures = ({ children }) => html`<dl class="figures">${children}</dl>`;
+export const Figures = ({ wide, children }) => html`<dl class="figures ${wide ? "wide" : ""}">${children}</dl>`;
 
 export const Badge = ({ level, children }) => html`<span class="badge ${level || ""}">${children}</span>`;
 

@@ -55,7 +55,7 @@ export function Search({ asked, path, partitions, children }) {
     ${text("text", "Value holds", "a part of it")}
     ${text("json", "JSON path", "customer.id=17")}
     ${text("header", "Header", "trace=t-17")}
-    <label>State <select name="state">${["all", "committed", "aborted", "undecided"].map((each) => html`<option
+    <label>State <select name="state">${["all", "committed", "aborted", "undecided"].map((each) => html`<option value=${each}
       selected=${each === (asked.state || "all")}>${each}</option>`)}</select></label>
     <button class="main-button">Search</button>
   </form>`;
