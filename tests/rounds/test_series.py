@@ -54,7 +54,7 @@ def put(series: Series, *numbers: int, needed_from: int = 0) -> None:
 
 
 def numbers_of(series: Series) -> list[int]:
-    return [each.header.number for each in read_series(series)]
+    return [each.header.number for each in read_series(series) if not each.is_seal]
 
 
 def test_a_seal_takes_the_first_number_that_is_absent() -> None:
@@ -243,7 +243,7 @@ def test_all_series_are_ended_before_one_is_read_and_manifests_are_read_last() -
         happened.append((each.id.life, len(rounds)))
 
     assert take_over(series, WHY, take, lambda: happened.append("manifests") or 7) == 7  # type: ignore[func-returns-value]
-    assert happened == [(1, 1), (2, 1), "manifests"]
+    assert happened == [(1, 2), (2, 2), "manifests"]
 
 
 def test_a_number_that_is_no_number_is_no_round() -> None:

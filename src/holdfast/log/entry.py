@@ -5,6 +5,7 @@
 1 BATCHES       content: one or more record batches of the partition, stamped with their offsets
 2 DELETE_TOPIC  no content, partition 0: the topic is gone, for ever
 3 DELETE_RECORDS  content: an offset u64; somebody has deleted the partition's records below it
+4 KEPT          only in rounds, partition 0 of topic 0: what `log.metadata` keeps besides entries
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ VERSION = 1
 BATCHES = 1
 DELETE_TOPIC = 2
 DELETE_RECORDS = 3
+KEPT = 4
 
 _FIXED = struct.Struct("<BBI16s")
 assert _FIXED.size == 22  # On disk: changing it needs a new version.

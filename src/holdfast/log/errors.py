@@ -10,6 +10,8 @@ Rejected
 ├── WrongStore             the write-ahead log and the store do not belong together
 ├── NewLog                 the write-ahead log is new, and the store is not
 ├── NotTheOwner            another write-ahead log was used with the store after this one
+├── LogInStore             the write-ahead log is in the store, and this start asks for one on disk
+├── LogOnDisk              the write-ahead log is on a disk, and this start asks for one in the store
 └── OwnerAlive             a broker over the original of this write-ahead log, or a copy of it, is running
 Unavailable
 ├── ColdReadFailed         the store did not give the data: try again
@@ -180,6 +182,26 @@ class TookOver(Corrupt):
         )
         self.owner = owner
         self.generation = generation
+
+
+class LogInStore(Rejected):
+    """What was acknowledged last is in rounds, which a log on disk would pass over."""
+
+    def __init__(self, store: str, name: str) -> None:
+        super().__init__(
+            f"the write-ahead log of {store} is in the store, as its last broker ({name}) had it: start with "
+            "wal.place=store; to move it to a disk, stop that broker cleanly, then start with --take-over"
+        )
+
+
+class LogOnDisk(Rejected):
+    """What was acknowledged last may be on that disk, and nowhere else."""
+
+    def __init__(self, store: str, name: str) -> None:
+        super().__init__(
+            f"the write-ahead log of {store} is on the disk of its last broker ({name}): stop that one cleanly, so "
+            "that everything is flushed, then start with wal.place=store and --take-over"
+        )
 
 
 class OwnerAlive(Rejected):

@@ -8,24 +8,68 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any, Protocol
 
+from holdfast.errors import Fenced
 from holdfast.log import entry
 from holdfast.log.errors import LogsStopped
 from holdfast.log.metadata import Identity, LogMetadata, QuarantinedTail, check_quarantined, read_kept, save_kept
 from holdfast.types import Buffer, PartitionId
-from holdfast.wal import Entry, LogId, Stat, Wal, WalFailed
+from holdfast.wal import Entry, LogId, Stat, WalFailed
 from holdfast.wal.read import RawFrame
+from holdfast.wal.state import WalState
 
 _STEP_MAX = 4  # Entries this near to each other are read in one go, with those of other partitions in between.
+
+
+class EntryLog(Protocol):
+    """Where entries are durable: `wal.Wal` on a disk, `log.rounds.log.RoundsLog` in the store."""
+
+    @property
+    def state(self) -> WalState: ...
+
+    @property
+    def queued_size(self) -> int: ...
+
+    @property
+    def chunk_size_max(self) -> int: ...
+
+    def append(self, first: LogId, payloads: Sequence[Any]) -> object: ...
+
+    def flush(self, callback: Callable[[Exception | None], None] | None = None) -> object: ...
+
+    def sync(self) -> None: ...
+
+    def save_user_data(self, data: bytes) -> object: ...
+
+    def read(self, start: int, end: int) -> Iterator[Entry]: ...
+
+    def read_raw(self, index: int) -> RawFrame: ...
+
+    def log_id(self, index: int) -> LogId | None: ...
+
+    def frees_a_chunk(self, index: int) -> bool: ...
+
+    def purge(self, upto: LogId) -> object: ...
+
+    def on_disk_size(self) -> int: ...
+
+    def size_from(self, index: int) -> int: ...
+
+    def index_size(self) -> int: ...
+
+    def stat(self) -> Stat: ...
+
+    def close(self) -> object: ...
 
 
 class Journal:
     """Belongs to one event loop; only the calls to the disk happen elsewhere."""
 
-    def __init__(self, wal: Wal, identity: Identity, incarnation: str = "", heir_of: Collection[str] = ()) -> None:
+    def __init__(self, wal: EntryLog, identity: Identity, incarnation: str = "", heir_of: Collection[str] = ()) -> None:
         self._wal = wal
         self._loop = asyncio.get_running_loop()
         self._next_index = wal.state.next_index
@@ -132,7 +176,7 @@ class Journal:
     def _done(self, end: int, failure: Exception | None) -> None:
         if failure is not None:
             if self._failure is None:
-                self._failure = LogsStopped(failure)
+                self._failure = failure if isinstance(failure, Fenced) else LogsStopped(failure)
                 self._waiting.clear()
                 self.on_failure(self._failure)
             return
@@ -198,7 +242,7 @@ class Journal:
                 self._wal.save_user_data(kept.encode())
                 self.kept = kept  # Only now: what is not saved must be saved by the next purge.
             then()
-        except WalFailed as failure:  # The writer has stopped, and the loop may not have heard of it yet.
+        except (WalFailed, Fenced) as failure:  # The writer has stopped, and the loop may not have heard of it yet.
             self._done(self._next_index, failure)
             return False
         finally:
@@ -209,7 +253,7 @@ class Journal:
         return True
 
 
-def read_back(wal: Wal, places: list[tuple[int, int, int]]) -> list[memoryview]:
+def read_back(wal: EntryLog, places: list[tuple[int, int, int]]) -> list[memoryview]:
     """Pieces of entries' contents, each given as (index, start, size). Blocks."""
     pieces = []
     at, payload = -1 - _STEP_MAX, memoryview(b"")

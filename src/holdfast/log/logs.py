@@ -35,9 +35,10 @@ from holdfast.log.partition.partition import PartitionLog
 from holdfast.log.pressure.backpressure import Backpressure
 from holdfast.log.pressure.purge import LogPurge
 from holdfast.log.recovery.begin import LocalLog, OpenedLogs, begin, open_local, tell_recovered
+from holdfast.log.recovery.begin_rounds import begin_rounds, limited
 from holdfast.log.recovery.opening import Openings
 from holdfast.log.recovery.quarantine import Quarantine
-from holdfast.log.settings import LogSettings, PartitionSettings
+from holdfast.log.settings import JournalSettings, LogSettings, PartitionSettings
 from holdfast.log.stat import LogsStat
 from holdfast.types import PartitionId
 from holdfast.wal import WalSettings
@@ -113,6 +114,8 @@ class Logs:
         take_over: bool = True,
         here: Here | None = None,
         local: LocalLog | None = None,
+        rounds: Objects | None = None,
+        node_id: int = 0,
     ) -> Self:
         """Open the write-ahead log, bring the tails back, and begin flushing in the background.
 
@@ -125,16 +128,34 @@ class Logs:
         of topics elsewhere has them struck there first.
 
         Who has read the write-ahead log already hands it in as `local`. It stays the caller's until it `is_taken`.
+
+        With `wal.place=store` the directory is not used: the log is in `rounds`, or in the same store as all else.
         """
         settings, wal_settings = settings or LogSettings(), wal_settings or WalSettings()
         environment = Environment(
             OffLoopObjects(objects), calls or ThreadCalls(), clock or SystemClock(), chance or SystemChance()
         )
+        is_in_store = False
+        if isinstance(wal_settings, JournalSettings) and wal_settings.place == "store":
+            is_in_store = True
+            settings, quarantine = limited(settings), None  # What no partition can hold stays in its rounds.
+            begun = await begin_rounds(
+                OffLoopObjects(rounds) if rounds else environment.objects,
+                environment,
+                settings,
+                wal_settings,
+                node_id=node_id,
+                take_over=take_over,
+                here=here or Here(),
+                threaded=threaded,
+            )
+            local = begun.local
         found = local or await open_local(
             wal_directory, environment, settings, wal_settings, threaded=threaded, reserve_size=reserve_size
         )
         try:
-            begun = await begin(found, environment, settings, take_over=take_over, here=here or Here())
+            if not is_in_store:
+                begun = await begin(found, environment, settings, take_over=take_over, here=here or Here())
             # A thread of their own, so that no store that is slow with segments keeps looks at the owner waiting.
             look_calls = ThreadCalls(1) if threaded else None
             shelf = Quarantine(quarantine, environment.chance) if quarantine else None

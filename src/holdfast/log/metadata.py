@@ -41,14 +41,15 @@ import struct
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from holdfast.errors import Corrupt
 from holdfast.log.errors import TooManyPartitions, TooMuchToKeep
 from holdfast.log.flushed_marks import MARK_SIZE_MAX, FlushedMarks, decode_marks
 from holdfast.types import PartitionId
-from holdfast.wal import USER_DATA_SIZE_MAX, NewerLog, Wal
+from holdfast.wal import USER_DATA_SIZE_MAX, NewerLog
+from holdfast.wal.state import WalState
 
 VERSION = 3
 
@@ -162,12 +163,23 @@ def decode(data: bytes) -> LogMetadata:
     raise NewerLog("the write-ahead log's user data", version, VERSION)
 
 
-def read_kept(wal: Wal) -> LogMetadata | None:
+class KeepingLog(Protocol):
+    """A log that keeps something besides its entries."""
+
+    @property
+    def state(self) -> WalState: ...
+
+    def save_user_data(self, data: bytes) -> object: ...
+
+    def sync(self) -> None: ...
+
+
+def read_kept(wal: KeepingLog) -> LogMetadata | None:
     """None when the log is new."""
     return decode(wal.state.user_data) if wal.state.user_data else None
 
 
-def save_kept(wal: Wal, kept: LogMetadata) -> LogMetadata:
+def save_kept(wal: KeepingLog, kept: LogMetadata) -> LogMetadata:
     """Blocks until it is durable."""
     wal.save_user_data(kept.encode())
     wal.sync()

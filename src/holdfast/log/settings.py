@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.wal.settings import WalSettings
+
 MIB = 1 << 20
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -35,6 +37,30 @@ class PartitionSettings:
         """How old a tail may become, by the topic's own settings; -1 if they do not say."""
         age, lag = self.segment_age_ms_max, self.compaction_lag_ms_max
         return lag if lag >= 0 and (lag < age or age < 0) and "compact" in self.cleanup else age
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalSettings(WalSettings):
+    """Where the write-ahead log is. What is said of chunks is about the one on disk, the rest about rounds."""
+
+    place: str = "disk"  # disk: an ack means fsync; store: it means that the records are there. Then no disk is needed.
+    store: str = ""  # Where rounds go, such as a bucket nearer by; empty: where segments go.
+    interval_ms: int = 100  # A round is put so long after the one before; the first after a silence at once.
+    round_size_max: int = 4 * MIB  # Bytes: a round of this size does not wait.
+    rounds_in_flight_max: int = 8  # Rounds that are put at the same time.
+
+    def __post_init__(self) -> None:
+        WalSettings.__post_init__(self)
+        if self.place not in ("disk", "store"):
+            raise ValueError("place must be disk or store")
+        if self.store and self.place != "store":
+            raise ValueError("store is where rounds go: it needs place=store")
+        if self.interval_ms < 0:
+            raise ValueError("interval_ms must not be negative")
+        if not 1 <= self.rounds_in_flight_max <= 64:
+            raise ValueError("rounds_in_flight_max must be 1 to 64")
+        if self.round_size_max < 1:
+            raise ValueError("round_size_max must be at least 1 byte")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

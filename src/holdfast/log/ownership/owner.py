@@ -28,15 +28,17 @@ from holdfast.io.envelope import seal, unseal
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, Stale
 from holdfast.io.versions import Below, First, Stamp, VersionRetries, Versions, read_again, take
-from holdfast.log.errors import NotTheOwner, OwnerAlive, OwnerChanged, TookOver
+from holdfast.log.errors import LogInStore, LogOnDisk, NotTheOwner, OwnerAlive, OwnerChanged, TookOver
+from holdfast.log.journal import EntryLog
 from holdfast.log.metadata import LIVES_MAX, Life, read_kept, save_kept
-from holdfast.wal import Wal
+from holdfast.log.rounds.left import holds_entries
 
 log = logging.getLogger(__name__)
 
 PREFIX = "owner/"
 KIND = "owner"
-FORMAT = 1
+FORMAT = 2  # Releases that know only the first know of no rounds: with them a log on disk would go on without these.
+FORMAT_ON_DISK = 1
 KEPT_MAX = 64  # Claims that stay.
 FIRST = 1
 
@@ -64,6 +66,7 @@ class Claim:
     at_ms: int
     asks: bool = False  # Not a claim yet: whether the owner below is alive.
     generation: int = 0  # Of the log: who takes over without it goes on above.
+    rounds: bool = False  # Its write-ahead log is in the store: it has lost nothing when its machine is.
 
     def encode(self) -> bytes:
         body = {
@@ -77,7 +80,9 @@ class Claim:
             "asks": self.asks,
             "generation": self.generation,
         }
-        return seal(KIND, FORMAT, body)
+        if not self.rounds:
+            return seal(KIND, FORMAT_ON_DISK, body)
+        return seal(KIND, FORMAT, body | {"rounds": True})
 
 
 def decode(name: str, data: bytes) -> Claim:
@@ -85,7 +90,7 @@ def decode(name: str, data: bytes) -> Claim:
     try:
         here, generation = Here(body["place"], body["name"]), body.get("generation", 0)
         told = body["number"], body["broker"], body["incarnation"], body["nonce"]
-        return Claim(*told, here, body["at_ms"], body["asks"], generation)
+        return Claim(*told, here, body["at_ms"], body["asks"], generation, body.get("rounds", False))
     except KeyError as failure:
         raise Damaged(name, f"it has no {failure}") from failure
 
@@ -135,7 +140,7 @@ class Owner:
 
 
 def become_owner(
-    wal: Wal, objects: Objects, patience: VersionRetries, here: Here, *, take_over: bool, look_s: float
+    wal: EntryLog, objects: Objects, patience: VersionRetries, here: Here, *, take_over: bool, look_s: float
 ) -> Owner:
     """Take the next claim, or refuse. With `take_over` nobody is asked: whoever holds the newest claim is to stop."""
     versions = Versions(objects, PREFIX)
@@ -147,6 +152,8 @@ def become_owner(
     for _ in range(_CONFLICTS_MAX):
         owner, top = _newest(versions)
         lives = () if owner is None else _lives_around(kept.lives, owner)
+        if owner is not None and owner.rounds and (not take_over or holds_entries(objects, patience)):
+            raise LogInStore(objects.url, owner.here.name)
         if owner is not None and not lives and not take_over:
             raise NotTheOwner(objects.url, owner.number, owner.here.name)
         if owner is not None and not lives:
@@ -184,6 +191,38 @@ def become_owner(
             log.warning("%s", TookOver(owner.here.name if owner else "", kept.identity.generation))
         _delete_old(versions, mine.number)
         return Owner(objects, patience, mine, mine, heir_of)
+    raise Unavailable(f"other processes took {_CONFLICTS_MAX} claims in a row")
+
+
+def claim_with_rounds(
+    objects: Objects, patience: VersionRetries, here: Here, *, take_over: bool, look_s: float
+) -> tuple[Owner, Claim | None]:
+    """Take the next claim for a log in the store, and tell whose was the last; or refuse.
+
+    Nobody has to know the last claim: what its owner acknowledged is in the store. Whether it is alive is asked all the
+    same, unless it was in this very place, so that a second broker which is started by mistake stops nobody.
+    """
+    versions = Versions(objects, PREFIX)
+    claim = Claim(0, "", f"{patience.chance.bits(128):032x}", "", here, patience.clock.now_ms(), rounds=True)
+    for _ in range(_CONFLICTS_MAX):
+        owner, top = _newest(versions)
+        if owner is not None and not owner.rounds and not take_over:
+            raise LogOnDisk(objects.url, owner.here.name)
+        broker = owner.broker if owner is not None and owner.rounds else f"{patience.chance.bits(128):032x}"
+        claim = replace(claim, broker=broker, generation=owner.generation if owner else 0)
+        asks = owner is not None and owner.here.place != here.place and not take_over
+        if asks:
+            asked = _numbered(replace(claim, asks=True), top.number + 1 if top else FIRST, patience)
+            if not _take(versions, asked, top, patience):
+                continue
+            patience.wait(_LOOKS * look_s)
+            top = asked
+        mine = _numbered(claim, top.number + 1 if top else FIRST, patience)
+        if _take(versions, mine, top, patience):
+            _delete_old(versions, mine.number)
+            return Owner(objects, patience, mine, mine, ()), owner
+        if asks and owner is not None:
+            raise OwnerAlive(objects.url, owner.here.name)
     raise Unavailable(f"other processes took {_CONFLICTS_MAX} claims in a row")
 
 

@@ -13,7 +13,7 @@ from holdfast.io.objects.reserved import ReservedObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.context import Environment
 from holdfast.log.errors import WalLimitTooLow
-from holdfast.log.journal import Journal
+from holdfast.log.journal import EntryLog, Journal
 from holdfast.log.metadata import read_kept
 from holdfast.log.ownership.owner import Here, Owner, become_owner
 from holdfast.log.pressure.space import Space
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 class LocalLog:
     """What the disk alone brings back. The store has not been asked for anything."""
 
-    wal: Wal
+    wal: EntryLog
     space: Space | None
     replayed: ReplayedTails
     seconds: float = 0.0  # How long that took.

@@ -9,7 +9,7 @@ from holdfast.cluster.identity import claim_store, read_cluster
 from holdfast.io.chance import Chance
 from holdfast.io.objects import NotFound, Objects
 from holdfast.log.errors import NewLog, StoreUnknown, WrongStore
-from holdfast.log.metadata import Identity, LogMetadata, read_kept, save_kept
+from holdfast.log.metadata import Identity, KeepingLog, LogMetadata, read_kept, save_kept
 from holdfast.types import MANIFESTS
 from holdfast.wal import Wal
 
@@ -29,7 +29,7 @@ def begin_generation(wal: Wal) -> None:
         save_kept(wal, replace(kept.of_generation(kept.identity.generation + 1), unclean=True))
 
 
-def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = True) -> Identity:
+def identify(wal: KeepingLog, objects: Objects, chance: Chance, *, take_over: bool = True) -> Identity:
     """Whose log this is; the store must be of the same cluster.
 
     A new log on a store that holds partitions is said: the broker that wrote them had a log, with what it acknowledged
@@ -38,14 +38,15 @@ def identify(wal: Wal, objects: Objects, chance: Chance, *, take_over: bool = Tr
     kept = read_kept(wal)
     cluster = claim_store(objects, f"{chance.bits(128):032x}") if kept is None else _known_cluster(objects)
     if kept is None:
-        _check_new(objects, cluster, take_over=take_over)
+        check_new(objects, cluster, take_over=take_over)
         return save_kept(wal, LogMetadata(Identity(cluster, f"{chance.bits(128):032x}", FIRST_GENERATION))).identity
     if kept.identity.cluster != cluster:
         raise WrongStore(kept.identity.cluster, cluster, objects.url)
     return kept.identity
 
 
-def _check_new(objects: Objects, cluster: str, *, take_over: bool) -> None:
+def check_new(objects: Objects, cluster: str, *, take_over: bool) -> None:
+    """Refuse a log without any past on a store that has one, or say so."""
     if next(iter(objects.list(MANIFESTS)), None) is None:
         return
     found = NewLog(objects.url, cluster)

@@ -9,13 +9,13 @@ from uuid import UUID
 
 from holdfast.log import entry
 from holdfast.log.errors import Diverged, StoreBehind
+from holdfast.log.journal import EntryLog
 from holdfast.log.partition.epochs import Epochs
 from holdfast.log.partition.tail import MemoryUse, Tail
 from holdfast.log.partition.tail_batch import TailBatch
 from holdfast.record.batch import split
 from holdfast.segment.manifest.manifest import Manifest
 from holdfast.types import PartitionId
-from holdfast.wal import Wal
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class ReplayedTails:
     use: MemoryUse = field(default_factory=MemoryUse)
 
 
-def replay(wal: Wal, memory_max: int, now: float, deleted: Iterable[UUID] = ()) -> ReplayedTails:
+def replay(wal: EntryLog, memory_max: int, now: float, deleted: Iterable[UUID] = ()) -> ReplayedTails:
     """Sort all entries. Bytes above `memory_max` are not kept: they are read back when they are needed. Blocks.
 
     `deleted` are topics whose deletion is known from elsewhere: the entries that say so may be purged.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any, TypeVar
 
 from holdfast.io.objects import NotFound
@@ -14,29 +15,38 @@ T = TypeVar("T")
 
 
 def take_over(
-    series: Sequence[Series], why: Mapping[str, Any], take: Callable[[Series, list[Round]], None], load: Callable[[], T]
+    series: Sequence[Series],
+    why: Mapping[str, Any],
+    take: Callable[[Series, list[Round]], None],
+    load: Callable[[], T],
+    executor: Executor | None = None,
 ) -> T:
-    """End all series, hand out the rounds of each, then load what is flushed.
+    """End all series, hand out the rounds of each with its seal, then load what is flushed.
 
     In this order: what was flushed and forgotten while they were read is only there. Blocks.
     """
     for each in series:
         each.seal(why)
     for each in series:
-        take(each, read_series(each))
+        take(each, read_series(each, executor))
     return load()
 
 
-def read_series(series: Series) -> list[Round]:
-    """The rounds of a sealed series, from the first that is needed to the seal; none if it is forgotten meanwhile."""
+def read_series(series: Series, executor: Executor | None = None) -> list[Round]:
+    """The rounds of a sealed series from the first that is needed on, and its seal; none if it is forgotten meanwhile.
+
+    With an executor several are read at the same time.
+    """
     rounds: list[Round] = []
     try:
-        number = series.header(series.numbers()[-1]).needed_from
-        while not (found := series.get(number)).is_seal:
+        numbers = series.numbers()
+        start = series.header(numbers[-1]).needed_from
+        for found in (executor.map if executor else map)(series.get, range(start, numbers[-1] + 1)):
             rounds.append(found)
-            number += 1
+            if found.is_seal:
+                return rounds
     except NotFound as missing:
         if not series.is_forgotten:
             raise SeriesBroken(missing.name) from missing
         return []
-    return rounds
+    raise SeriesBroken(series.name(numbers[-1] + 1))
