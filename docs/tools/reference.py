@@ -50,6 +50,13 @@ def show(value: object) -> str:
 
 def field_comments(kind: type) -> dict[str, str]:
     """The comment beside each field of a dataclass: the one place where a setting is explained."""
+    found: dict[str, str] = {}
+    for each in reversed([each for each in kind.__mro__ if dataclasses.is_dataclass(each)]):
+        found |= _own_comments(each)
+    return found
+
+
+def _own_comments(kind: type) -> dict[str, str]:
     source = textwrap.dedent(inspect.getsource(kind))
     comments = {
         token.start[0]: token.string.lstrip("# ").strip()

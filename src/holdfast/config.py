@@ -27,12 +27,11 @@ from holdfast.broker.settings import OVERRIDE, BrokerSettings, kafka_name
 from holdfast.console.settings import ConsoleSettings
 from holdfast.errors import Rejected, nearest
 from holdfast.io.objects.settings import StoreSettings
-from holdfast.log.settings import LogSettings
+from holdfast.log.settings import JournalSettings, LogSettings
 from holdfast.security.properties import load_properties, resolve
 from holdfast.security.secret import Secret, is_secret
 from holdfast.subscribe.settings import SubscribeSettings
 from holdfast.units import parse_size, parse_time
-from holdfast.wal.settings import WalSettings
 
 ENVIRONMENT_PREFIX = "HOLDFAST_"
 FILE_VARIABLE = "HOLDFAST_CONFIG"  # Names the file itself, so it is no setting.
@@ -93,7 +92,7 @@ class Settings:
 
     serve: ServeSettings = field(default_factory=ServeSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
-    wal: WalSettings = field(default_factory=WalSettings)
+    wal: JournalSettings = field(default_factory=JournalSettings)
     log: LogSettings = field(default_factory=LogSettings)
     broker: BrokerSettings = field(default_factory=BrokerSettings)
     subscribe: SubscribeSettings = field(default_factory=SubscribeSettings)

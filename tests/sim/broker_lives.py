@@ -25,8 +25,7 @@ from holdfast.io.clock import ManualClock
 from holdfast.io.disk.simulated import SimulatedDisk
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.ownership.owner import PREFIX as OWNERS
-from holdfast.log.settings import LogSettings
-from holdfast.wal import WalSettings
+from holdfast.log.settings import JournalSettings, LogSettings
 
 LIVES_PER_SEED = 5
 FAULTS = ("write", "sync", "sync", "rename", "create", "remove", "sync_names")
@@ -38,9 +37,11 @@ PAUSES = (0, 0, 0, 1, 2, 6, 20)  # Turns of the loop between two things that hap
 class BrokerLives:
     """One seed."""
 
-    def __init__(self, seed: int, kinds: Collection[str] = KINDS) -> None:
+    def __init__(self, seed: int, kinds: Collection[str] = KINDS, place: str = "disk") -> None:
+        """`place` is that of the write-ahead log: with one in the store nothing is on the disk."""
         self.model = Model()
         self._kinds = kinds
+        self._place = place
         self.counts: Counter[str] = Counter()
         self._random = random.Random(seed)
         self._disk = SimulatedDisk(SeededChance(seed))
@@ -107,9 +108,10 @@ class BrokerLives:
                 segment_size_max=choose((300, 2000)),
                 flush_age_ms_max=choose((0, 500, 5000)),
                 tail_size_max=choose((1000, 100_000)),
-                wal_size_max=choose((12_000, 1 << 20)),
+                wal_size_max=choose((12_000, 1 << 20)) if self._place == "disk" else choose((1 << 20, 1 << 24)),
             ),
-            wal=WalSettings(
+            wal=JournalSettings(
+                place=self._place,
                 chunk_size_max=choose((4096, 6000)),
                 chunk_entries_max=choose((5, 1000)),
                 zero_ahead_size=choose((0, 512)),
@@ -118,6 +120,7 @@ class BrokerLives:
         )
 
     def _crash(self) -> None:
+        assert self._place == "disk" or not self._disk.names(), "Something is on a disk that nobody keeps."
         if self._random.random() < 0.5:
             self._disk.kill()
             self.counts["killed"] += 1

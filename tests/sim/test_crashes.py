@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterator
 
@@ -34,6 +35,18 @@ def test_no_crash_loses_or_invents_anything(block: int) -> None:
         assert counts[what] >= 10, f"the search hardly tried what it should: {what}"
     assert counts["reads during an fsync"] >= 5
     assert min(counts["usurped"], counts["clock jumps"]) >= 1
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_no_crash_loses_or_invents_anything_with_the_log_in_the_store(block: int) -> None:
+    """C4, A8, K3, K4, K6: the same, with rounds in place of a disk, which nobody has after a crash."""
+    seeds = range(block * SEEDS_PER_BLOCK, (block + 1) * SEEDS_PER_BLOCK)
+    print(f"seeds {seeds.start} to {seeds.stop - 1}")
+    counts, found = search(functools.partial(BrokerLives, place="store"), seeds, found_max=2)
+    told = "\n".join(f"seed {seed}: {type(failure).__name__}: {failure}" for seed, failure in found.items())
+    assert not found, f"repeat with python tests/sim/search.py --place store --seeds 1 --start SEED\n{told}"
+    for what in ("acknowledged", "offsets committed", "members joined", "topics made", "topics deleted", "closed"):
+        assert counts[what] >= 10, f"the search hardly tried what it should: {what}"
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -43,7 +43,7 @@ from holdfast.log.context import Environment as LogEnvironment
 from holdfast.log.logs import Logs
 from holdfast.log.ownership.owner import Here
 from holdfast.log.recovery.begin import LocalLog, open_local
-from holdfast.log.settings import LogSettings
+from holdfast.log.settings import JournalSettings, LogSettings
 from holdfast.measure import Traffic
 from holdfast.wal import WalSettings
 
@@ -60,6 +60,7 @@ class BrokerEnvironment:
 
     wal_directory: Directory
     objects: Objects
+    rounds: Objects | None = None  # Where the write-ahead log goes that is in a store, if not there.
     clock: Clock
     chance: Chance
     calls: BlockingCalls
@@ -76,10 +77,12 @@ class BrokerEnvironment:
         quarantine: Callable[[], Directory] | None = None,
         reserve_size: int = 0,
         here: Here | None = None,
+        rounds: Objects | None = None,
     ) -> BrokerEnvironment:
         return cls(
             wal_directory=wal_directory,
             objects=objects,
+            rounds=rounds,
             quarantine=quarantine,
             reserve_size=reserve_size,
             here=here,
@@ -135,10 +138,14 @@ async def opened(
         take_over=settings.take_over,
         here=around.here,
         local=local,
+        rounds=around.rounds,
+        node_id=settings.broker.node_id,
     )
     try:
         if settings.check_store:  # Only now: before, nobody knew that it is the right one.
-            await around.calls.run(check_put_if_absent, around.objects)
+            for objects in (around.objects, around.rounds):
+                if objects is not None:
+                    await around.calls.run(check_put_if_absent, objects)
         identity = logs.identity
         patience = VersionRetries(around.clock, around.chance, around.calls.block)
         metadata = await around.calls.run(
@@ -209,8 +216,10 @@ async def opened(
         await logs.close(close_ms)
 
 
-async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> LocalLog:
-    """The write-ahead log, and what it brings back, without asking the store anything."""
+async def opened_local(around: BrokerEnvironment, settings: AllSettings) -> LocalLog | None:
+    """The write-ahead log, and what it brings back, without asking the store anything; None if it is there."""
+    if isinstance(settings.wal, JournalSettings) and settings.wal.place == "store":
+        return None
     environment = LogEnvironment(around.objects, around.calls, around.clock, around.chance)
     return await open_local(
         around.wal_directory,

@@ -58,6 +58,10 @@ StoreOption = Annotated[
     str | None,
     typer.Option("--store", metavar="URL", help="Where segments go, such as s3://bucket; short for serve.store."),
 ]
+WalPlaceOption = Annotated[
+    str | None,
+    typer.Option("--wal-place", metavar="PLACE", help="disk, or store: then no disk is needed; short for wal.place."),
+]
 TakeOverOption = Annotated[
     bool,
     typer.Option("--take-over", help="Go on with a store whose write-ahead log is lost; short for serve.take_over."),
@@ -99,6 +103,7 @@ def serve(
     listen: ListenOption = None,
     advertise: AdvertiseOption = None,
     store: StoreOption = None,
+    wal_place: WalPlaceOption = None,
     take_over: TakeOverOption = False,
     metrics: MetricsOption = None,
     console: ConsoleOption = None,
@@ -114,6 +119,7 @@ def serve(
       holdfast serve --data /var/lib/holdfast
       holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
+      holdfast serve --store s3://bucket/prefix --wal-place store
       holdfast serve --metrics 127.0.0.1:9095 --console 127.0.0.1:9096
       holdfast serve --config server.properties
       holdfast serve --config holdfast.toml --log-level debug --log-format json
@@ -126,6 +132,7 @@ def serve(
     short |= {"console_listen": console}
     short |= {"take_over": "true" if take_over else None, "log_level": log_level, "log_format": log_format}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
+    given += [f"wal.place={wal_place}"] if wal_place is not None else []
 
     def load() -> config.Settings:
         return config.load(config_file, os.environ, given)
@@ -277,12 +284,17 @@ def _surroundings(data: Path, settings: config.Settings, timings: Timings | None
     url = settings.serve.store or str(data / "objects")
     is_known = any((data / "wal").glob("*.wal"))  # The store is made before the log, and never a second time.
     objects = open_objects(url, asdict(settings.store) if is_remote(url) else None, is_known=is_known)
+    rounds = None
+    if settings.wal.store:
+        near = settings.wal.store
+        rounds = open_objects(near, asdict(settings.store) if is_remote(near) else None)
     return BrokerEnvironment.real(
         timings.directory(data / "wal") if timings else RealDirectory(data / "wal"),
         timings.objects(objects) if timings else objects,
         lambda: RealDirectory(data / "quarantine"),
         settings.serve.disk_reserve_size,
         here(data),
+        rounds,
     )
 
 

@@ -91,8 +91,11 @@ class _Opening:
         assert self._local is not None
         return self._local
 
-    async def read_log(self) -> LocalLog:
-        """Read the write-ahead log, unless that is done. One that a failed attempt has taken is closed: once more."""
+    async def read_log(self) -> LocalLog | None:
+        """Read the write-ahead log, unless that is done. One that a failed attempt has taken is closed: once more.
+
+        One in the store is read by each attempt.
+        """
         if self._local is None or self._local.is_taken:
             self._local = await opened_local(self._around, self._settings)
         return self._local
@@ -127,9 +130,9 @@ async def started(
     metrics: Metrics | None = None,
 ) -> tuple[Opened, Server]:
     """The whole broker and its port; both are closed with the stack, the port first."""
-    copy = read_copy(RealDirectory(data))
     opening = _Opening(stack, around, settings)
-    await opening.read_log()
+    is_here = await opening.read_log() is not None
+    copy = read_copy(RealDirectory(data)) if is_here else None  # A log in the store has nothing to tell without it.
     attempt = asyncio.ensure_future(opening.once())
     try:
         if copy is not None:  # A store that hangs keeps nobody from hearing so.
