@@ -281,12 +281,12 @@ def test_what_the_log_keeps_is_always_in_a_round_that_stays() -> None:
     log = RoundsLog(series, b"kept", [], STORE, is_clean=True, threaded=False)
     prefix = entry.encode_prefix(entry.DELETE_RECORDS, HOME)
     for index in range(4):
-        log.append(LogId(0, index), [(prefix, entry.encode_offset(index))])
+        log.append_one(LogId(0, index), (prefix, entry.encode_offset(index)))
         log.flush()
     log.purge(LogId(0, 2))
-    log.append(LogId(0, 4), [(prefix, entry.encode_offset(4))])
+    log.append_one(LogId(0, 4), (prefix, entry.encode_offset(4)))
     log.flush()
-    log.append(LogId(0, 5), [(prefix, entry.encode_offset(5))])
+    log.append_one(LogId(0, 5), (prefix, entry.encode_offset(5)))
     log.close()
     found = read_series(series)
     assert found[0].header.number == 4

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol
 
 from holdfast.errors import Fenced
 from holdfast.log import entry
@@ -37,7 +37,7 @@ class EntryLog(Protocol):
     @property
     def chunk_size_max(self) -> int: ...
 
-    def append(self, first: LogId, payloads: Sequence[Any]) -> object: ...
+    def append_one(self, log_id: LogId, payload: tuple[Buffer, ...]) -> object: ...
 
     def flush(self, callback: Callable[[Exception | None], None] | None = None) -> object: ...
 

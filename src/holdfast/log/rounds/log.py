@@ -154,20 +154,20 @@ class RoundsLog:
         last, purged = (LogId(0, each - 1) if each else None for each in (self._next_index, self._first_index))
         return WalState(last=last, purged=purged, user_data=self._user_data)
 
-    def append(self, first: LogId, payloads: Sequence[tuple[bytes, Buffer]]) -> Position:
-        """Queue entries. Not durable yet."""
+    def append_one(self, log_id: LogId, payload: tuple[Buffer, ...]) -> Position:
+        """Queue an entry, given as its prefix and its content. Not durable yet."""
+        prefix, content = payload
+        kind, home, _ = entry.decode(prefix)
         with self._changed:
             self._check_open()
-            for prefix, content in payloads:
-                if self.queued_size and self.queued_size + len(content) > self._settings.queue_size_max:
-                    raise Overloaded(self.queued_size, self._settings.queue_size_max)
-                if len(content) > self._settings.payload_size_max:
-                    raise EntryTooLarge(self._settings.payload_size_max, len(content))
-                kind, home, _ = entry.decode(prefix)
-                assert first.index == self._next_index
-                self._open.append(RoundEntry(kind, home, content))
-                self._open_size += len(content)
-                self._next_index += 1
+            assert log_id.index == self._next_index
+            if self.queued_size and self.queued_size + len(content) > self._settings.queue_size_max:
+                raise Overloaded(self.queued_size, self._settings.queue_size_max)
+            if len(content) > self._settings.payload_size_max:
+                raise EntryTooLarge(self._settings.payload_size_max, len(content))
+            self._open.append(RoundEntry(kind, home, content))
+            self._open_size += len(content)
+            self._next_index += 1
             return Position(self._end_at + self._open_size)
 
     def save_user_data(self, data: bytes) -> None:
