@@ -181,4 +181,15 @@ BUGS = [
         ),
         (f"{LOG}::test_no_ack_overtakes_a_round_below",),
     ),
+    Bug(
+        "a byte that was misread is the version of a later release",
+        (
+            Edit(
+                "log/rounds/format.py",
+                "    if magic != MAGIC:\n",
+                "    if version > VERSION:\n        raise NewerFormat(name, version, VERSION)\n    if magic != MAGIC:\n",
+            ),
+        ),
+        (f"{FORMAT}::test_a_later_version_is_refused",),
+    ),
 ]

@@ -127,10 +127,10 @@ def _fixed(name: str, data: Buffer) -> tuple[RoundHeader, int, int, int]:
     magic, version, kind, broker, life, number, needed, nonce, rows, size, crc, _ = _HEADER.unpack_from(head)
     if magic != MAGIC:
         raise Damaged(name, f"it does not begin with {MAGIC!r}")
-    if version > VERSION:  # First: where a later release has its crc, it alone knows.
-        raise NewerFormat(name, version, VERSION)
-    if _CRC.unpack_from(head, _HEADER.size)[0] != crc32c(head[: _HEADER.size]):
+    if _CRC.unpack_from(head, _HEADER.size)[0] != crc32c(head[: _HEADER.size]):  # There in every version.
         raise Damaged(name, "its header is not what was written")
+    if version > VERSION:
+        raise NewerFormat(name, version, VERSION)
     if kind not in (ROUND, SEAL):
         raise Damaged(name, f"it is neither a round nor a seal, but of kind {kind}")
     return RoundHeader(kind, broker, life, number, needed, nonce.hex()), rows, size, crc
