@@ -154,13 +154,13 @@ class RoundsLog:
         last, purged = (LogId(0, each - 1) if each else None for each in (self._next_index, self._first_index))
         return WalState(last=last, purged=purged, user_data=self._user_data)
 
-    def append_one(self, log_id: LogId, payload: tuple[Buffer, ...]) -> Position:
+    def append_one(self, first: LogId, pieces: tuple[Buffer, ...]) -> Position:
         """Queue an entry, given as its prefix and its content. Not durable yet."""
-        prefix, content = payload
+        prefix, content = pieces
         kind, home, _ = entry.decode(prefix)
         with self._changed:
             self._check_open()
-            assert log_id.index == self._next_index
+            assert first.index == self._next_index
             if self.queued_size and self.queued_size + len(content) > self._settings.queue_size_max:
                 raise Overloaded(self.queued_size, self._settings.queue_size_max)
             if len(content) > self._settings.payload_size_max:
