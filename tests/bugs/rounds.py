@@ -187,7 +187,8 @@ BUGS = [
             Edit(
                 "log/rounds/format.py",
                 "    if magic != MAGIC:\n",
-                "    if version > VERSION:\n        raise NewerFormat(name, version, VERSION)\n    if magic != MAGIC:\n",
+                "    if version > VERSION:\n        raise NewerFormat(name, version, VERSION)\n"
+                "    if magic != MAGIC:\n",
             ),
         ),
         (f"{FORMAT}::test_a_later_version_is_refused",),
