@@ -40,7 +40,7 @@ def a_broker(data: Path, store: str, port: int) -> BrokerProcess:
 
 
 def test_all_that_was_acknowledged_is_there_after_the_machine_is_lost(store: str, tmp_path: Path) -> None:
-    """The test of C4 for one broker: kill -9 under load, its directory removed, the next one begins with nothing."""
+    """C4, for one broker: kill -9 under load, its directory removed, the next one begins with nothing."""
     port, history, stop = free_port(), History(), threading.Event()
     writers = []
     for life in range(LIVES):
@@ -80,7 +80,7 @@ def test_all_that_was_acknowledged_is_there_after_the_machine_is_lost(store: str
 
 
 def test_a_second_broker_on_the_same_store_stops_nobody(tmp_path: Path) -> None:
-    """C3, U3: it is refused while the first one lives, and goes on in its place when that is stopped for good."""
+    """C3: it is refused while the first one lives, and goes on in its place when that is stopped for good."""
     store, port = str(tmp_path / "store"), free_port()
     with a_broker(tmp_path / "one", store, port) as first:
         second = a_broker(tmp_path / "two", store, 0)

@@ -189,7 +189,7 @@ def test_rounds_are_acknowledged_in_order() -> None:
 
 
 def test_rounds_go_long_after_a_round_that_says_so_is_acknowledged() -> None:
-    """C4, O2: readers without a clock, such as backups, have twice the grace for what they have listed."""
+    """C4: readers without a clock, such as backups, have twice the grace for what they have listed."""
     under_way = RoundsUnderWay(GRACE_S)
     for number in range(3):
         under_way.begin()

@@ -114,7 +114,7 @@ async def test_offsets_that_are_given_again_have_a_higher_epoch() -> None:
 
 @in_loop
 async def test_rounds_are_purged_and_old_series_forgotten() -> None:
-    """C4, C6: what is flushed goes, twice the grace later; what a takeover reads stays small."""
+    """C4: what is flushed goes, twice the grace later; what a takeover reads stays small."""
     world = a_world()
     logs = await world.open()
     await fill(await logs.partition(HOME), 30)
@@ -141,7 +141,7 @@ async def test_rounds_are_purged_and_old_series_forgotten() -> None:
 
 @in_loop
 async def test_a_topic_that_was_deleted_stays_deleted_when_its_entry_is_purged() -> None:
-    """C8: what the log keeps besides entries is in a round that stays."""
+    """C4: what the log keeps besides entries is in a round that stays."""
     world = a_world()
     logs = await world.open()
     partition = await logs.partition(HOME)
@@ -180,7 +180,7 @@ async def test_a_store_that_fails_delays_acks_and_loses_none() -> None:
 
 @in_loop
 async def test_a_repeated_batch_is_known_by_the_next_life() -> None:
-    """C4, A5: idempotent producers go on."""
+    """C4: idempotent producers go on."""
     world = a_world()
     logs = await world.open()
     await (await logs.partition(HOME)).append(from_producer(0, b"a", b"b"))
@@ -193,7 +193,7 @@ async def test_a_repeated_batch_is_known_by_the_next_life() -> None:
 
 @in_loop
 async def test_tails_that_leave_memory_are_read_back_from_rounds() -> None:
-    """C4, C6: memory is bounded here, too."""
+    """C4: memory is bounded here, too."""
     world = a_world(tail_size_max=4000)
     logs = await world.open()
     partition = await logs.partition(HOME)
@@ -210,7 +210,7 @@ async def test_tails_that_leave_memory_are_read_back_from_rounds() -> None:
 
 @in_loop
 async def test_a_log_on_disk_and_one_in_the_store_do_not_follow_each_other_by_mistake() -> None:
-    """C4, U3: each would pass over what the other one has acknowledged."""
+    """C4: each would pass over what the other one has acknowledged."""
     world = a_world()
     await fill(await (await world.open()).partition(HOME), 1)
     world.wal, on_disk = STORE, WalSettings(chunk_size_max=4096)
@@ -273,7 +273,7 @@ async def _fill_more(world: LogWorld) -> None:
 
 
 def test_what_the_log_keeps_is_always_in_a_round_that_stays() -> None:
-    """C4, C8: also when nothing of it has changed since the round that had it was needed."""
+    """C4: also when nothing of it has changed since the round that had it was needed."""
     patience = VersionRetries(ManualClock(), SeededChance(1), lambda _: None)
     series = Series(MemoryObjects(MemoryBucket()), SeriesId(1, 0), patience)
     rows, _ = lay_out([], b"kept")
@@ -326,7 +326,7 @@ async def test_no_ack_overtakes_a_round_below() -> None:
 
 @in_loop
 async def test_rounds_that_come_from_a_backup_are_those_of_other_lives() -> None:
-    """O2, C4: claims are not in it, and are counted from the beginning."""
+    """C4: claims are not in it, and are counted from the beginning."""
     world = a_world()
     await fill(await (await world.open()).partition(HOME), 3)
     for name in world.names("owner/"):
@@ -361,7 +361,7 @@ async def test_real_threads_keep_several_rounds_under_way() -> None:
 
 
 def test_settings_that_do_not_fit_are_refused() -> None:
-    """U3: with the name of the setting."""
+    """C4: with the name of the setting."""
     for wrong in ({"place": "cloud"}, {"store": "s3://x"}, {"rounds_in_flight_max": 0}, {"interval_ms": -1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             JournalSettings(**wrong)  # type: ignore[arg-type]
