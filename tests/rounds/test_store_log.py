@@ -291,7 +291,7 @@ def test_what_the_log_keeps_is_always_in_a_round_that_stays() -> None:
     found = read_series(series)
     assert found[0].header.number == 4
     assert [kept_of(each) for each in found if kept_of(each) is not None] == [b"kept"]
-    assert [bytes(content) for each in found for (_, _, content), _ in entries_of(each)] == [
+    assert [bytes(content) for each in found for _, _, content in entries_of(each)] == [
         entry.encode_offset(index) for index in (3, 4, 5)
     ]
     assert found[-1].why["clean"]

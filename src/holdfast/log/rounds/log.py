@@ -24,7 +24,7 @@ from holdfast.io.calls import made_on_purpose
 from holdfast.io.objects import NotFound
 from holdfast.log import entry
 from holdfast.log.rounds.format import ROUND, Round, RoundHeader, encode_round
-from holdfast.log.rounds.layout import EntryPlace, RoundEntry, entries_of, lay_out
+from holdfast.log.rounds.layout import EntryPlaces, RoundEntry, lay_out, places_of
 from holdfast.log.rounds.places import RoundPlaces
 from holdfast.log.rounds.series import Series
 from holdfast.log.rounds.under_way import RoundsUnderWay
@@ -44,7 +44,7 @@ _PURGE_ROUNDS_MIN = 16  # A purge is a round itself.
 _TIDY_S = 10.0
 _CLOSE_S = 5.0
 _RETRY_S_MAX = 2.0
-_PLACE_SIZE = 96  # Bytes of memory for where an entry is: measured, and rounded up.
+_PLACE_SIZE = 12  # Bytes of memory for where an entry is.
 
 Callback = Callable[[Exception | None], None]
 
@@ -64,13 +64,25 @@ class _Where(NamedTuple):
     at: int  # Bytes of all rounds before it.
     series: Series
     number: int
-    places: list[EntryPlace]
+    places: EntryPlaces
 
 
 _END = attrgetter("end")
 
 
+class _Taken(NamedTuple):
+    """What goes into one round."""
+
+    number: int
+    needed_from: int
+    start: int  # The index of its first entry.
+    entries: list[RoundEntry]
+    kept: bytes | None
+
+
 class _Job(NamedTuple):
+    """A round that is to be put."""
+
     number: int
     data: list[Buffer]
     nonce: str
@@ -115,7 +127,8 @@ class RoundsLog:
         self._round_ends: deque[tuple[int, int, int]] = deque()  # Number, end index and bytes of rounds under way.
         self._open: list[RoundEntry] = []
         self._open_size = 0
-        self._sent_size = 0
+        self._full: deque[tuple[list[RoundEntry], int]] = deque()  # Rounds that wait to be begun, and their bytes.
+        self._queued_size = 0
         self._sent_at = float("-inf")
         self._is_urgent = False
         self._waiting: deque[tuple[int, int, Callback]] = deque()  # Index, kept count, whom to tell.
@@ -135,17 +148,16 @@ class RoundsLog:
 
     def _inherit(self, inherited: Inheritance) -> None:
         for found in inherited.rounds:
-            places = [place for _, place in entries_of(found)]
-            if places:
+            places = places_of(found)
+            if len(places):
                 self._held[inherited.series, found.header.number] = found
-            size = sum(each.size for each in places)
-            self._add_where(self._next_index, inherited.series, found.header.number, places, size)
+            self._add_where(self._next_index, inherited.series, found.header.number, places)
             self._next_index += len(places)
         self._places.inherit(inherited.series, self._next_index)
 
-    def _add_where(self, start: int, series: Series, number: int, places: list[EntryPlace], size: int) -> None:
+    def _add_where(self, start: int, series: Series, number: int, places: EntryPlaces) -> None:
         self._where.append(_Where(start + len(places), start, self._end_at, series, number, places))
-        self._end_at += max(size, ROUND_COST)
+        self._end_at += max(places.size, ROUND_COST)
 
     # Entries
 
@@ -154,7 +166,7 @@ class RoundsLog:
         last, purged = (LogId(0, each - 1) if each else None for each in (self._next_index, self._first_index))
         return WalState(last=last, purged=purged, user_data=self._user_data)
 
-    def append_one(self, first: LogId, pieces: tuple[Buffer, ...]) -> Position:
+    def append_one(self, first: LogId, pieces: tuple[Buffer, ...]) -> None:
         """Queue an entry, given as its prefix and its content. Not durable yet."""
         prefix, content = pieces
         kind, home, _ = entry.decode(prefix)
@@ -167,8 +179,16 @@ class RoundsLog:
                 raise EntryTooLarge(self._settings.payload_size_max, len(content))
             self._open.append(RoundEntry(kind, home, content))
             self._open_size += len(content)
+            self._queued_size += len(content)
             self._next_index += 1
-            return Position(self._end_at + self._open_size)
+            if self._open_size >= self._settings.round_size_max:
+                self._close_open()
+                self._changed.notify_all()
+
+    def _close_open(self) -> None:
+        """What comes next goes into another round. The lock is held."""
+        self._full.append((self._open, self._open_size))
+        self._open, self._open_size = [], 0
 
     def save_user_data(self, data: bytes) -> None:
         if len(data) > USER_DATA_SIZE_MAX:
@@ -223,41 +243,48 @@ class RoundsLog:
                     self._changed.wait(wait_s)
                 if self._failure is not None:
                     return
-                job = self._begin()
-            self._pool.submit(self._put, job)
+                taken = self._take()
+            self._pool.submit(self._put, self._begin(taken))
 
     def _wait_s(self) -> float | None:
         """How long until a round is to be begun; None: until something happens."""
-        if not (self._open or self._is_kept_due) or self._under_way.count >= self._settings.rounds_in_flight_max:
+        if not self._has_open or self._under_way.count >= self._settings.rounds_in_flight_max:
             return None
-        if self._is_urgent or self._open_size >= self._settings.round_size_max:
+        if self._is_urgent or self._full:
             return 0
         return self._sent_at + self._settings.interval_ms / 1000 - self._clock.monotonic()
 
-    def _begin(self) -> _Job:
-        """Close the open round. The lock is held."""
-        taken, size = 0, 0
-        while taken < len(self._open) and (not taken or size < self._settings.round_size_max):
-            size += len(self._open[taken].content)
-            taken += 1
-        entries, self._open = self._open[:taken], self._open[taken:]
-        self._open_size -= size
-        self._sent_size += size
+    @property
+    def _has_open(self) -> bool:
+        return bool(self._full or self._open or self._is_kept_due)
+
+    def _take(self) -> _Taken:
+        """Close the open round, if none is closed. The lock is held, for which appends wait: nothing is encoded here."""
+        if not self._full:
+            self._close_open()
+        entries, size = self._full.popleft()
         number, needed_from = self._under_way.begin()
         kept = self._user_data if self._is_kept_due else None
         if kept is not None:
             self._is_kept_due, self._kept_round = False, number
             self._saved_in.append((number, self._saves))
-        rows, places = lay_out(entries, kept)
-        self._add_where(self._open_index, self._series, number, places, size)
-        self._open_index += taken
+        start = self._open_index
+        self._open_index += len(entries)
         self._places.add(self._open_index)
         self._round_ends.append((number, self._open_index, size))
-        self._is_urgent = self._is_urgent and bool(self._open)
+        self._is_urgent = self._is_urgent and self._has_open
         self._sent_at = self._clock.monotonic()
+        return _Taken(number, needed_from, start, entries, kept)
+
+    def _begin(self, taken: _Taken) -> _Job:
+        """The bytes of a round."""
+        rows, places = lay_out(taken.entries, taken.kept)
         nonce = f"{self._chance.bits(128):032x}"
-        header = RoundHeader(ROUND, self._series.id.broker, self._series.id.life, number, needed_from, nonce)
-        return _Job(number, encode_round(header, rows), nonce)
+        broker, life = self._series.id.broker, self._series.id.life
+        data = encode_round(RoundHeader(ROUND, broker, life, taken.number, taken.needed_from, nonce), rows)
+        with self._changed:
+            self._add_where(taken.start, self._series, taken.number, places)
+        return _Job(taken.number, data, nonce)
 
     def _put(self, job: _Job) -> None:
         """Put a round, until it is there or never will be."""
@@ -286,10 +313,10 @@ class RoundsLog:
         """The same in the caller's thread, one after the other."""
         while self._failure is None:
             with self._changed:
-                if not (self._open or self._is_kept_due):
+                if not self._has_open:
                     return
-                job = self._begin()
-            self._put(job)
+                taken = self._take()
+            self._put(self._begin(taken))
 
     def _note(self, number: int) -> None:
         with self._changed:
@@ -297,7 +324,7 @@ class RoundsLog:
             self._puts += 1
             while self._round_ends and self._round_ends[0][0] < end:
                 _, self._durable_index, size = self._round_ends.popleft()
-                self._sent_size -= size
+                self._queued_size -= size
             while self._saved_in and self._saved_in[0][0] < end:
                 self._durable_saves = self._saved_in.popleft()[1]
             told = []
@@ -381,10 +408,9 @@ class RoundsLog:
         for where in found:
             rows = self._get(where)
             for index in range(max(start, where.start), min(end, where.end)):
-                place = where.places[index - where.start]
-                row = rows.rows[place.row]
-                content = memoryview(row.pieces[0])[place.start : place.start + place.size]
-                yield Entry(LogId(0, index), entry.encode_prefix(row.kind, row.home) + bytes(content))
+                row = where.places.row(index - where.start, rows)
+                content = where.places.content(index - where.start, rows)
+                yield Entry(LogId(0, index), entry.encode_prefix(row.kind, row.home) + content)
 
     def _get(self, where: _Where) -> Round:
         """A round; one that was read at the start is kept until it is asked for."""
@@ -407,7 +433,7 @@ class RoundsLog:
 
     @property
     def queued_size(self) -> int:
-        return self._open_size + self._sent_size
+        return self._queued_size
 
     @property
     def chunk_size_max(self) -> int:
@@ -432,8 +458,8 @@ class RoundsLog:
             chunks=rounds,
             open_chunk=self._series.name(self._under_way.next_number),
             open_chunk_size=self._open_size,
-            end=Position(self._end_at + self._open_size),
-            durable=Position(self._end_at - self._sent_size),
+            end=Position(self._end_at),
+            durable=Position(self._end_at - self._queued_size),
             on_disk_size=self.on_disk_size(),
             queued_size=self.queued_size,
             sync_count=self._puts,
