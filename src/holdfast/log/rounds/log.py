@@ -259,7 +259,7 @@ class RoundsLog:
         return bool(self._full or self._open or self._is_kept_due)
 
     def _take(self) -> _Taken:
-        """Close the open round, if none is closed. The lock is held, for which appends wait: nothing is encoded here."""
+        """Close the open round, if none is closed. The lock is held and appends wait: nothing is encoded here."""
         if not self._full:
             self._close_open()
         entries, size = self._full.popleft()
