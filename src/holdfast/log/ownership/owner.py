@@ -152,8 +152,10 @@ def become_owner(
     for _ in range(_CONFLICTS_MAX):
         owner, top = _newest(versions)
         lives = () if owner is None else _lives_around(kept.lives, owner)
-        if owner is not None and owner.rounds and (not take_over or holds_entries(objects, patience)):
+        if owner is not None and owner.rounds and not take_over:
             raise LogInStore(objects.url, owner.here.name)
+        if (owner is None or owner.rounds) and holds_entries(objects, patience):  # Without one it may be a backup's.
+            raise LogInStore(objects.url, owner.here.name if owner else "in a backup")
         if owner is not None and not lives and not take_over:
             raise NotTheOwner(objects.url, owner.number, owner.here.name)
         if owner is not None and not lives:

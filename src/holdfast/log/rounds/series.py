@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from holdfast.errors import Unavailable
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.store_errors import Damaged, Stale, Undecided
 from holdfast.io.versions import First, Stamp, VersionRetries, Versions, read_again, take
@@ -184,6 +186,18 @@ class _RoundBelow(NamedTuple):
 
 def all_series(objects: Objects, patience: VersionRetries, grace_s: float = GRACE_S) -> list[Series]:
     """All series in a store that are not forgotten, in the order of their lives."""
+    found, forgotten = _find(objects)
+    return [Series(objects, each, patience, grace_s) for each in sorted(found - forgotten)]
+
+
+def every_series(objects: Objects) -> list[Series]:
+    """Those that are forgotten, too, for who only looks."""
+    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)
+    return [Series(objects, each, patience) for each in sorted(_find(objects)[0])]
+
+
+def _find(objects: Objects) -> tuple[set[SeriesId], set[SeriesId]]:
+    """Those of which there is anything, and those that are forgotten."""
     found: set[SeriesId] = set()
     forgotten: set[SeriesId] = set()
     for each in objects.list(PREFIX):
@@ -191,7 +205,7 @@ def all_series(objects: Objects, patience: VersionRetries, grace_s: float = GRAC
         broker, _, life = folder.partition("-")
         if broker.isdecimal() and life.isdecimal():
             (forgotten if rest == _FORGOTTEN else found).add(SeriesId(int(life), int(broker)))
-    return [Series(objects, each, patience, grace_s) for each in sorted(found - forgotten)]
+    return found, forgotten
 
 
 def _stamp_of(name: str, data: bytes) -> Stamp:

@@ -1,7 +1,8 @@
 """A copy of an object store that may be written at the same time.
 
-Manifests first, segments after them: whatever a manifest lists was stored before it, and stays for an hour after it
-has left the list. What is gone all the same, because the copy took longer, shows in the check at the end.
+Rounds first, then manifests, then segments: what a round says is not needed was flushed before, and whatever a manifest
+lists was stored before it, and stays for an hour after it has left the list. What is gone all the same, because the
+copy took longer, shows in the check at the end.
 
 What time it was goes along (`garbage/believed.json`): objects that are put back carry the time of the restore, by a
 clock that may be wrong, and retention would go by that. Claims of owners stay behind: whoever opens the copy is the
@@ -24,6 +25,8 @@ from holdfast.errors import Corrupt, HoldfastError, Rejected, Unavailable
 from holdfast.io.believed_time import KNOWN
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
+from holdfast.log.rounds.series import PREFIX as ROUNDS
+from holdfast.log.rounds.series import every_series
 from holdfast.operate.place import find_partitions
 from holdfast.segment.errors import NoManifest, SegmentLost
 from holdfast.segment.manifest.info import SegmentInfo
@@ -59,6 +62,7 @@ class StoreCopy:
     def run(self) -> None:
         """Everything; what the target has already is not copied twice, what the source has no more goes."""
         for _ in range(_ROUNDS):
+            self._copy_all([each.name for each in self._source.list(ROUNDS)], self._unless_there)
             for prefix in (*VERSIONS, MANIFESTS):
                 self._copy_versions(prefix)
             self._copy_all(self._missing_segments(), self._sound)
@@ -68,6 +72,7 @@ class StoreCopy:
             raise Unavailable(f"{self._source.url} changed faster than it could be copied: {self._broken()[0]}")
         self._note_lost()
         self._prune()
+        self._prune_rounds()
         self._copy_all([KNOWN], self._source.get)
         self._target.put(CLUSTER, [self._source.get(CLUSTER)])  # Last: without it there is no store to be opened.
 
@@ -182,6 +187,18 @@ class StoreCopy:
                 self._target.delete(name)
                 self.written -= {name}
 
+    def _prune_rounds(self) -> None:
+        """The same for rounds, but for those that the newest ones which are here still need."""
+        there = {each.name for each in self._source.list(ROUNDS)}
+        for series in every_series(self._target):
+            numbers = series.numbers()
+            needed_from = series.header(numbers[-1]).needed_from if numbers else 0
+            is_over = series.is_forgotten
+            names = {series.name(number) for number in numbers if is_over or number < needed_from}
+            for name in (names & self.written) - there:
+                self._target.delete(name)
+                self.written -= {name}
+
     def _listed(self) -> set[str]:
         found: set[str] = set()
         for home in find_partitions(self._target, None, None):
@@ -214,7 +231,7 @@ def check_free(objects: Objects, source: Objects) -> None:
         pass
     else:
         raise Rejected(f"{objects.url} holds a cluster already: {told}")
-    known = {each.name for prefix in (MANIFESTS, SEGMENTS, *VERSIONS, KNOWN) for each in source.list(prefix)}
+    known = {each.name for prefix in (MANIFESTS, SEGMENTS, ROUNDS, *VERSIONS, KNOWN) for each in source.list(prefix)}
     strange = next((each.name for each in objects.list("") if each.name not in known), None)
     if strange is not None:
         raise Rejected(f"{objects.url} is not empty ({strange} is in it): {told}")
