@@ -269,6 +269,30 @@ def test_a_topic_that_is_deleted_by_its_id_keeps_its_name_to_itself(place: Guard
         assert gone.error_code == 0
 
 
+def test_a_topic_that_a_share_group_names_by_its_id_keeps_its_name_to_itself(place: Guarded) -> None:
+    """X8: neither what is fetched nor what is acknowledged is answered with the name that an id stands for."""
+    user, member = place.user(), "A" * 22
+    place.allow(user, rights.READ_GROUP, name="by-id")
+    with Wire(place.plain) as root, place.wire(user) as wire:
+        hidden = create_topic(root, "kept-from-shares")
+        create_topic(root, "shared-by-id")
+        place.allow(user, rights.READ_TOPIC, name="shared-by-id")
+        who = {"group_id": "by-id", "member_id": member}
+        joined = wire.ask(Key.SHARE_GROUP_HEARTBEAT, 1, **who, member_epoch=0, subscribed_topic_names=["shared-by-id"])
+        assert joined.error_code == 0
+        limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1000, "max_records": 10, "batch_size": 10}
+        row = {"partition_index": 0, "acknowledgement_batches": []}
+        taken = {"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}
+        answers = []
+        for epoch, batches in ((0, []), (1, [taken])):
+            topics = [{"topic_id": hidden, "partitions": [{**row, "acknowledgement_batches": batches}]}]
+            asked = {**who, **limits, "share_session_epoch": epoch, "topics": topics, "forgotten_topics_data": []}
+            answers.append(wire.ask(Key.SHARE_FETCH, 1, **asked))
+        answers.append(wire.ask(Key.SHARE_ACKNOWLEDGE, 1, **who, share_session_epoch=2, topics=topics))
+    assert [answer.responses[0].partitions[0].error_code for answer in answers] == [29, 29, 29]
+    assert "kept-from-shares" not in str(answers)
+
+
 def test_configs_of_a_new_topic_are_shown_with_their_own_right(place: Guarded) -> None:
     """X8: who may create may not see what became of it."""
     user = place.user()

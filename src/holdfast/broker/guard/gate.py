@@ -66,11 +66,11 @@ class Gate:
             verdict = self._verdicts[asked] = may(rules, session, right.operation, Resource(right.kind, name))
         return verdict
 
-    def need(self, session: Session, right: Right, name: str, api: str) -> None:
-        """Raises NotAllowed, and a line says so."""
+    def need(self, session: Session, right: Right, name: str, api: str, called: str = "") -> None:
+        """Raises NotAllowed, and a line says so. Whoever calls it by something else is not told its name."""
         if not self.may(session, right, name):
             self.audit.refused(session, right, name, api, self._by(session, right, name))
-            raise NotAllowed(right, name)
+            raise NotAllowed(right, called or name)
 
     def _by(self, session: Session, right: Right, name: str) -> object:
         return self.rules.judge(session, right.operation, Resource(right.kind, name)).by
@@ -108,10 +108,10 @@ class SenderRights:
             return False
         return True
 
-    def need(self, right: Right, name: str = CLUSTER_NAME) -> None:
-        """Raises NotAllowed."""
+    def need(self, right: Right, name: str = CLUSTER_NAME, *, called: str = "") -> None:
+        """Raises NotAllowed. `called` is what the sender calls it, where that is not its name."""
         self._check(right)
-        self._gate.need(self._session, right, name, self._api)
+        self._gate.need(self._session, right, name, self._api, called)
 
     def sees(self, right: Right, name: str = CLUSTER_NAME) -> bool:
         """Whether it is shown: nobody has tried to do anything."""

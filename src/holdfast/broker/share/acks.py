@@ -49,10 +49,10 @@ async def judged(
 
 
 def check_right(topics: Topics, home: PartitionId, rights: SenderRights) -> None:
-    """Raises NotAllowed. An id that nobody has is for others to tell."""
+    """Raises NotAllowed, without the name that the id stands for. An id that nobody has is for others to tell."""
     opened = topics.find_id(home.topic_id)
     if opened is not None:
-        rights.need(READ_TOPIC, opened.topic.name)
+        rights.need(READ_TOPIC, opened.topic.name, called=str(home.topic_id))
 
 
 def split_by_right(
