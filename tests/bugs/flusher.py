@@ -115,7 +115,13 @@ BUGS = [
     ),
     Bug(
         "a purge that meets a stopped log fails by itself",
-        (Edit("log/journal.py", "        except WalFailed as failure:", "        except KeyError as failure:"),),
+        (
+            Edit(
+                "log/journal.py",
+                "        except (WalFailed, Fenced) as failure:",
+                "        except KeyError as failure:",
+            ),
+        ),
         ("tests/log/test_append.py",),
     ),
     Bug(

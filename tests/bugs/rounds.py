@@ -7,6 +7,7 @@ from tests.bugs.bug import Bug, Edit
 MODEL = "tests/rounds/test_model.py"
 SERIES = "tests/rounds/test_series.py"
 LOG = "tests/rounds/test_store_log.py"
+BACKUP = "tests/operate/test_backup_rounds.py"
 FORMAT = "tests/rounds/test_format.py"
 
 _SERIES = "log/rounds/series.py"
@@ -162,8 +163,42 @@ BUGS = [
     ),
     Bug(
         "a log on disk goes on where one in the store was",
-        (Edit("log/ownership/owner.py", "        if owner is not None and owner.rounds:\n", "        if False:\n"),),
+        (
+            Edit("log/ownership/owner.py", "if owner is not None and owner.rounds and not take_over:", "if False:"),
+            Edit(
+                "log/ownership/owner.py",
+                "        if (owner is None or owner.rounds) and holds",
+                "        if False and holds",
+            ),
+        ),
         (f"{LOG}::test_a_log_on_disk_and_one_in_the_store_do_not_follow_each_other_by_mistake",),
+    ),
+    Bug(
+        "a log on disk goes on with a backup that has rounds",
+        (
+            Edit(
+                "log/ownership/owner.py",
+                "if (owner is None or owner.rounds)",
+                "if (owner is not None and owner.rounds)",
+            ),
+        ),
+        (f"{BACKUP}::test_a_backup_has_what_is_only_in_rounds",),
+    ),
+    Bug(
+        "a backup has no rounds",
+        (
+            Edit(
+                "operate/backup/store.py",
+                "            self._copy_all([each.name for each in self._source.list(ROUNDS)], self._unless_there)\n",
+                "",
+            ),
+        ),
+        (f"{BACKUP}::test_a_backup_has_what_is_only_in_rounds",),
+    ),
+    Bug(
+        "a backup lets go of rounds that its own newest one needs",
+        (Edit("operate/backup/store.py", "if is_over or number < needed_from}", "if number >= 0}"),),
+        (f"{BACKUP}::test_a_backup_needs_rounds_that_the_store_has_deleted",),
     ),
     Bug(
         "rounds of another cluster are taken for ours",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from tests.log.log_world import HOME, LogWorld, batch, fill, in_loop, numbered, read_all, turns
 from tests.rounds.test_store_log import STORE, a_world
 
-from holdfast.io.objects import Objects
+from holdfast.io.objects import ObjectInfo, Objects
 from holdfast.io.objects.memory import MemoryBucket, MemoryObjects
 from holdfast.log.errors import LogInStore
 from holdfast.log.rounds.series import GRACE_S
@@ -78,3 +80,24 @@ async def test_a_backup_that_is_made_again_lets_go_of_rounds_that_nobody_needs()
     assert len(backup.names()) < many // 2
     logs = await restored(backup).open()
     assert len(await read_all(await logs.partition(HOME))) == 43
+
+
+@in_loop
+async def test_a_backup_needs_rounds_that_the_store_has_deleted() -> None:
+    """C4: what is put and deleted while it is made changes nothing of what it has."""
+    world, backup = a_world(), Backup()
+    await fill(await (await world.open()).partition(HOME), 5)
+    rounds = [name for name in world.names("wal/") if not name.endswith("5")]
+
+    class Emptied(MemoryObjects):
+        """Rounds that were listed first are gone when it is looked what may go."""
+
+        def list(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
+            found = list(super().list(prefix, after))
+            if prefix == "wal/" and backup.names():
+                found = [each for each in found if each.name not in rounds]
+            return iter(found)
+
+    backup.copy(Emptied(world.bucket))
+    logs = await restored(backup).open()
+    assert await read_all(await logs.partition(HOME)) == numbered(0, 5)
