@@ -59,6 +59,17 @@ class BadSetting(Rejected):
         self.expected = expected
 
 
+class SecretOnCommandLine(Rejected):
+    """A secret stands where everybody on the machine can read it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"--set {name}: everybody on this machine can read a command line (ps): put it into the file of --config, "
+            f"or name where it is: --set '{name}=…${{file:/path:key}}…' or ${{env:NAME}}"
+        )
+        self.name = name
+
+
 @dataclass(frozen=True)
 class ServeSettings:
     """What `holdfast serve` needs to start."""
@@ -162,8 +173,15 @@ def from_assignments(assignments: Iterable[str]) -> list[Given]:
         name, sign, value = assignment.partition("=")
         if not sign:
             raise Rejected(f"--set {assignment} must be --set section.name=value")
+        if is_secret(name.strip()) and _has_secret(value):
+            raise SecretOnCommandLine(name.strip())
         given.append(Given(name.strip(), value.strip(), "--set"))
     return given
+
+
+def _has_secret(value: str) -> bool:
+    """Whether a secret setting has one in line: it does not say where it is, and is no login module without options."""
+    return bool(value.strip()) and "${" not in value and not ("LoginModule" in value and "=" not in value)
 
 
 class SettingPlace(NamedTuple):

@@ -259,4 +259,9 @@ BUGS = [
         ),
         (PLAIN,),
     ),
+    Bug(
+        "security: a secret may stand on a command line",
+        (Edit("config.py", "if is_secret(name.strip()) and _has_secret(value):", "if False:"),),
+        ("tests/packaging/test_config.py::test_a_secret_does_not_stand_on_a_command_line",),
+    ),
 ]

@@ -12,6 +12,8 @@ from holdfast.errors import Rejected
 from holdfast.security.secret import Secret
 from holdfast.wal.settings import WalSettings
 
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
 
 def write(folder: Path, text: str) -> Path:
     path = folder / "holdfast.toml"
@@ -156,3 +158,30 @@ def test_what_a_platform_sets_is_no_setting() -> None:
     assert config.load(None, of_a_service, []) == config.Settings()
     with pytest.raises(config.UnknownSetting):
         config.load(None, {"HOLDFAST_SERVICE_HOSTS": "x"}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ssl.key.password", "hunter2"),
+        ("sasl.jaas.config", f'{PLAIN} required user_a="hunter2";'),
+        ("listener.name.x.plain.sasl.jaas.config", "hunter2"),
+        ("ssl.keystore.key", "-----BEGIN PRIVATE KEY----- hunter2 -----END PRIVATE KEY-----"),
+    ],
+)
+def test_a_secret_does_not_stand_on_a_command_line(name: str, value: str) -> None:
+    """X11, X6: `ps` shows it to everybody on the machine; the sentence says where to put it, and not what it is."""
+    with pytest.raises(config.SecretOnCommandLine, match="ps") as refused:
+        config.load(None, {}, [f"{name}={value}"])
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_command_line_may_say_where_a_secret_is(tmp_path: Path) -> None:
+    """X11: a file or a variable; and a login module without options has none."""
+    (tmp_path / "secrets").write_text("key=hunter2\n")
+    settings = config.load(None, {"PASS": "hunter3"}, [f"ssl.key.password=${{file:{tmp_path / 'secrets'}:key}}"])
+    assert settings.broker.ssl_key_password.reveal() == "hunter2"
+    settings = config.load(None, {"PASS": "hunter3"}, [f'sasl.jaas.config={PLAIN} required user_a="${{env:PASS}}";'])
+    assert "hunter3" in settings.broker.sasl_jaas_config.reveal()
+    module = PLAIN.replace("plain.Plain", "scram.Scram")
+    assert config.load(None, {}, [f"sasl.jaas.config={module} required;"]).broker.sasl_jaas_config.reveal()
