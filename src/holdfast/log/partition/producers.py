@@ -115,12 +115,16 @@ class ProducerTable:
         start = state.transaction_start
         if header.is_transactional and start is None:
             start = Offset(header.base_offset)
-        self._states[header.producer_id] = replace(
-            state,
-            batches=(*state.batches, noted)[-BATCHES_MAX:],
-            transaction_start=start,
-            last_timestamp=header.max_timestamp,
-            heard_ms=now_ms,
+        self._states[header.producer_id] = (
+            ProducerState(  # Not `replace`: every batch of every such producer comes by here.
+                header.producer_id,
+                state.epoch,
+                (*state.batches, noted)[-BATCHES_MAX:],
+                start,
+                state.coordinator_epoch,
+                header.max_timestamp,
+                now_ms,
+            )
         )
         return None
 
