@@ -264,4 +264,16 @@ BUGS = [
         (Edit("config.py", "if is_secret(name.strip()) and _has_secret(value):", "if False:"),),
         ("tests/packaging/test_config.py::test_a_secret_does_not_stand_on_a_command_line",),
     ),
+    Bug(
+        "security: zeros in front hide how many iterations a server asks for",
+        (
+            Edit(
+                "security/logins/scram.py",
+                "if not ITERATIONS_MIN <= iterations <= _ASKED_MAX:",
+                'if not ITERATIONS_MIN <= int(fields["i"][:9] or "0") <= _ASKED_MAX:',
+            ),
+            Edit("security/logins/scram.py", ' and len(fields["i"]) <= _DIGITS_MAX else 0', " else 0"),
+        ),
+        (SCRAM + "::test_a_server_that_does_not_know_the_password_is_found_out",),
+    ),
 ]

@@ -158,7 +158,9 @@ def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
     _, expected = client.final(b"r=xy,s=QUJD,i=4096")
     with pytest.raises(LoginFailed):
         client.check(expected, b"v=AAAA")
-    for answer in (b"r=xy,s=QUJD,i=1", b"r=xy,s=QUJD,i=99999999999", b"r=x,s=QUJD,i=4096", b"r=zz,s=QUJD,i=4096"):
+    many = (b"99999999999", b"1000001", b"0005000000", b"0" * 5000 + b"4096", b"-4096", b"4096.0")
+    asking = [b"r=xy,s=QUJD,i=" + each for each in (b"1", b"", *many)]
+    for answer in (*asking, b"r=x,s=QUJD,i=4096", b"r=zz,s=QUJD,i=4096"):
         with pytest.raises(LoginFailed):
             client.final(answer)
 

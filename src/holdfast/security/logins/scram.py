@@ -33,6 +33,8 @@ NAME_SIZE_MAX: Final = 1024  # Bytes of a user's name, as it is sent.
 NONCE_SIZE_MAX: Final = 1024
 
 _NO_BINDING = "n,,"
+_ASKED_MAX = 1_000_000  # Iterations that we do for a server: of any other hand, and not known yet.
+_DIGITS_MAX = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +174,11 @@ class ScramClient:
             raise LoginFailed("the server did not send nonce, salt and iterations", self.user)
         if not fields["r"].startswith(self.nonce) or len(fields["r"]) <= len(self.nonce):
             raise LoginFailed("the server's nonce does not begin with ours", self.user)
-        if not fields["i"].isdecimal() or not ITERATIONS_MIN <= int(fields["i"][:9]) <= 1_000_000:
+        iterations = int(fields["i"]) if fields["i"].isdecimal() and len(fields["i"]) <= _DIGITS_MAX else 0
+        if not ITERATIONS_MIN <= iterations <= _ASKED_MAX:
             raise LoginFailed(f"the server asks for {fields['i'][:20]} iterations", self.user)
         hash_name = MECHANISMS[self.mechanism]
-        salted = salt_password(hash_name, self.password, _decoded(fields["s"]), int(fields["i"]))
+        salted = salt_password(hash_name, self.password, _decoded(fields["s"]), iterations)
         bare = f"c={b64encode(_NO_BINDING.encode()).decode()},r={fields['r']}"
         said = f"{self.bare},{text},{bare}".encode()
         client_key = _hmac(hash_name, salted, b"Client Key")
