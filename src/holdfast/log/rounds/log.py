@@ -12,20 +12,19 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from operator import attrgetter
 from typing import NamedTuple
 
-from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.errors import HoldfastError, Unavailable
 from holdfast.io.calls import made_on_purpose
-from holdfast.io.objects import NotFound
 from holdfast.log import entry
+from holdfast.log.rounds.forgetting import Forgetting
 from holdfast.log.rounds.format import ROUND, Round, RoundHeader, encode_round
-from holdfast.log.rounds.layout import EntryPlaces, RoundEntry, lay_out, places_of
+from holdfast.log.rounds.layout import RoundEntry, lay_out, places_of
 from holdfast.log.rounds.places import RoundPlaces
+from holdfast.log.rounds.reader import PLACE_SIZE, RoundReader, raw
 from holdfast.log.rounds.series import Series
 from holdfast.log.rounds.under_way import RoundsUnderWay
 from holdfast.log.settings import JournalSettings
@@ -38,13 +37,10 @@ from holdfast.wal.state import WalState
 
 log = logging.getLogger(__name__)
 
-ROUND_COST = 256 << 10  # Bytes that a round counts at least: a takeover's time is one of rounds, too.
-
 _PURGE_ROUNDS_MIN = 16  # A purge is a round itself.
 _TIDY_S = 10.0
 _CLOSE_S = 5.0
 _RETRY_S_MAX = 2.0
-_PLACE_SIZE = 12  # Bytes of memory for where an entry is.
 
 Callback = Callable[[Exception | None], None]
 
@@ -54,20 +50,6 @@ class Inheritance(NamedTuple):
 
     series: Series
     rounds: list[Round]
-
-
-class _Where(NamedTuple):
-    """One round, ours or another life's."""
-
-    end: int  # Behind the index of its last entry.
-    start: int
-    at: int  # Bytes of all rounds before it.
-    series: Series
-    number: int
-    places: EntryPlaces
-
-
-_END = attrgetter("end")
 
 
 class _Taken(NamedTuple):
@@ -113,9 +95,7 @@ class RoundsLog:
         self._is_kept_due = False
         self._kept_round = 0
         self._places = RoundPlaces()
-        self._where: list[_Where] = []
-        self._held: dict[tuple[Series, int], Round] = {}
-        self._end_at = 0
+        self._reader = RoundReader()
         self._next_index = self._first_index = 0
         for inherited in left:
             self._inherit(inherited)
@@ -137,8 +117,8 @@ class RoundsLog:
         self._failure: Exception | None = None
         self._is_closing = False
         self._gone = threading.Event()
-        self._to_forget: list[Series] = self._places.release(0)
-        self._to_sweep: list[tuple[float, Series]] = []
+        self._forgetting = Forgetting()
+        self._forgetting.add(self._places.release(0))
         self._puts = 0
         self._pool: ThreadPoolExecutor | None = None
         if threaded:
@@ -150,14 +130,10 @@ class RoundsLog:
         for found in inherited.rounds:
             places = places_of(found)
             if len(places):
-                self._held[inherited.series, found.header.number] = found
-            self._add_where(self._next_index, inherited.series, found.header.number, places)
+                self._reader.hold(inherited.series, found)
+            self._reader.add(self._next_index, inherited.series, found.header.number, places)
             self._next_index += len(places)
         self._places.inherit(inherited.series, self._next_index)
-
-    def _add_where(self, start: int, series: Series, number: int, places: EntryPlaces) -> None:
-        self._where.append(_Where(start + len(places), start, self._end_at, series, number, places))
-        self._end_at += max(places.size, ROUND_COST)
 
     # Entries
 
@@ -283,7 +259,7 @@ class RoundsLog:
         broker, life = self._series.id.broker, self._series.id.life
         data = encode_round(RoundHeader(ROUND, broker, life, taken.number, taken.needed_from, nonce), rows)
         with self._changed:
-            self._add_where(taken.start, self._series, taken.number, places)
+            self._reader.add(taken.start, self._series, taken.number, places)
         return _Job(taken.number, data, nonce)
 
     def _put(self, job: _Job) -> None:
@@ -367,8 +343,8 @@ class RoundsLog:
             number = self._places.round_of(needed)
             self._under_way.need_from(number)
             self._is_kept_due |= number > self._kept_round  # It has to be in a round that stays.
-            self._to_forget += self._places.release(needed)
-            del self._where[: bisect_right(self._where, needed, key=_END)]
+            self._forgetting.add(self._places.release(needed))
+            self._reader.release(needed)
         if self._pool is None:
             with made_on_purpose(), contextlib.suppress(HoldfastError):
                 self.tidy()
@@ -382,14 +358,8 @@ class RoundsLog:
 
     def tidy(self) -> None:
         """Delete what nobody needs, and nobody may be reading any more."""
-        while self._to_forget:
-            self._to_forget[0].forget()
-            with self._changed:
-                self._to_sweep.append((self._clock.boottime(), self._to_forget.pop(0)))
         now = self._clock.boottime()
-        while self._to_sweep and self._to_sweep[0][0] + 2 * self._series.grace_s <= now:
-            self._to_sweep[0][1].sweep()
-            del self._to_sweep[0]
+        self._forgetting.go_on(now)
         with self._changed:
             going = self._under_way.to_delete(now)
         self._series.delete(going)
@@ -403,31 +373,14 @@ class RoundsLog:
         with self._changed:
             if start < self._first_index:
                 raise ReadBelowPurged(self.state.purged, start)
-            first = bisect_right(self._where, start, key=_END)
-            found = [each for each in self._where[first:] if each.start < end]
-        for where in found:
-            rows = self._get(where)
-            for index in range(max(start, where.start), min(end, where.end)):
-                row = where.places.row(index - where.start, rows)
-                content = where.places.content(index - where.start, rows)
-                yield Entry(LogId(0, index), entry.encode_prefix(row.kind, row.home) + content)
-
-    def _get(self, where: _Where) -> Round:
-        """A round; one that was read at the start is kept until it is asked for."""
-        held = self._held.pop((where.series, where.number), None)
-        if held is not None:
-            return held
-        try:
-            return where.series.get(where.number)
-        except NotFound as missing:
-            raise Corrupt(f"{missing.name} is gone, and was still needed") from missing
+            found = self._reader.find(start, end)
+        yield from self._reader.entries(found, start, end)
 
     def read_raw(self, index: int) -> RawFrame:
         """The object that has an entry, right or wrong. Blocks."""
         with self._changed:
-            where = self._where[bisect_right(self._where, index, key=_END)]
-        name = where.series.name(where.number)
-        return RawFrame(name, 0, where.series.objects.get(name))
+            (where,) = self._reader.find(index, index + 1)
+        return raw(where)
 
     # Figures
 
@@ -442,24 +395,23 @@ class RoundsLog:
     def size_from(self, index: int) -> int:
         """Bytes of the rounds from an entry on, each counted as one of some size at least."""
         with self._changed:
-            first = bisect_right(self._where, index, key=_END)
-            return self._end_at - self._where[first].at if first < len(self._where) else 0
+            return self._reader.size_from(index)
 
     def on_disk_size(self) -> int:
         return self.size_from(self._first_index)
 
     def index_size(self) -> int:
-        return (self._next_index - self._first_index) * _PLACE_SIZE
+        return (self._next_index - self._first_index) * PLACE_SIZE
 
     def stat(self) -> Stat:
         with self._changed:
-            rounds = len(self._where)
+            rounds, end = len(self._reader), self._reader.end
         return Stat(
             chunks=rounds,
             open_chunk=self._series.name(self._under_way.next_number),
             open_chunk_size=self._open_size,
-            end=Position(self._end_at),
-            durable=Position(self._end_at - self._queued_size),
+            end=Position(end),
+            durable=Position(end - self._queued_size),
             on_disk_size=self.on_disk_size(),
             queued_size=self.queued_size,
             sync_count=self._puts,
