@@ -17,7 +17,7 @@ RECORDS ?= 1000000
 TESTS ?=
 MEASURE ?=
 CODE := src tests benchmarks examples docs .ci
-PYTEST := PYTHONPATH=.ci $(BIN)/pytest -p measured -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := PYTHONPATH=.ci CONSOLE_SHOTS=build/console $(BIN)/pytest -p measured -n 2 --dist loadfile --no-loadscope-reorder
 # Only a run of tests has to know, and once.
 TOOLS := $(if $(filter test,$(MAKECMDGOALS)),$(shell .ci/tools-for $(TESTS)))
 # Where there is none, PySpark would only take room.

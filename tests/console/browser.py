@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SHOTS = Path(os.environ.get("HOLDFAST_SHOTS", ""))
+SHOTS = Path(os.environ.get("CONSOLE_SHOTS", ""))
 
 
 class Watched:

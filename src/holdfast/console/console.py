@@ -103,7 +103,7 @@ class Console:
 
     async def _stream(self, route: Route, visit: Visit) -> AsyncGenerator[bytes, None]:
         """The page each second, if it has changed; asked for again each time is also the right."""
-        now, said, said_at = self._parts.clock.monotonic, b"", 0.0
+        now, said, said_at, cost_s = self._parts.clock.monotonic, b"", 0.0, float("inf")
         self._streams += 1
         try:
             while True:
@@ -122,7 +122,8 @@ class Console:
                 elif now() - said_at > _SILENT_S:
                     said_at = now()
                     yield b": still here\n\n"
-                await asyncio.sleep(max(EVERY_S, (now() - began) / SHARE_MAX))
+                cost_s = min(now() - began, 2 * cost_s)  # Others had their turn meanwhile, too.
+                await asyncio.sleep(max(EVERY_S, cost_s / SHARE_MAX))
         finally:
             self._streams -= 1
 

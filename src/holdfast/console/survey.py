@@ -1,7 +1,7 @@
 """All topics and partitions in a few sums, kept for a while: every list and every series is made of the same look.
 
-A look costs a few microseconds for each partition. It is made again after a second, or later where there are so many
-that it would take more than a hundredth of a core.
+A look costs a few microseconds for each partition whose marks have moved, and next to nothing for the others. It is
+made again after a second, or later where it would take more than a hundredth of a core.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from holdfast.console.pace import paced
 from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
+from holdfast.log.partition.marks import Marks
 from holdfast.log.partition.partition import PartitionLog
 
-_AGE_S_MIN = 1.0
+_AGE_S_MIN = 0.9
+_ANEW_S = 10.0  # Then a row is made again, whatever its marks say: damage moves none.
 _SIZES_MAX = 200_000  # Partitions.
 _INTERNAL = "__"  # What names of internal topics begin with.
 _SHARE: Final = 0.01  # Of a core.
@@ -45,6 +48,7 @@ class TopicRow:
     size: int = 0  # Bytes, stored and not.
     unflushed_size: int = 0
     unflushed: int = 0  # Partitions with records that are in no segment.
+    oldest_at: float = float("inf")  # When the oldest of these was appended, in the clock's seconds.
     oldest_unflushed_s: float = 0.0
     newest_ms: int = -1
     log_end: int = 0
@@ -59,7 +63,7 @@ class TopicRow:
         return self.name.startswith(_INTERNAL)
 
     def shown(self) -> dict[str, Any]:
-        names = [each for each in self.__slots__ if each != "log_end"]
+        names = [each for each in self.__slots__ if each not in ("log_end", "oldest_at")]
         shown = {name: getattr(self, name) for name in names}
         return shown | {
             "internal": self.is_internal,
@@ -67,7 +71,7 @@ class TopicRow:
             "rate": None if self.rate is None else round(self.rate, 1),
         }
 
-    def add(self, log: PartitionLog | Corrupt, size: int, now: float) -> None:
+    def add(self, log: PartitionLog | Corrupt, size: int) -> None:
         """One of its partitions, whose segments have so many bytes."""
         if isinstance(log, Corrupt) or not log.is_alive:
             self.failed += 1
@@ -85,7 +89,7 @@ class TopicRow:
         first = log.tail.first
         if first is not None:
             self.unflushed += 1
-            self.oldest_unflushed_s = max(self.oldest_unflushed_s, now - first.appended_at)
+            self.oldest_at = min(self.oldest_at, first.appended_at)
         self.newest_ms = max(self.newest_ms, newest_ms(log))
 
 
@@ -97,6 +101,15 @@ def newest_ms(log: PartitionLog) -> int:
     return segments[-1].max_timestamp if segments else -1
 
 
+class _LookedAt(NamedTuple):
+    """A topic, as it was when its row was made. Marks are replaced whole: the same ones mean that nothing has moved."""
+
+    topic: ShownTopic
+    marks: list[Marks | None]
+    row: TopicRow
+    at: float
+
+
 class TopicSurvey:
     """Belongs to one event loop."""
 
@@ -105,7 +118,8 @@ class TopicSurvey:
         self._clock = clock
         self._looking = asyncio.Lock()
         self._at = float("-inf")
-        self._good_for_s = 0.0
+        self._cost_s = float("inf")
+        self._looked_at: dict[str, _LookedAt] = {}
         self._sizes: dict[str, tuple[int, int]] = {}  # Of each partition's segments, by the manifest's version.
         self.rows: dict[str, TopicRow] = {}
 
@@ -113,23 +127,42 @@ class TopicSurvey:
         """All topics by name, as they were a moment ago."""
         async with self._looking:
             now = self._clock.monotonic()
-            if now - self._at >= self._good_for_s:
-                rows = {each.name: await self._row(each, now) async for each in paced(self._topics(), self._now)}
-                passed_s = now - self._at
-                for name, row in rows.items():
-                    if name in self.rows:
-                        row.rate = max(row.log_end - self.rows[name].log_end, 0) / passed_s
-                self.rows, self._at = rows, now
-                self._good_for_s = max(_AGE_S_MIN * 0.9, (self._now() - now) / _SHARE)
+            cost_s = 0.0 if self._cost_s == float("inf") else self._cost_s
+            if now - self._at >= max(_AGE_S_MIN, cost_s / _SHARE):
+                await self._look(now)
+                self._cost_s = min(self._now() - now, 2 * self._cost_s)  # Others had their turn meanwhile, too.
             return self.rows
+
+    async def _look(self, now: float) -> None:
+        before = {name: row.log_end for name, row in self.rows.items()}
+        looked_at = {each.name: await self._one(each, now) async for each in paced(self._topics(), self._now)}
+        passed_s = now - self._at
+        for name, looked in looked_at.items():
+            row = looked.row
+            row.rate = max(row.log_end - before[name], 0) / passed_s if name in before else None
+            row.oldest_unflushed_s = max(now - row.oldest_at, 0.0)
+        self._looked_at, self._at = looked_at, now
+        self.rows = {name: each.row for name, each in looked_at.items()}
+
+    async def _one(self, topic: ShownTopic, now: float) -> _LookedAt:
+        known = self._looked_at.get(topic.name)
+        marks = [each.marks if isinstance(each, PartitionLog) and each.is_alive else None for each in topic.logs]
+        if (
+            known is not None
+            and now - known.at < _ANEW_S
+            and known.topic == topic
+            and all(map(is_, marks, known.marks))
+        ):
+            return known
+        return _LookedAt(topic, marks, await self._row(topic), now)
 
     def _now(self) -> float:
         return self._clock.monotonic()
 
-    async def _row(self, topic: ShownTopic, now: float) -> TopicRow:
+    async def _row(self, topic: ShownTopic) -> TopicRow:
         row = TopicRow(topic.name, len(topic.logs), configs=dict(topic.configs))
         async for log in paced(topic.logs, self._now):
-            row.add(log, self.size_of(log) if isinstance(log, PartitionLog) else 0, now)
+            row.add(log, self.size_of(log) if isinstance(log, PartitionLog) else 0)
         return row
 
     def size_of(self, log: PartitionLog) -> int:

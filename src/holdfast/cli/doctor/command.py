@@ -80,6 +80,8 @@ def look(settings: config.Settings) -> Iterator[DoctorFinding]:
         yield storage.free_space(data, serve.disk_reserve_size + 2 * settings.wal.chunk_size_max)
     yield machine.open_files()
     yield machine.port("Kafka port", serve.listen)
+    if serve.console_listen:
+        yield machine.port("console port", serve.console_listen)
     if serve.metrics_listen:
         yield machine.port("metrics port", serve.metrics_listen)
         yield from storage.store_waited_for(serve.metrics_listen)

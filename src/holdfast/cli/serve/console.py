@@ -28,7 +28,7 @@ from holdfast.console.parts import AccessParts, Parts
 from holdfast.console.settings import ConsoleSettings
 from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.console.visit import VisitorsDoor, Visits
-from holdfast.io.address import Address, bind, parse_address
+from holdfast.io.address import Address, bind, is_loopback, parse_address
 from holdfast.log.settings import LogSettings
 from holdfast.protocol.api import Key
 from holdfast.protocol.header import decode_request_header, decode_response_header, frame_request
@@ -73,6 +73,13 @@ class ConsolePort:
             async with listening(console.handle, self._bound, tls):
                 scheme = "http" if tls is None else "https"
                 log.info("console at %s://%s/", scheme, self.address, extra={"facts": {"event": "console"}})
+                if listener is None and not is_loopback(self.address.host):
+                    log.warning(
+                        "the console is reached from other machines and asks nobody who they are: whoever connects "
+                        "sees every record%s",
+                        ", and may change everything" if self._settings.write else "",
+                        extra={"facts": {"event": "unguarded"}},
+                    )
                 yield
         finally:
             following.cancel()

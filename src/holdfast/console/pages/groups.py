@@ -23,11 +23,12 @@ PARTITIONS_MAX: Final = 500
 
 async def groups(visit: Visit) -> dict[str, Any]:
     parts, wanted = visit.parts, visit.query.get("filter", "").lower()
-    listed = [each for each in parts.groups.list_groups() if visit.visitor.sees_group(each.group_id)]
-    listed += [each for share in parts.shares if visit.visitor.sees_group((each := share.rules.listing()).group_id)]
+    everything = [*parts.groups.list_groups(), *(each.rules.listing() for each in parts.shares)]
+    now = parts.clock.monotonic
+    listed = [each async for each in paced(everything, now) if visit.visitor.sees_group(each.group_id)]
     found = sorted((each for each in listed if wanted in each.group_id.lower()), key=lambda each: each.group_id)
     start = number_in(visit.query, "start", 0)
-    rows = [await _row(visit, each) async for each in paced(found[start : start + ROWS_MAX], parts.clock.monotonic)]
+    rows = [await _row(visit, each) async for each in paced(found[start : start + ROWS_MAX], now)]
     return {"found": len(found), "all": len(listed), "start": start, "rows": rows}
 
 

@@ -37,7 +37,7 @@ async def partition(visit: Visit) -> dict[str, Any]:
     return {
         "name": names["topic"],
         "partition": int(names["partition"]),
-        "marks": bar(parts, log, transactional_ids(parts, visit.visitor)),
+        "marks": bar(parts, log, transactional_ids(parts, visit.visitor, [log])),
         "segments": [_tile(log, each) for each in segments],
         "segments_before": max(end - SEGMENTS_MAX, 0),
         "manifest": _manifest(log.manifest),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from holdfast.console.pace import paced
@@ -25,11 +26,9 @@ async def topic(visit: Visit) -> dict[str, Any]:
     parts, name = visit.parts, visit.names["topic"]
     found = parts.topic(name)
     start = number_in(visit.query, "start", 0)
-    ids = transactional_ids(parts, visit.visitor)
-    rows = [
-        {"partition": start + number, **bar(parts, log, ids)}
-        async for number, log in _numbered(parts, found.logs[start : start + ROWS_MAX])
-    ]
+    logs = found.logs[start : start + ROWS_MAX]
+    ids = transactional_ids(parts, visit.visitor, [each for each in logs if isinstance(each, PartitionLog)])
+    rows = [{"partition": start + number, **bar(parts, log, ids)} async for number, log in _numbered(parts, logs)]
     survey = (await parts.survey.look()).get(name)
     return {
         "name": name,
@@ -58,13 +57,15 @@ async def _numbered(parts: Parts, logs: Any) -> Any:
         number += 1
 
 
-def transactional_ids(parts: Parts, visitor: Visitor) -> dict[int, str]:
-    """Whose transaction a producer's is, as far as the visitor may know."""
-    known = parts.transactions.all()
+def transactional_ids(parts: Parts, visitor: Visitor, logs: Sequence[PartitionLog]) -> dict[int, str]:
+    """Whose transaction an open one of these partitions is, as far as the visitor may know."""
+    producers = {number for log in logs if log.transactions.open_count for number in log.transactions.open}
+    known = parts.transactions.all() if producers else []
     return {
         each.producer_id: each.transactional_id
         for each in known
-        if visitor.sees(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, each.transactional_id)
+        if each.producer_id in producers
+        and visitor.sees(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, each.transactional_id)
     }
 
 

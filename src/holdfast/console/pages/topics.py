@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
 from holdfast.console.pages.topic import may_change
 from holdfast.console.routes import Visit
@@ -18,7 +19,8 @@ async def topics(visit: Visit) -> dict[str, Any]:
     query = visit.query
     wanted, with_internal = query.get("filter", "").lower(), query.get("internal") == "true"
     rows = await visit.parts.survey.look()
-    seen = [each for each in rows.values() if visit.visitor.sees_topic(each.name)]
+    now = visit.parts.clock.monotonic
+    seen = [each async for each in paced(rows.values(), now) if visit.visitor.sees_topic(each.name)]
     found = [each for each in seen if wanted in each.name.lower() and (with_internal or not each.is_internal)]
     sort = query.get("sort", "name")
     by, is_down = sort.removeprefix("-"), sort.startswith("-")

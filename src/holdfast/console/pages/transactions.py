@@ -19,11 +19,11 @@ _PARTITIONS_MAX = 50
 
 async def transactions(visit: Visit) -> dict[str, Any]:
     parts, wanted = visit.parts, visit.query.get("filter", "").lower()
-    found = [each for each in parts.transactions.all() if wanted in each.transactional_id.lower()]
     seen = [
         each
-        async for each in paced(found, parts.clock.monotonic)
-        if visit.visitor.sees(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, each.transactional_id)
+        async for each in paced(parts.transactions.all(), parts.clock.monotonic)
+        if wanted in each.transactional_id.lower()
+        and visit.visitor.sees(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, each.transactional_id)
     ]
     seen.sort(key=lambda each: (each.state is not TransactionState.ONGOING, each.started_at_ms, each.transactional_id))
     start = number_in(visit.query, "start", 0)
