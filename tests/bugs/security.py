@@ -276,4 +276,15 @@ BUGS = [
         ),
         (SCRAM + "::test_a_server_that_does_not_know_the_password_is_found_out",),
     ),
+    Bug(
+        "security: a user who does not exist has another shape than those who do",
+        (
+            Edit(
+                "security/logins/checks.py",
+                "fake = fake_verifier(name, first.user, kept.secret, kept.shapes(name))",
+                "fake = fake_verifier(name, first.user, kept.secret)",
+            ),
+        ),
+        (SCRAM + "::test_a_user_who_does_not_exist_has_the_shape_of_those_who_do",),
+    ),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import itertools
-from base64 import b64encode
+from base64 import b64decode, b64encode
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +13,17 @@ from hypothesis import strategies as st
 from scramp import ScramClient as TheirClient
 from scramp import ScramException, ScramMechanism
 
+from holdfast.cluster.auth import Auth, apply_auth, set_user
+from holdfast.io.chance import SeededChance
+from holdfast.io.clock import ManualClock
 from holdfast.security.errors import LoginFailed
+from holdfast.security.logins.checks import LoginChecks
+from holdfast.security.logins.login import Login
 from holdfast.security.logins.scram import (
     MECHANISMS,
     Exchange,
     ScramClient,
+    Shape,
     Verifier,
     fake_verifier,
     make_verifier,
@@ -27,6 +33,7 @@ from holdfast.security.logins.scram import (
     server_first,
     verifier_of,
 )
+from holdfast.security.principal import ANONYMOUS, Session
 from holdfast.security.secret import Secret
 
 SALT = bytes(range(16))
@@ -84,6 +91,26 @@ def test_a_wrong_password_and_an_unknown_user_look_alike(mechanism: str) -> None
     fake = fake_verifier(mechanism, "nobody", SECRET)
     assert fake.salt != fake_verifier(mechanism, "nobody2", SECRET).salt
     assert fake.iterations == verifier.iterations
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_user_who_does_not_exist_has_the_shape_of_those_who_do(mechanism: str) -> None:
+    """X4: where all have 8192 iterations and short salts, 4096 and a long one would say that there is no such user."""
+    kept = make_verifier(mechanism, Secret("pw"), b"s" * 20, 8192)
+    users = apply_auth(Auth("c"), [set_user("alice", kept), ["secret", SECRET.hex()]])
+    words = {"sasl.enabled.mechanisms": mechanism, "sasl.server.max.receive.size": "1000"}
+    checks = LoginChecks(lambda _: words, ManualClock(), SeededChance(1))
+    login = Login((mechanism,), mechanism=mechanism)
+    shown = []
+    for user in (b"alice", b"nobody", b"nobody"):
+        said = checks.check(login, b"n,,n=%s,r=x" % user, Session(ANONYMOUS, "h", "L"), users).answer.decode()
+        _, salt, iterations = said.split(",")
+        shown.append((len(b64decode(salt.removeprefix("s="))), iterations, salt))
+    assert {each[:2] for each in shown} == {(20, "i=8192")}
+    assert shown[1] == shown[2]
+    for size in (1, 20, 26, 100, 256):
+        fake = fake_verifier(mechanism, "nobody", SECRET, [Shape(size, 16384)])
+        assert (len(fake.salt), fake.iterations) == (size, 16384)
 
 
 def test_nobody_logs_in_as_a_user_who_does_not_exist() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from holdfast.cluster.errors import BadUser, TooManyRules, TooManyUsers, UserUnknown
 from holdfast.cluster.version_log import Step
-from holdfast.security.logins.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, NAME_SIZE_MAX, Verifier
+from holdfast.security.logins.scram import ITERATIONS_MAX, ITERATIONS_MIN, MECHANISMS, NAME_SIZE_MAX, Shape, Verifier
 from holdfast.security.rules import BadRule, Rule
 
 USERS_MAX: Final = 20_000  # Each with all of its mechanisms.
@@ -34,9 +34,14 @@ class Auth:
     users: Mapping[str, Verifiers] = field(default_factory=dict)  # By name.
     rules: frozenset[Rule] = frozenset()
     secret: bytes = field(default=b"", repr=False)  # Of it the salts of users who do not exist are made.
+    by_mechanism: Mapping[str, tuple[Shape, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def verifier(self, user: str, mechanism: str) -> Verifier | None:
         return self.users.get(user, {}).get(mechanism)
+
+    def shapes(self, mechanism: str) -> tuple[Shape, ...]:
+        """Those of all verifiers, each once."""
+        return self.by_mechanism.get(mechanism, ())
 
     def to_body(self) -> dict[str, Any]:
         verifiers = ((name, each) for name, by_mechanism in self.users.items() for each in by_mechanism.values())
@@ -132,7 +137,16 @@ def apply_auth(auth: Auth, steps: Sequence[Step]) -> Auth:
     for kind, *content in steps:
         _STEPS[kind](draft, *content)
     users = MappingProxyType({name: MappingProxyType(each) for name, each in draft.users.items()})
-    return replace(auth, users=users, rules=frozenset(draft.rules), secret=draft.secret)
+    shapes = _shapes(draft.users)
+    return replace(auth, users=users, rules=frozenset(draft.rules), secret=draft.secret, by_mechanism=shapes)
+
+
+def _shapes(users: Mapping[str, Verifiers]) -> Mapping[str, tuple[Shape, ...]]:
+    found: dict[str, set[Shape]] = {}
+    for verifiers in users.values():
+        for each in verifiers.values():
+            found.setdefault(each.mechanism, set()).add(Shape(len(each.salt), each.iterations))
+    return {mechanism: tuple(sorted(each)) for mechanism, each in found.items()}
 
 
 def check_rule(rule: Rule) -> None:

@@ -7,7 +7,7 @@ keys that an issuer publishes. It blocks, for milliseconds or for as long as an 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -22,7 +22,14 @@ from holdfast.security.logins.jwt import TokenKeys, TokenSettings, check_token, 
 from holdfast.security.logins.login import Login, More, Proven
 from holdfast.security.logins.plain import PlainClaim, check_plain, parse_plain
 from holdfast.security.logins.scram import MECHANISMS as SCRAM
-from holdfast.security.logins.scram import Verifier, fake_verifier, parse_client_first, server_final, server_first
+from holdfast.security.logins.scram import (
+    Shape,
+    Verifier,
+    fake_verifier,
+    parse_client_first,
+    server_final,
+    server_first,
+)
 from holdfast.security.principal import Principal, Session
 from holdfast.security.secret import Secret
 
@@ -49,6 +56,9 @@ class KnownUsers(Protocol):
         """Of it the salts of users who do not exist are made."""
 
     def verifier(self, user: str, mechanism: str) -> Verifier | None: ...
+
+    def shapes(self, mechanism: str) -> Sequence[Shape]:
+        """Those of all verifiers, each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,7 @@ class LoginChecks:
             answer = server_final(login.exchange, token)
             return self._proven(before, name, login.exchange.user, answer)
         first, kept = parse_client_first(token), _there(users)
-        fake = fake_verifier(name, first.user, kept.secret)
+        fake = fake_verifier(name, first.user, kept.secret, kept.shapes(name))
         ours = f"{self._chance.bits(_NONCE_BITS):048x}"
         exchange, answer = server_first(first, kept.verifier(first.user, name), fake, ours)
         return More(answer, exchange)
@@ -121,7 +131,8 @@ class LoginChecks:
         kept, fits = _there(users), _STRONGEST_FIRST if name == PLAIN else self.mechanisms
         found = (kept.verifier(claim.user, each) for each in _STRONGEST_FIRST if each in fits)
         known = next((each for each in found if each is not None), None)
-        fake = fake_verifier(_STRONGEST_FIRST[0], claim.user, kept.secret)
+        strongest = _STRONGEST_FIRST[0]
+        fake = fake_verifier(strongest, claim.user, kept.secret, kept.shapes(strongest))
         check_plain(claim, self._by_name[name].passwords, known, fake)
         return self._proven(before, name, claim.user)
 

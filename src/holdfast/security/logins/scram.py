@@ -7,9 +7,9 @@
                                      ◄──     v=signature       or the login failed
 
 What a server keeps of a password is a `Verifier`: salt, iterations, stored key, server key. A user who does not exist
-is given a salt made of a secret and the name, always the same one, and fails at the proof, as with a wrong password:
-names cannot be probed. librdkafka before 2.6.1 puts its own nonce once more in front; what ends with the whole nonce is
-taken, for the proof covers whatever was sent.
+is given a salt made of a secret and the name, always the same one, as long as those of others are, and as many
+iterations, and fails at the proof, as with a wrong password: names cannot be probed. librdkafka before 2.6.1 puts its
+own nonce once more in front; what ends with the whole nonce is taken, for the proof covers whatever was sent.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.security.errors import LoginFailed
 from holdfast.security.secret import Secret
@@ -28,13 +29,14 @@ MECHANISMS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 ITERATIONS_MIN: Final = 4096
 ITERATIONS_MAX: Final = 16384  # Kafka's.
 ITERATIONS: Final = 4096  # Kafka's tools ask for as many.
-SALT_SIZE: Final = 26  # Bytes. Users that exist have as many as their tool took; Kafka's take as many as these.
+SALT_SIZE: Final = 26  # Bytes, as Kafka's tools take.
 NAME_SIZE_MAX: Final = 1024  # Bytes of a user's name, as it is sent.
 NONCE_SIZE_MAX: Final = 1024
 
 _NO_BINDING = "n,,"
 _ASKED_MAX = 1_000_000  # Iterations that we do for a server: of any other hand, and not known yet.
 _DIGITS_MAX = 9
+_SHOWN_SIZE = 48  # Bytes of a digest that may become a salt; the others draw its shape.
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,21 @@ def make_verifier(mechanism: str, password: Secret, salt: bytes, iterations: int
     return verifier_of(mechanism, salt_password(MECHANISMS[mechanism], password, salt, iterations), salt, iterations)
 
 
-def fake_verifier(mechanism: str, user: str, secret: bytes) -> Verifier:
-    """Of a user who does not exist: the same every time, and no password fits it."""
+class Shape(NamedTuple):
+    """What a server's first message shows of a verifier, besides its salt."""
+
+    salt_size: int
+    iterations: int
+
+
+def fake_verifier(mechanism: str, user: str, secret: bytes, shapes: Sequence[Shape] = ()) -> Verifier:
+    """Of a user who does not exist: the same every time, in one of the shapes of those who do, and no password fits."""
     made = hmac.digest(secret, f"{mechanism}\0{user}".encode(), "sha512")
+    drawn = int.from_bytes(made[_SHOWN_SIZE:], "big")
+    shape = shapes[drawn % len(shapes)] if shapes else Shape(SALT_SIZE, ITERATIONS)
+    salt = (made[:_SHOWN_SIZE] + hashlib.shake_256(made).digest(shape.salt_size))[: shape.salt_size]
     size = hashlib.new(MECHANISMS[mechanism]).digest_size
-    return Verifier(mechanism, made[:SALT_SIZE], ITERATIONS, bytes(size), bytes(size))
+    return Verifier(mechanism, salt, shape.iterations, bytes(size), bytes(size))
 
 
 @dataclass(frozen=True, slots=True)
