@@ -37,10 +37,10 @@ BUGS = [
         (
             Edit(
                 "security/tls.py",
-                "            self._complain(str(failure))\n            return False\n        self._material,",
+                "            self._complain(str(failure))\n            return False\n        if why",
                 "            self._complain(str(failure))\n"
                 "            self.current = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n            return False\n"
-                "        self._material,",
+                "        if why",
             ),
         ),
         (f"{TLS}::test_a_new_certificate_is_taken_and_a_broken_one_is_not",),
