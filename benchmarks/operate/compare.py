@@ -12,6 +12,7 @@ from benchmarks import machine
 from benchmarks.arguments import fresh, parser_of, stored_as
 from benchmarks.operate import measure
 from benchmarks.operate.sustained import Sustained, write_plot
+from benchmarks.operate.visitors import looked_at
 from benchmarks.results import Run, new_run, publish, show, write_json
 from benchmarks.tables import Table
 from rich.console import Console
@@ -30,7 +31,11 @@ second from that moment on; the slowest second stands beside the mean.
 
 Recovery is timed from the start of the process until it says that it serves, after kill -9, with all records of the
 write-ahead log unflushed. The same amount of log lies beside little stored data and beside ten times as much; the two
-take turns."""
+take turns.
+
+Console: whoever looks follows one page, as a browser does. What one visitor costs is the processor time of the idle
+broker with and without them; what sixteen cost is the speed at which the same records are written, with and without
+them."""
 HEADINGS = {
     "cpu_s_per_minute": "CPU, s per minute",
     "memory_mib": "memory, MiB",
@@ -51,9 +56,15 @@ HEADINGS = {
     "wal_mib": "log, MiB",
     "recovery_s": "log read, s",
     "s_per_gib": "start, s per GiB of log",
+    "core_percent": "more of a core, %",
 }
 
-PARTS = {"partitions": measure.many_partitions, "sustained": measure.at_the_limit, "recovery": measure.recovery}
+PARTS = {
+    "partitions": measure.many_partitions,
+    "sustained": measure.at_the_limit,
+    "recovery": measure.recovery,
+    "console": looked_at,
+}
 
 
 def main() -> int:
@@ -101,7 +112,8 @@ def _noted(measured: Callable[[], list[measure.Figures]]) -> list[measure.Figure
 def _tables(figures: list[measure.Figures], scale: measure.Scale) -> list[Table]:
     recovered = [each for each in figures if str(each["what"]).startswith("recovery")]
     limited = [each for each in figures if "each_second_mib" in each]
-    others = [each for each in figures if each not in recovered and each not in limited]
+    visited = [each for each in figures if "visitors" in each]
+    others = [each for each in figures if each not in recovered and each not in limited and each not in visited]
     tables = []
     if others:
         wanted = ["make_topic_s", "start_s", "cpu_s_per_minute", "memory_mib", "file_handles", "mib_per_s"]
@@ -112,6 +124,9 @@ def _tables(figures: list[measure.Figures], scale: measure.Scale) -> list[Table]
         tables.append(
             _table(f"{scale.partitions} partitions at the limit of the log", limited, [*wanted, "memory_mib"])
         )
+    if visited:
+        wanted = ["visitors", "cpu_s_per_minute", "core_percent", "memory_mib", "mib_per_s"]
+        tables.append(_table(f"{scale.partitions} partitions, looked at through the console", visited, wanted))
     if recovered:
         wanted = ["round", "stored_mib", "wal_mib", "recovery_s", "start_s", "start_cpu_s", "s_per_gib"]
         tables.append(_table("Recovery", recovered, wanted))

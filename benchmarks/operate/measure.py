@@ -47,7 +47,7 @@ Tell = Callable[[str], None]
 
 def many_partitions(directory: Path, scale: Scale, tell: Tell) -> list[Figures]:
     """Idle, loaded, and started again."""
-    data = _fresh(directory / "partitions")
+    data = fresh_folder(directory / "partitions")
     measured = Measured(data)
     empty_s = measured.start()
     empty_mib = measured.memory_mib()
@@ -120,7 +120,7 @@ def at_the_limit(directory: Path, scale: Scale, tell: Tell) -> list[Figures]:
     """Produce for minutes to all partitions while the write-ahead log has its limit."""
     limit = scale.sustained_wal_size
     tell(f"writing to {scale.partitions} partitions for {scale.sustained_s:.0f} s at a log of {limit // MIB} MiB")
-    measured = Measured(_fresh(directory / "sustained"), (f"log.wal_size_max={limit}",))
+    measured = Measured(fresh_folder(directory / "sustained"), (f"log.wal_size_max={limit}",))
     measured.start()
     run, cpu = sustained(measured, scale.partitions, scale.sustained_s, limit)
     memory, held = measured.memory_mib(), measured.held_back_seconds()
@@ -143,7 +143,7 @@ def at_the_limit(directory: Path, scale: Scale, tell: Tell) -> list[Figures]:
 
 def recovery(directory: Path, scale: Scale, tell: Tell) -> list[Figures]:
     """The same write-ahead log beside little and beside ten times as much stored data, taking turns."""
-    places = {times: _fresh(directory / f"stored-{times}") for times in (1, 10)}
+    places = {times: fresh_folder(directory / f"stored-{times}") for times in (1, 10)}
     for times, data in places.items():
         tell(f"storing {times * scale.stored_size // MIB} MiB, then {scale.wal_size // MIB} MiB of write-ahead log")
         _prepare(data, scale, times)
@@ -166,7 +166,7 @@ def _prepare(data: Path, scale: Scale, times: int) -> None:
 def _recover(data: Path, times: int, number: int) -> Figures:
     wal_size = sum(path.stat().st_size for path in (data / "wal").glob("*.wal"))
     stored = sum(path.stat().st_size for path in (data / "objects" / "segments").rglob("*.seg"))
-    copy = _fresh(data.parent / "copy")
+    copy = fresh_folder(data.parent / "copy")
     shutil.copytree(data / "wal", copy / "wal")  # A start changes the log, and takes the store for its own:
     shutil.copytree(data / "objects", copy / "objects", copy_function=os.link)  # whose objects never change.
     os.sync()  # Otherwise the start would wait for the copy to reach the disk.
@@ -187,7 +187,7 @@ def _recover(data: Path, times: int, number: int) -> Figures:
     }
 
 
-def _fresh(path: Path) -> Path:
+def fresh_folder(path: Path) -> Path:
     if path.exists():
         shutil.rmtree(path)
     path.mkdir(parents=True)
