@@ -32,10 +32,10 @@ BUGS = [
         "a broken certificate drops the good one",
         "security/tls.py",
         "        except BadSetting as failure:\n            self._complain(str(failure))\n            return False\n"
-        "        self._material, self.current",
+        "        if why := self._why_worse",
         "        except BadSetting as failure:\n            self._complain(str(failure))\n"
         "            made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)\n"
-        "        self._material, self.current",
+        "        if why := self._why_worse",
         TLS + "::test_certificates_are_renewed_under_open_connections",
     ),
     bug(
