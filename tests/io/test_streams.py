@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import threading
+import time
 from pathlib import Path
 
 from holdfast.io.address import Address, bind
@@ -32,5 +35,36 @@ def test_the_silent_make_room_for_those_who_shake_hands(tmp_path: Path) -> None:
             assert await silent[0][0].read() == b""
             for each in (writer, *(writer for _, writer in silent)):
                 each.transport.abort()
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_first_message_that_is_there_before_anybody_looks_is_not_lost(tmp_path: Path) -> None:
+    """X8: on a busy loop a connection and its handshake's first message are found together."""
+    authority = AuthorityFolder(tmp_path)
+    ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    ours.load_cert_chain(authority.signed("port"))
+    theirs = ssl.create_default_context(cafile=str(authority.certificate))
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"served")
+        writer.close()
+
+    def ask(port: int, began: threading.Event) -> bytes:
+        with socket.create_connection(("127.0.0.1", port), 20) as plain:
+            began.set()
+            with theirs.wrap_socket(plain, server_hostname="localhost") as link:
+                return link.recv(100)
+
+    async def test() -> None:
+        bound = bind(Address("127.0.0.1", 0))
+        async with streams(bound, serve, lambda: ours):
+            for _ in range(5):
+                began = threading.Event()
+                asked = asyncio.ensure_future(asyncio.to_thread(ask, bound.getsockname()[1], began))
+                await asyncio.sleep(0)
+                began.wait(20)  # The loop stands still meanwhile,
+                time.sleep(0.05)  # and a little longer.
+                assert await asked == b"served"
 
     asyncio.run(asyncio.wait_for(test(), 60))

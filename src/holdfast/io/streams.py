@@ -11,9 +11,10 @@ import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +30,13 @@ async def streams(
     bound: socket.socket,
     serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
     context: Callable[[], ssl.SSLContext] | None = None,
+    line_size_max: int = 64 << 10,
 ) -> AsyncIterator[None]:
     """Each connection is given to `serve`, for as long as the block lasts. `context` is asked for each of them."""
     bound.settimeout(0)
     bound.listen(100)
     shaking: dict[asyncio.Task[None], None] = {}  # The oldest first.
-    accepting = asyncio.ensure_future(_accept(bound, serve, context, shaking))
+    accepting = asyncio.ensure_future(_accept(bound, partial(_connect, serve, context, line_size_max), shaking))
     try:
         yield
     finally:
@@ -46,8 +48,7 @@ async def streams(
 
 async def _accept(
     bound: socket.socket,
-    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-    context: Callable[[], ssl.SSLContext] | None,
+    connect: Callable[[socket.socket], Coroutine[Any, Any, None]],
     shaking: dict[asyncio.Task[None], None],
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -62,21 +63,22 @@ async def _accept(
             oldest = next(iter(shaking))
             del shaking[oldest]
             oldest.cancel()
-        task = loop.create_task(_connect(taken, serve, context))
+        task = loop.create_task(connect(taken))
         shaking[task] = None
         task.add_done_callback(lambda done: shaking.pop(done, None))
 
 
 async def _connect(
-    taken: socket.socket,
     serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
     context: Callable[[], ssl.SSLContext] | None,
+    line_size_max: int,
+    taken: socket.socket,
 ) -> None:
     """Up to its handshake; from there on `serve` has it, in a task of its own."""
     loop = asyncio.get_running_loop()
     taken.settimeout(0)
     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio sets it only where TCP was named by number.
-    reader = asyncio.StreamReader()
+    reader = asyncio.StreamReader(line_size_max)
     protocol = asyncio.StreamReaderProtocol(reader, serve)
     secured = {"ssl": context(), "ssl_handshake_timeout": _SHAKE_S} if context is not None else {}
     try:

@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple, Protocol
 
 from holdfast.errors import Unavailable
+from holdfast.io.streams import streams
 from holdfast.metrics.collect import Sample
 from holdfast.metrics.families import gather, text_of
 from holdfast.security.errors import LoginFailed
@@ -75,8 +76,6 @@ class Endpoint:
         try:
             async with asyncio.timeout(_REQUEST_S_MAX):
                 with self._asking.one_more(task):
-                    if self._protection is not None and self._protection.tls is not None:
-                        await writer.start_tls(self._protection.tls.current)
                     request = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                     refusal = await self._refusal(request, writer)
                 answer = refusal or await self._answer(request)
@@ -194,11 +193,10 @@ async def scraped(
 ) -> AsyncIterator[None]:
     """Metrics on a socket that is bound already, for as long as the block lasts."""
     endpoint = Endpoint(samples, unready, protection)
-    server = await asyncio.start_server(endpoint.serve, sock=bound, limit=_REQUEST_SIZE_MAX)
+    tls = protection.tls if protection is not None else None
+    context = None if tls is None else lambda: tls.current
     try:
-        yield
+        async with streams(bound, endpoint.serve, context, _REQUEST_SIZE_MAX):
+            yield
     finally:
-        server.close()
         await endpoint.stop()
-        with contextlib.suppress(OSError):
-            await server.wait_closed()
