@@ -293,6 +293,15 @@ def test_a_topic_that_a_share_group_names_by_its_id_keeps_its_name_to_itself(pla
     assert "kept-from-shares" not in str(answers)
 
 
+def test_a_topic_that_is_written_by_its_id_keeps_its_name_to_itself(place: Guarded) -> None:
+    """X8: whoever may not write to it is not told what it is called."""
+    user = place.user()
+    with Wire(place.plain) as root, place.wire(user) as wire:
+        hidden = create_topic(root, "kept-from-writers")
+        answer = produce(wire, hidden, batch(b"x"))
+    assert (answer.error_code, "kept-from-writers" in str(answer)) == (29, False)
+
+
 def test_configs_of_a_new_topic_are_shown_with_their_own_right(place: Guarded) -> None:
     """X8: who may create may not see what became of it."""
     user = place.user()

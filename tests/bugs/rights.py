@@ -125,6 +125,13 @@ BUGS = [
         RIGHTS + "::test_groups_and_transactions_that_may_not_be_described_are_left_out",
     ),
     bug(
+        "a topic that may not be written by its id is named",
+        "broker/api/produce.py",
+        "called=topic.name or str(topic.topic_id))",
+        "called=name)",
+        RIGHTS + "::test_a_topic_that_is_written_by_its_id_keeps_its_name_to_itself",
+    ),
+    bug(
         "a topic that may not be deleted is named",
         "broker/api/topics.py",
         "shown = found.topic.name if rights.sees(DESCRIBE_TOPIC, found.topic.name) else None",

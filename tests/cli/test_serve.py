@@ -255,8 +255,9 @@ def test_what_is_meant_otherwise_is_refused(tmp_path: Path, options: list[str], 
 
 def test_nobody_else_may_look_into_the_data(tmp_path: Path) -> None:
     """What the broker makes is its own, whatever the mask says."""
-    with serving(tmp_path / "new" / "data"):
+    with serving(tmp_path / "new" / "data", "--store", str(tmp_path / "store")):
         assert (tmp_path / "new" / "data").stat().st_mode & 0o777 == 0o700
+        assert (tmp_path / "store" / "auth").stat().st_mode & 0o777 == 0o700
 
 
 def test_the_package_is_the_command() -> None:

@@ -50,7 +50,10 @@ def said_to(change: Change) -> dict[str, Any]:
 def test_each_change_asks_for_its_right_and_is_asked_twice(
     guarded: Asked, secured: tuple[SecuredBroker, int], change: Change
 ) -> None:
-    """V3: 401 for strangers, 403 without the right, nothing without the name; then it is done, and audited."""
+    """V3: 401 for strangers, 403 without the right, nothing without the name; then it is done, and audited.
+
+    The test of V3.
+    """
     path, said = path_of(change), said_to(change)
     assert post(guarded, path, said).status == 401
     assert post(guarded, path, said, "looker").status in (400, 403)

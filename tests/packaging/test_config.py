@@ -9,8 +9,8 @@ import pytest
 
 from holdfast import config
 from holdfast.errors import Rejected
+from holdfast.log.settings import JournalSettings
 from holdfast.security.secret import Secret
-from holdfast.wal.settings import WalSettings
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -29,7 +29,7 @@ def test_later_sources_win(tmp_path: Path) -> None:
     file = write(tmp_path, "[wal]\nchunk_size_max = 8192\nspares_max = 7\nmarker_delay_ms = 1\n")
     environment = {"HOLDFAST_WAL_CHUNK_SIZE_MAX": "16384", "HOLDFAST_WAL_SPARES_MAX": "8", "PATH": "/bin"}
     settings = config.load(file, environment, ["wal.chunk_size_max=32_768"])
-    assert settings.wal == WalSettings(chunk_size_max=32768, spares_max=8, marker_delay_ms=1)
+    assert settings.wal == JournalSettings(chunk_size_max=32768, spares_max=8, marker_delay_ms=1)
 
 
 def test_each_type_is_read_from_text() -> None:

@@ -332,7 +332,7 @@ class _Answering:
             if opened is None:
                 raise _UnknownId("there is no topic with this id")
         if self._produce.gate.is_on:
-            self._check_rights(opened.topic.name if opened is not None else topic.name or "")
+            self._check_rights(opened.topic.name if opened is not None else topic.name or "", topic)
         if self._message.acks not in _ACKS:
             raise _BadAcks(f"acks {self._message.acks} is not -1, 0 or 1")
         found = opened or self._produce.topics.get(topic.name or "")
@@ -340,14 +340,14 @@ class _Answering:
             raise _Internal(f"{found.topic.name} is written by the broker itself")
         return found.partition(index)
 
-    def _check_rights(self, topic: str) -> None:
+    def _check_rights(self, name: str, topic: ProduceTopic) -> None:
         transactional_id = self._message.transactional_id
         if transactional_id is not None:
             self._need(WRITE_TRANSACTION, transactional_id)
-        self._need(WRITE_TOPIC, topic)
+        self._need(WRITE_TOPIC, name, called=topic.name or str(topic.topic_id))
 
-    def _need(self, right: Right, name: str) -> None:
-        self._produce.gate.need(self._request.session, right, name, "Produce")
+    def _need(self, right: Right, name: str, called: str = "") -> None:
+        self._produce.gate.need(self._request.session, right, name, "Produce", called)
 
     def _append_to(self, sound: _Sound, topic: ProduceTopic, wanted: ProducePartition) -> Appended:
         partition, index = sound.partition, wanted.partition

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from holdfast.io.chance import Chance
 from holdfast.io.disk import RealFile
 from holdfast.io.objects.local.root import OpenRoot
+from holdfast.io.objects.names import PRIVATE
 from holdfast.types import Buffer
 
 UNFINISHED = ".unfinished"
@@ -106,7 +107,7 @@ class Folders:
         above = os.path.dirname(folder)
         self.make(root, above)
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, dir_fd=root.descriptor)
+            os.mkdir(folder, 0o700 if folder in PRIVATE else 0o777, dir_fd=root.descriptor)
         sync_folder(above, root.descriptor)
         with self._lock:
             self._durable.add((root.number, folder))
