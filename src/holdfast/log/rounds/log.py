@@ -30,7 +30,7 @@ from holdfast.log.rounds.under_way import RoundsUnderWay
 from holdfast.log.settings import JournalSettings
 from holdfast.types import Buffer, Position
 from holdfast.wal import Entry, LogId, Stat
-from holdfast.wal.errors import EntryTooLarge, Overloaded, ReadBelowPurged, WalClosed
+from holdfast.wal.errors import EntryTooLarge, Overloaded, ReadBelowPurged, WalClosed, WalFailed
 from holdfast.wal.read import RawFrame
 from holdfast.wal.settings import USER_DATA_SIZE_MAX
 from holdfast.wal.state import WalState
@@ -275,6 +275,9 @@ class RoundsLog:
             except Exception as failure:
                 self._fail(failure)
                 return
+            except BaseException as failure:  # Interrupted in the middle: who waits would wait for ever.
+                self._fail(WalFailed(self._series.id.prefix, failure))
+                raise
             else:
                 self._note(job.number)
                 return
