@@ -173,6 +173,7 @@ def test_a_group_s_lag_falls_on_the_page(tab: Watched, place: Place) -> None:
     consumer = Consumer(place.conf | {"group.id": "billing", "enable.auto.commit": False})
     consumer.commit(offsets=[TopicPartition("orders", 1, 110)], asynchronous=False)
     page.wait_for_selector(f"[data-lag='{before - 100}']")
+    page.wait_for_selector("path[data-name=lag]")
     consumer.commit(offsets=[TopicPartition("orders", 1, 10)], asynchronous=False)
     consumer.close()
 
@@ -212,7 +213,8 @@ def test_proof_access_and_subscriptions(tab: Watched) -> None:
 
 
 def test_a_person_s_path(chromium: Any) -> None:
-    """V3, V4, V7: a topic arrives; why a consumer stands still; the hanging transaction ended; all of it verified."""
+    """V3, V4, V7: a topic arrives; why a consumer stands still; the hanging transaction ended; all of it verified;
+    a broker that is gone is said to be gone, until it is back."""
     port = free_port()
     with running_broker(serve_console_listen=f"127.0.0.1:{port}", console_write="true") as broker:
         conf = {"bootstrap.servers": broker.bootstrap}
@@ -254,10 +256,14 @@ def test_a_person_s_path(chromium: Any) -> None:
         page.get_by_label("Repeat the name").fill("paid")
         page.get_by_role("dialog").get_by_role("button", name="Delete the topic").click()
         page.wait_for_selector("text=there is no topic paid")
-        broker.kill()
-        page = tab.page
-        context.close()
+        page = tab.open("/wal")
+        page.wait_for_selector("rect.strip")
         assert [each for each in tab.wrong if "404" not in each] == []
+        broker.kill()
+        page.wait_for_selector("text=The broker does not answer: what is here may be old.")
+        broker.start()
+        page.wait_for_selector("text=does not answer", state="detached")
+        context.close()
 
 
 def test_dark_and_narrow(chromium: Any, place: Place) -> None:

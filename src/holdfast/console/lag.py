@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from holdfast.console.history import EVERY_S, KEPT
 from holdfast.errors import HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.log.partition.partition import PartitionLog
@@ -14,6 +16,7 @@ from holdfast.record.records import read_records
 
 _KNOWN_MAX: Final = 20_000
 _GROUPS_MAX: Final = 1_000
+_SEEN_MAX: Final = 100  # Groups whose lag is remembered.
 _OVER_S = 5.0  # Speeds are taken over so long at least.
 
 
@@ -23,8 +26,11 @@ class Lags:
     def __init__(self, calls: BlockingCalls) -> None:
         self._calls = calls
         self._known: dict[tuple[str, int], int] = {}
-        self._before: dict[str, tuple[float, int, int]] = {}  # By group: when, and the sums of committed and of ends.
+        self._before: dict[
+            str, tuple[float, int, int]
+        ] = {}  # By group and visitor: when, and the sums of committed and of ends.
         self._speeds: dict[str, tuple[float, float]] = {}
+        self._seen: dict[str, deque[tuple[int, int]]] = {}  # The same: times and lags.
 
     async def next_ms(self, log: PartitionLog, offset: int) -> int | None:
         """The timestamp of the first record from an offset on; None: there is none, or nobody can read it now."""
@@ -61,6 +67,15 @@ class Lags:
         gains = None if reads is None or writes is None else reads - writes
         left_s = lag / gains if gains is not None and gains > 0 else None
         return {"reads": _rounded(reads), "writes": _rounded(writes), "caught_up_s": _rounded(left_s)}
+
+    def seen(self, group: str, lag: int, now_ms: int) -> dict[str, list[int]]:
+        """The lags of the last hour, as far as somebody has looked at the group; with this one."""
+        if len(self._seen) >= _SEEN_MAX and group not in self._seen:
+            del self._seen[next(iter(self._seen))]
+        points = self._seen.setdefault(group, deque(maxlen=KEPT))
+        if not points or now_ms - points[-1][0] >= EVERY_S * 1000:
+            points.append((now_ms, lag))
+        return {"at_ms": [at for at, _ in points], "lag": [each for _, each in points]}
 
 
 def _rounded(value: float | None) -> float | None:

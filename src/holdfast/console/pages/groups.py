@@ -18,7 +18,7 @@ from holdfast.security.rules import Operation, ResourceType
 from holdfast.types import TopicPartition
 
 ROWS_MAX: Final = 100
-PARTITIONS_MAX: Final = 500
+PARTITIONS_MAX: Final = 200
 
 
 async def groups(visit: Visit) -> dict[str, Any]:
@@ -71,6 +71,7 @@ async def group(visit: Visit) -> dict[str, Any]:
     seen = sorted(each for each in committed if visit.visitor.sees_topic(each.topic))
     rows = [await _partition(parts, each, committed[each], stable.get(each)) for each in seen[:PARTITIONS_MAX]]
     lags = [row["lag"] for row in rows if row["lag"] is not None]
+    looked = f"{visit.visitor.name}\n{name}"  # Others may see other topics of it.
     return {
         "group": name,
         "type": listing.type.value,
@@ -81,7 +82,8 @@ async def group(visit: Visit) -> dict[str, Any]:
         "may": {"delete": may_change(visit, Operation.DELETE, ResourceType.GROUP, name)},
         "lag": sum(lags) if lags else None,
         "lag_s": max((row["lag_s"] for row in rows if row["lag_s"] is not None), default=None),
-        **parts.lags.speed(name, rows, parts.clock.monotonic()),
+        **parts.lags.speed(looked, rows, parts.clock.monotonic()),
+        "history": parts.lags.seen(looked, sum(lags), parts.clock.now_ms()),
     }
 
 

@@ -1,5 +1,6 @@
 import { html } from "../vendor/preact.js";
 import { A, Badge, Empty, Figure, Figures, path, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { Chart } from "../parts/chart.js";
 import { Change } from "../parts/change.js";
 import { ago, count, duration, rate, time } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
@@ -19,6 +20,8 @@ export default function Group({ names, address }) {
         <${Figure} label="Caught up in" value=${data.lag === 0 ? "now" : duration(data.caught_up_s)}
           note=${data.caught_up_s === null && data.lag ? "not at this speed, or not known yet" : "at this speed"} />
       <//>
+      <${Chart} label="Lag while somebody looked" times=${data.history.at_ms} unit=${(value) => `${count(value)} records`}
+        series=${[{ name: "lag", title: "behind", values: data.history.lag }]} />
       <${Section} title="Partitions">
         <${Table} label="Partitions" rows=${data.rows} columns=${columns(data.at_ms)} empty=${html`<${Empty}
           title="Nothing is committed.">Each partition that the group commits an offset of would be a row here.<//>`} />
