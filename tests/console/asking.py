@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tests.broker.wire import wait_for
@@ -46,6 +48,19 @@ class Asked:
         told = Told(answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()})
         link.close()
         return told
+
+    @contextmanager
+    def follow(self, path: str, **headers: str) -> Iterator[Iterator[str]]:
+        """The lines of a page that is followed."""
+        host = "127.0.0.1"
+        with socket.create_connection((host, self.port), timeout=20) as plain:
+            link = plain if self._context is None else self._context.wrap_socket(plain, server_hostname=host)
+            given = {"Host": f"{host}:{self.port}", "Accept": "text/event-stream", **headers}
+            lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+            link.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+            with link.makefile("r", encoding="utf-8", newline="\n") as answer:
+                assert " 200 " in answer.readline()
+                yield (line.strip() for line in answer if line.startswith(("data:", "event:")))
 
     def page(self, path: str, **headers: str) -> Any:
         told = self.ask(path, **headers)

@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from tests.console.asking import Asked, Told, basic
 
 from holdfast.console.routes import PageRight, Route
@@ -128,3 +134,49 @@ def test_everybody_may_look_where_somebody_has_said_so() -> None:
         assert Asked(port).ask("/topics").status == 200
         assert Asked(port).ask("/topics", Host="log.example").status == 200
         assert Asked(port).ask("/topics", Host="other.example").status == 421
+
+
+def logged_in(guarded: Asked, user: str, password: str) -> dict[str, str]:
+    """The cookie of a login, as headers."""
+    ours = {"Origin": f"https://127.0.0.1:{guarded.port}", "Content_Type": "application/json"}
+    told = guarded.ask("/login", "POST", json.dumps({"user": user, "password": password}), **ours)
+    assert told.status == 200
+    return {"Cookie": told.headers["set-cookie"].partition(";")[0]}
+
+
+def set_password(broker: SecuredBroker, user: str, password: str) -> None:
+    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    wanted = UserScramCredentialUpsertion(user, info, password.encode())
+    admin = AdminClient(broker.conf("admin"))
+    assert all(each.result() is None for each in admin.alter_user_scram_credentials([wanted]).values())
+
+
+def test_a_login_ends_with_its_password_and_ends_streams(guarded: Asked, secured: tuple[SecuredBroker, int]) -> None:
+    """V2, X5: whoever gets another password is out, also of a page that is followed."""
+    broker, _ = secured
+    mine = logged_in(guarded, "looker", SecuredBroker.password("looker"))
+    assert guarded.ask("/me", **mine).status == 200
+    with guarded.follow("/wal", **mine) as events:
+        assert next(events).startswith("data:")
+        set_password(broker, "looker", "another one")
+        assert any(each == "event: gone" for each in events)
+    assert guarded.ask("/me", **mine).status == 401
+    again = logged_in(guarded, "looker", "another one")
+    set_password(broker, "looker", SecuredBroker.password("looker"))
+    assert guarded.ask("/me", **again).status == 401
+
+
+@pytest.mark.parametrize(
+    "said", ["[" * 100_000, '{"a":' * 100_000, '{"user": "\\ud800", "password": "x"}', '"x"', "\x00"]
+)
+def test_what_strangers_say_at_the_login_is_refused(guarded: Asked, said: str) -> None:
+    """V2: and no fault of ours."""
+    ours = {"Origin": f"https://127.0.0.1:{guarded.port}", "Content_Type": "application/json"}
+    assert guarded.ask("/login", "POST", said, **ours).status in (400, 401, 413)
+
+
+def test_producers_are_shown_to_those_who_may_read(guarded: Asked) -> None:
+    """V2: as Kafka's DescribeProducers asks."""
+    shown = {user: as_user(guarded, user, "/topics/orders/0").json["producers_all"] for user in ("knower", "reader")}
+    assert shown["knower"] is None
+    assert isinstance(shown["reader"], int)

@@ -68,7 +68,7 @@ def check_same_origin(request: HttpRequest) -> None:
 def body_of(request: HttpRequest) -> dict[str, Any]:
     try:
         said = json.loads(request.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Rejected("the body is no JSON") from None
     if not isinstance(said, dict):
         raise Rejected("the body is no JSON object")

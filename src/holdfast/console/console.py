@@ -18,6 +18,7 @@ from holdfast.console.routes import PageRight, Route, Visit
 from holdfast.console.table import ROUTES
 from holdfast.console.visit import Visitor, Visits
 from holdfast.errors import HoldfastError, Rejected, Unavailable
+from holdfast.security.errors import LoginFailed
 from holdfast.security.rules import Operation, ResourceType
 
 STREAMS_MAX: Final = 16
@@ -109,6 +110,8 @@ class Console:
             while True:
                 began = now()
                 try:
+                    if visit.visitor.is_over():
+                        raise LoginFailed("the session is over")
                     check(route.right, visit)
                     shown = await self._shown(route, visit)
                 except HoldfastError as failure:

@@ -73,7 +73,7 @@ class SearchFilter(NamedTuple):
     def _is_at_path(self, value: bytes) -> bool:
         try:
             found = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         for name, number in _STEP.findall(self.path):
             found = _step(found, name, number)

@@ -31,6 +31,9 @@ class VisitorGate(Protocol):
     async def admit(self, peer: str, certificate: bytes | None, authorization: str | None) -> Session:
         """Who they are. Raises LoginFailed, or Unavailable."""
 
+    def proof(self, session: Session) -> object:
+        """What a login of theirs rests on: another one when their password is, None when there is no such user."""
+
     def sees(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
         """Whether it is shown to them."""
 
@@ -54,6 +57,7 @@ class Visitor:
 
     session: Session
     gate: VisitorGate
+    is_over: Callable[[], bool]  # Whether their login counts no more.
     can_leave: bool = False  # They have logged in by a form.
 
     def sees(self, operation: Operation, kind: ResourceType, name: str = CLUSTER_NAME) -> bool:
@@ -73,6 +77,14 @@ class Visitor:
         return self.session.principal.name
 
 
+class _Login(NamedTuple):
+    """One that succeeded."""
+
+    session: Session
+    until: float
+    proof: object
+
+
 class Visits:
     """Those who have logged in."""
 
@@ -80,27 +92,43 @@ class Visits:
         self.door = door
         self._clock = clock
         self._chance = chance
-        self._known: dict[str, tuple[Session, float]] = {}  # By the cookie's value, and until when.
+        self._known: dict[str, _Login] = {}  # By the cookie's value.
 
     async def visitor(self, request: HttpRequest) -> Visitor:
         """Raises LoginFailed, or Unavailable."""
         gate = self.door.gate()
         said = request.headers.get("authorization")
         if said is None and self.door.asks_login:
-            session, until = self._known.get(_cookie_of(request), (None, 0.0))
-            if session is None or self._clock.boottime() >= min(until, session.until):
+            name = _cookie_of(request)
+            if self._is_over(name):
                 raise LoginFailed("there is no login")
-            return Visitor(session, gate, can_leave=True)
-        return Visitor(await gate.admit(request.peer, request.certificate, said), gate)
+            return Visitor(self._known[name].session, gate, lambda: self._is_over(name), can_leave=True)
+        session = await gate.admit(request.peer, request.certificate, said)
+        return Visitor(session, gate, lambda: session.is_over(self._clock.boottime()))
+
+    def _is_over(self, name: str) -> bool:
+        """Whether a login was never there, has ended, or rests on a password that is another one by now."""
+        login = self._known.get(name)
+        if login is None:
+            return True
+        now, gate = self._clock.boottime(), self.door.gate()
+        if now < login.until and not login.session.is_over(now) and gate.proof(login.session) == login.proof:
+            return False
+        del self._known[name]
+        return True
 
     async def log_in(self, request: HttpRequest, user: str, password: str) -> str:
         """The cookie of a visitor who says who they are. Raises LoginFailed, or Unavailable."""
-        said = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
-        session = await self.door.gate().admit(request.peer, request.certificate, said)
+        try:
+            said = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+        except UnicodeEncodeError:
+            raise LoginFailed("a user or a password is no text") from None
+        gate = self.door.gate()
+        session = await gate.admit(request.peer, request.certificate, said)
         if len(self._known) >= LOGINS_MAX:
             del self._known[next(iter(self._known))]
         name = f"{self._chance.bits(256):064x}"
-        self._known[name] = session, self._clock.boottime() + LOGIN_S
+        self._known[name] = _Login(session, self._clock.boottime() + LOGIN_S, gate.proof(session))
         return _cookie(name, request, int(LOGIN_S))
 
     def log_out(self, request: HttpRequest) -> str:

@@ -33,6 +33,7 @@ from holdfast.broker.net.server import Server
 from holdfast.errors import Rejected, Unavailable
 from holdfast.security.errors import LoginFailed
 from holdfast.security.logins.checks import LoginChecks
+from holdfast.security.logins.scram import MECHANISMS
 from holdfast.security.principal import ANONYMOUS, Session, host_of
 from holdfast.security.rules import Operation, ResourceType
 
@@ -85,6 +86,11 @@ class SideDoor:
         finally:
             self._checked -= 1
 
+    def verifiers(self, session: Session) -> object:
+        """Those of a user in the store; None of others."""
+        users = self._server.users()
+        return users and tuple(users.verifier(session.principal.name, each) for each in MECHANISMS)
+
     async def _hold_back(self, began: float) -> None:
         """Until the failure may be told: at the same time after the call, however long its check took."""
         if len(self._held) >= HELD_MAX:
@@ -128,6 +134,10 @@ class ConsoleGate:
         if self._door is not None:
             return await self._door.admit(peer, certificate, authorization)
         return Session(ANONYMOUS, host_of(peer), "CONSOLE")
+
+    def proof(self, session: Session) -> object:
+        """What a login of theirs rests on: another one when their password is."""
+        return None if self._door is None else self._door.verifiers(session)
 
     def sees(self, session: Session, operation: Operation, kind: ResourceType, name: str) -> bool:
         return self._gate.may(session, _RIGHTS[operation, kind], name)

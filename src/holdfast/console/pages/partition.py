@@ -14,6 +14,7 @@ from holdfast.io.objects import NotFound, Objects
 from holdfast.io.versions import Versions
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.record.layout import Codec
+from holdfast.security.rules import Operation, ResourceType
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_version
 from holdfast.segment.manifest.manifest import Manifest
@@ -32,6 +33,7 @@ _INTERVALS_MAX = 200
 async def partition(visit: Visit) -> dict[str, Any]:
     parts, names = visit.parts, visit.names
     log = parts.partition(names["topic"], names["partition"])
+    reads = visit.visitor.sees(Operation.READ, ResourceType.TOPIC, names["topic"])  # As Kafka's DescribeProducers asks.
     end = number_in(visit.query, "before", len(log.manifest.segments))
     segments = log.manifest.segments.items[max(end - SEGMENTS_MAX, 0) : end]
     return {
@@ -42,8 +44,8 @@ async def partition(visit: Visit) -> dict[str, Any]:
         "segments_before": max(end - SEGMENTS_MAX, 0),
         "manifest": _manifest(log.manifest),
         "epochs": [{"epoch": each.epoch, "start": each.start} for each in log.epochs.above(-2)[-20:]],
-        "producers": _producers(log),
-        "producers_all": len(log.producers),
+        "producers": _producers(log) if reads else [],
+        "producers_all": len(log.producers) if reads else None,
         "reads": {place: of_times(times) for place, times in sorted(parts.logs.stat().reads.items())},
     }
 

@@ -66,6 +66,9 @@ function Reads({ reads }) {
 }
 
 function Producers({ data }) {
+  if (data.producers_all === null)
+    return html`<${Section} title="Producers"><${Empty} title="Producers are shown to those who may read the topic.">
+      A rule that allows READ on it shows them here.<//><//>`;
   return html`<${Section} title="Producers" aside=${html`<small>${data.producers.length} of ${data.producers_all}</small>`}>
     <${Table} label="Producers" rows=${data.producers} empty=${html`<${Empty} title="No idempotent producer is remembered.">
       Those that write with sequences, as new clients do by themselves, would be here.<//>`} columns=${[
