@@ -110,3 +110,29 @@ def test_an_assignment_of_another_form_is_not_misread() -> None:
 def test_every_command_has_an_example(command: str) -> None:
     shown = CliRunner().invoke(app, ["group", command, "--help"]).stdout
     assert f"holdfast group {command}" in shown.split("Examples:")[1]
+
+
+def test_a_group_goes_on_where_it_is_told_to(holdfast: Commands, topic: str, group: str, member: Consumer) -> None:
+    """K3: not while it has members; a dry run changes nothing; by a word, an offset, a distance and a time."""
+    busy = holdfast.run("group", "seek", group, "earliest", "--yes", code=1)
+    assert f"group {group} has 1 members: stop them first" in busy.stderr
+    member.close()
+
+    def committed() -> list[int]:
+        return [each["committed"] for each in holdfast.json("group", "offsets", group)]
+
+    shown = holdfast.json("group", "seek", group, "earliest", "--dry-run")
+    assert [(each["committed"], each["new"]) for each in shown] == [(2, 0), (2, 0)]
+    assert committed() == [2, 2]
+    asked = holdfast.run("group", "seek", group, "earliest", code=1)
+    assert "Say so with --yes" in asked.stderr
+    for where, new in (("earliest", 0), ("latest", 3), ("1", 1), ("2000-01-01", 0), ("1d", 0)):
+        holdfast.json("group", "seek", group, where, "--yes")
+        assert committed() == [new, new], where
+    holdfast.run("group", "seek", group, "-2", "--topic", topic, "--partition", "1", "--yes")
+    assert committed() == [0, 1]
+    assert "has no partition 7" in holdfast.run("group", "seek", group, "latest", "--partition", "7", code=1).stderr
+    fresh = holdfast.run("group", "seek", f"new-{group}", "earliest", "--yes", code=1)
+    assert "say with --topic where it is to begin" in fresh.stderr
+    holdfast.run("group", "seek", f"new-{group}", "latest", "--topic", topic, "--yes")
+    assert [each["committed"] for each in holdfast.json("group", "offsets", f"new-{group}")] == [3, 3]

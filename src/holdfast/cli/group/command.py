@@ -16,6 +16,21 @@ from holdfast.cli.terminal.talk import give_json
 app = typer.Typer(no_args_is_help=True, help="Consumer groups of a running broker.", rich_markup_mode="rich")
 
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="The group's id.")]
+WhereArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="WHERE",
+        help="earliest, latest, an offset, -N for the last N of each partition, a time such as 2026-01-31T12:00, "
+        "or how long ago: 90s, 2h, 7d.",
+    ),
+]
+TopicOption = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only this topic. May be repeated.")
+]
+PartitionOption = Annotated[
+    list[int] | None, typer.Option("--partition", metavar="N", help="Only this partition. May be repeated.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show where it would go on, and change nothing.")]
 GroupsArgument = Annotated[list[str], typer.Argument(metavar="GROUP…", help="The groups' ids.")]
 
 
@@ -98,6 +113,44 @@ def offsets_command(
     with asking(broker_at(bootstrap, config)) as client:
         lags = find_lags(client, group)
     give_table(lags, columns, as_json=as_json)
+
+
+@app.command("seek", context_settings={"ignore_unknown_options": True})  # -10 is a place.
+def seek_command(
+    group: GroupArgument,
+    where: WhereArgument,
+    topics: TopicOption = None,
+    partitions: PartitionOption = None,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
+) -> None:
+    """Let a group without members go on elsewhere: in all topics that it has read, or in those that are named.
+
+    \b
+    Examples:
+      holdfast group seek billing earliest --dry-run
+      holdfast group seek billing 2026-01-31T12:00 --topic orders
+      holdfast group seek billing 2h --yes
+      holdfast group seek billing 1500 --topic orders --partition 3
+      holdfast group seek billing -10
+    """
+    from holdfast.cli.consume.start import parse_start
+    from holdfast.cli.group.work import check_empty, find_seek, seek
+    from holdfast.cli.terminal.broker import asking, broker_at
+    from holdfast.io.clock import SystemClock
+
+    columns = {"topic": "topic", "partition": "partition", "committed": "committed", "new": "new"}
+    with asking(broker_at(bootstrap, config)) as client:
+        check_empty(client, group)
+        found = find_seek(client, group, parse_start(where, SystemClock().now_ms()), topics or (), partitions or ())
+        give_table(found, columns, as_json=as_json)
+        if dry_run:
+            return
+        ask_first(f"Let {group} go on there?", yes=yes)
+        seek(client, group, found)
 
 
 @app.command("delete")

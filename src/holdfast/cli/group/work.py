@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from holdfast.cli.consume.start import ConsumeStart, find_start
 from holdfast.client import LATEST, Client, Committed, GroupInfo, TopicPartition
+from holdfast.errors import Rejected
 
 Facts: TypeAlias = dict[str, Any]
 
@@ -62,3 +64,36 @@ def _lag(where: TopicPartition, committed: Committed, end: int | None) -> Facts:
     lag = None if end is None else max(end - committed.offset, 0)
     facts = {"topic": where.topic, "partition": where.partition, "committed": committed.offset, "end": end, "lag": lag}
     return facts | {"metadata": committed.metadata or None}
+
+
+def find_seek(
+    client: Client, group: str, start: ConsumeStart, topics: Sequence[str], partitions: Sequence[int]
+) -> list[Facts]:
+    """Where a group would go on: in these topics, or in all that it has read. Changes nothing."""
+    committed = client.fetch_offsets(group, stable=False)
+    named = topics or sorted({each.topic for each in committed})
+    if not named:
+        raise Rejected(f"group {group} has committed nothing: say with --topic where it is to begin")
+    found = []
+    for topic in named:
+        there = client.topic(topic).numbers
+        if missing := set(partitions) - set(there):
+            raise Rejected(f"topic {topic} has no partition {min(missing)}: it has {len(there)}")
+        for number, offset in sorted(find_start(client, topic, partitions or there, start, committed=False).items()):
+            before = committed.get(TopicPartition(topic, number))
+            facts = {"topic": topic, "partition": number, "committed": before.offset if before else None}
+            found.append(facts | {"new": offset})
+    return found
+
+
+def seek(client: Client, group: str, found: Sequence[Facts]) -> None:
+    """Let a group without members go on there."""
+    client.commit_offsets(group, {(each["topic"], each["partition"]): (each["new"], "") for each in found})
+
+
+def check_empty(client: Client, group: str) -> None:
+    """Members would go on where they are, and commit over it."""
+    names = {each.name for each in client.list_groups()}
+    for each in client.describe_groups([group]) if group in names else ():
+        if each.members:
+            raise Rejected(f"group {group} has {len(each.members)} members: stop them first")
