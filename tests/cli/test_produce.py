@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -221,3 +222,48 @@ def test_a_pipe_that_does_not_wait_has_not_ended(monkeypatch: pytest.MonkeyPatch
                 os.write(writer, b"two\n")
                 os.close(writer)
     assert found == [b"one", b"two"]
+
+
+def test_lines_of_json_are_records(holdfast: Commands, topic: str) -> None:
+    """K2: keys, tombstones, headers, times, bytes and objects; what is consumed as JSON is produced again as it was."""
+    copy = f"{topic}-copy"
+    lines = [
+        {"value": "plain"},
+        {"key": "k", "value": None, "timestamp": 1_700_000_000_123},
+        {"key": {"base64": "/wA="}, "value": {"id": 7, "name": "ä"}, "headers": {"a": "1"}},
+        {"value": "", "headers": [["a", None], ["a", {"base64": "/w=="}]]},
+    ]
+    holdfast.run("produce", topic, "--json", stdin="\n".join(map(json.dumps, lines)).encode())
+    found = [(each.key(), each.value(), each.headers()) for each in read(holdfast.address, topic, 4)]
+    assert found == [
+        (None, b"plain", None),
+        (b"k", None, None),
+        (b"\xff\x00", '{"id":7,"name":"ä"}'.encode(), [("a", b"1")]),
+        (None, b"", [("a", None), ("a", b"\xff")]),
+    ]
+    told = holdfast.run("consume", topic, "--no-follow", "--json").stdout
+    assert json.loads(told.splitlines()[1])["timestamp"] == 1_700_000_000_123
+    holdfast.run("produce", copy, "--json", stdin=told.encode())
+    again = holdfast.run("consume", copy, "--no-follow", "--json").stdout
+    assert again.replace(copy, topic) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[", "Expecting value"),
+        ('"x"', 'it must be an object with a "value"'),
+        ('{"key": "k"}', 'it must be an object with a "value"'),
+        ('{"value": "v", "keys": "k"}', "'keys' is none of headers, key, offset"),
+        ('{"value": "v", "timestamp": "now"}', "milliseconds since 1970"),
+        ('{"value": {"base64": "?"}}', "base64"),
+    ],
+)
+def test_a_line_that_is_no_record_is_not_sent(holdfast: Commands, topic: str, line: str, why: str) -> None:
+    """What came before it is."""
+    told = holdfast.run(
+        "produce", topic, "--json", "--batch-lines", "1", stdin=f'{{"value": "v"}}\n{line}\n'.encode(), code=1
+    )
+    assert "line 2 is no record" in told.stderr
+    assert why in told.stderr
+    assert "1 records acknowledged" in told.stderr

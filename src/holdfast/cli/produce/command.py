@@ -12,7 +12,7 @@ import typer
 
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.talk import tell
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Rejected
 
 if TYPE_CHECKING:
     from holdfast.cli.produce.send import RecordSender
@@ -52,6 +52,9 @@ CodecOption = Annotated[
 LinesOption = Annotated[
     int, typer.Option("--batch-lines", metavar="N", min=1, help="How many lines make a batch, at most.")
 ]
+JsonLinesOption = Annotated[
+    bool, typer.Option("--json", help="A line is what `consume --json` prints: key, value, headers, timestamp.")
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Print where each batch went: topic-N@offset.")]
 
 
@@ -63,6 +66,7 @@ def produce(
     codec: CodecOption = CodecName.none,
     batch_lines: LinesOption = 1000,
     verbose: VerboseOption = False,
+    as_json: JsonLinesOption = False,
     bootstrap: BootstrapOption = None,
     config: CommandConfigOption = None,
 ) -> None:
@@ -71,19 +75,28 @@ def produce(
     A batch is sent when it is full, and when no line came for 50 ms. A broker that is restarted meanwhile is waited
     for, and no record is written twice. The exit code is 0 only when every record was acknowledged.
 
+    A line of JSON is an object with a value, and perhaps a key, headers and a timestamp in milliseconds. null is a
+    tombstone, {"base64": …} stands for bytes, and any other object is written as JSON. Where it was read (topic,
+    partition, offset) does not count.
+
     \b
     Examples:
       holdfast produce orders < lines.txt
       echo 'user-7:logged in' | holdfast produce events --key-separator :
       tail -f app.log | holdfast produce logs --header host=web-1 --codec lz4 --verbose
+      echo '{"key": "user-7", "value": null}' | holdfast produce users --json
+      holdfast consume orders --no-follow --json | holdfast produce copies --json
       holdfast produce orders --command-config client.properties < lines.txt
     """
+    from holdfast.cli.produce.json_lines import JsonRecords
     from holdfast.cli.produce.lines import LineRecords
     from holdfast.cli.produce.send import RecordSender
     from holdfast.cli.terminal.broker import broker_at
 
-    pairs = assignments(headers, "--header")
-    records = LineRecords(key_separator, tuple((name, value.encode()) for name, value in pairs))
+    pairs = tuple((name, value.encode()) for name, value in assignments(headers, "--header"))
+    if as_json and key_separator is not None:
+        raise Rejected("--json and --key-separator: a line of JSON says what its key is")
+    records = JsonRecords(pairs) if as_json else LineRecords(key_separator, pairs)
     sender = RecordSender(
         topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from holdfast.cli.produce.json_lines import JsonRecords
 from holdfast.cli.produce.lines import LineRecords, read_lines
 from holdfast.cli.produce.partition import RecordPartitioner
 from holdfast.cli.terminal.broker import staying
@@ -26,7 +27,7 @@ class RecordSender:
     def __init__(
         self,
         topic: str,
-        records: LineRecords,
+        records: LineRecords | JsonRecords,
         *,
         partition: int | None,
         codec: str,
