@@ -124,4 +124,23 @@ BUGS = [
         "        if value is not None and header.is_transactional:\n",
         f"{END}::test_committed_offsets_outlive_their_marker",
     ),
+    Bug(
+        "who hears of a later entry has not heard of those before it",
+        (
+            Edit(
+                "log/journal.py",
+                "        while waiting and waiting[0][0] < end:\n            _, tell, number = waiting.popleft()\n"
+                "            while waiting and waiting[0][0] < end and waiting[0][1] == tell:\n"
+                "                number = waiting.popleft()[2]\n"
+                "            tell(number)\n",
+                "        told = {}\n"
+                "        while waiting and waiting[0][0] < end:\n            _, tell, number = waiting.popleft()\n"
+                "            told.pop(tell, None)\n"
+                "            told[tell] = number\n"
+                "        for tell, number in told.items():\n"
+                "            tell(number)\n",
+            ),
+        ),
+        ("tests/log/test_told_in_order.py",),
+    ),
 ]

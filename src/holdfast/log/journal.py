@@ -146,7 +146,8 @@ class Journal:
     ) -> int:
         """Queue an entry; `on_durable(number)` is called in the loop once it is durable. The entry's index.
 
-        Of several numbers that become durable together only the last is told to the same `on_durable`.
+        They are told in the order of the entries, since who hears of a later one may count on those before it. Of
+        several in a row only the last is told to the same `on_durable`.
         """
         if self._failure is not None:
             raise self._failure
@@ -186,11 +187,11 @@ class Journal:
 
     def _say(self, end: int) -> None:
         """Everything below this entry is durable."""
-        waiting, told = self._waiting, dict[Callable[[int], None], int]()
+        waiting = self._waiting
         while waiting and waiting[0][0] < end:
             _, tell, number = waiting.popleft()
-            told[tell] = number
-        for tell, number in told.items():
+            while waiting and waiting[0][0] < end and waiting[0][1] == tell:
+                number = waiting.popleft()[2]
             tell(number)
         self.on_durable()
 

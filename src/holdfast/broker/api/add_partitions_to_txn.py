@@ -75,7 +75,8 @@ async def _add(
         await context.logs.room()
         await context.transactions.add(transactional_id, producer, partitions)
     except HoldfastError as failure:
-        return dict.fromkeys(partitions, transaction_code_of(failure, knows_fenced=version >= _FENCED_FROM))
+        code = transaction_code_of(failure, knows_fenced=version >= _FENCED_FROM)
+        return {each: code async for each in pace.through(partitions)}
     return refused
 
 

@@ -55,6 +55,7 @@ Entry: TypeAlias = AlterableConfig | incremental_alter_configs.AlterableConfig
 Change: TypeAlias = Callable[[Sequence[Entry], Known, Configs, Configs], Configs]  # Wanted, known, defaults, present.
 
 
+_CONFIGS_MAX = 1_000  # Of one resource in one request: to look through more would hold the loop.
 _RIGHTS = ConfigRights(ALTER_TOPIC_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_CLUSTER_CONFIGS)
 _FOLLOWED = {name: each for name, each in TOPIC_CONFIGS.items() if each.broker_name}
 
@@ -117,6 +118,8 @@ async def _alter_all(
 
 async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:
     name, kind = wanted.resource_name, wanted.resource_type
+    if len(wanted.configs) > _CONFIGS_MAX:
+        raise Rejected(f"{len(wanted.configs)} configs of one resource: there are not so many")
     if len({each.name for each in wanted.configs}) < len(wanted.configs):
         raise Rejected("the request names a config twice")
     if kind == Resource.BROKER:

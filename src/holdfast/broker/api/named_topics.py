@@ -9,6 +9,7 @@ from uuid import UUID
 from holdfast.broker.context import BrokerContext
 from holdfast.broker.guard.rights import DESCRIBE_TOPIC
 from holdfast.broker.net.request import Request
+from holdfast.broker.net.slices import PIECE_COUNT
 from holdfast.protocol.codes import Code
 
 
@@ -49,4 +50,6 @@ async def subscribed(names: Sequence[str] | None, request: Request) -> frozenset
         if name not in found:
             request.rights.need(DESCRIBE_TOPIC, name)
             found.add(name)
+    if len(found) > PIECE_COUNT:
+        await request.pace.rest()  # To copy so many takes a while by itself.
     return frozenset(found)

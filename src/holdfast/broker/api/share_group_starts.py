@@ -85,7 +85,7 @@ async def delete(
     rights = request.rights
     try:
         rights.need(DELETE_GROUP, message.group_id)
-        group = context.shares.find(message.group_id)
+        group = context.shares.find_empty(message.group_id)
         known = {home.topic_id for home in group.partitions}
         homes: list[PartitionId] = []
         topics = []

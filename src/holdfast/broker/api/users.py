@@ -78,11 +78,12 @@ async def alter(
     changes: list[_Change] = [*message.deletions, *message.upsertions]
     async for each in request.pace.through(changes):
         by_user.setdefault(each.name, []).append(each)
-    rights, wanted = request.rights, request.pace.through(by_user.items())
-    results = [await _alter(context, name, theirs, rights) async for name, theirs in wanted]
-    for result in results:
+    results = []
+    async for name in request.pace.through(list(by_user)):
+        result = await _alter(context, name, by_user.pop(name), request.rights)  # All of it at once would take long.
+        results.append(result)
         if not result.error_code:
-            context.gate.audit.changed(request.session, f"the logins of user {result.user!r}")
+            context.gate.audit.changed(request.session, f"the logins of user {name!r}")
     return AlterUserScramCredentialsResponse(results=results)
 
 

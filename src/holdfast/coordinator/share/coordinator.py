@@ -229,7 +229,7 @@ class ShareCoordinator:
     async def alter_offsets(self, group_id: str, starts: Mapping[PartitionId, int]) -> None:
         """Let a group without members, or a new one, begin elsewhere: what was judged is forgotten. Durable then."""
         async with self._making:  # Nobody joins meanwhile.
-            group = self._empty(group_id) if self.has(group_id) else await self._make(group_id)
+            group = self.find_empty(group_id) if self.has(group_id) else await self._make(group_id)
             if self._partition_count + len(starts.keys() - group.partitions.keys()) > self.settings.partitions_max:
                 raise TooManySharePartitions(self.settings.partitions_max)
             for number, (home, start) in enumerate(starts.items()):
@@ -248,7 +248,7 @@ class ShareCoordinator:
     async def delete_offsets(self, group_id: str, homes: Iterable[PartitionId]) -> None:
         """Let a group without members forget how far it is: it begins anew by its configs. Durable on return."""
         async with self._making:
-            group = self._empty(group_id)
+            group = self.find_empty(group_id)
             found = [group.partitions[home] for home in homes if home in group.partitions]
             for number, partition in enumerate(found):
                 partition.delete()
@@ -258,7 +258,8 @@ class ShareCoordinator:
                 await partition.durable()
                 self._drop(group, partition)
 
-    def _empty(self, group_id: str) -> DurableShareGroup:
+    def find_empty(self, group_id: str) -> DurableShareGroup:
+        """One group, without members; GroupNotFound or GroupNotEmpty."""
         group = self.find(group_id)
         if group.rules.members:
             raise GroupNotEmpty(group_id)
@@ -284,7 +285,7 @@ class ShareCoordinator:
     async def delete_group(self, group_id: str) -> None:
         """Delete a group without members, with all it knows. Durable on return."""
         async with self._making:  # Nobody makes it again before all of it is taken back.
-            group = self._empty(group_id)
+            group = self.find_empty(group_id)
             del self._groups[group_id]
             self._partition_count -= len(group.partitions)
             await group.delete()
