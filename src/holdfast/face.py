@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from holdfast.extras import advice
+
 
 def face(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of a package: by name, the module that has it."""
@@ -13,6 +15,11 @@ def face(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(modules[name]), name)
+        try:
+            return getattr(importlib.import_module(modules[name]), name)
+        except ModuleNotFoundError as missing:
+            if said := advice(missing):
+                raise ModuleNotFoundError(f"{package}.{name}: {said}", name=missing.name) from missing
+            raise
 
     return load

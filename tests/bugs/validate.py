@@ -156,4 +156,18 @@ BUGS = [
         "            except ZeroDivisionError as violation:\n",
         "tests/cli/test_consume_unreadable.py",
     ),
+    bug(
+        "without numba records are taken unseen",
+        "record/validate.py",
+        "        return _check_in_python(header, memoryview(data))\n",
+        "        return Records(header.base_timestamp, header.max_timestamp, -1)\n",
+        "tests/record/test_without_numba.py",
+    ),
+    bug(
+        "without numba numbers that go round are told on stderr",
+        "record/compiled.py",
+        'r"holdfast\\..*_loops"',
+        'r"holdfast\\.nowhere"',
+        "tests/record/test_without_numba.py",
+    ),
 ]

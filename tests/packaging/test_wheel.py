@@ -46,14 +46,23 @@ def uv(*arguments: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Everything but Spark: what `holdfast[arrow]` brings."""
+    return install(tmp_path_factory.mktemp("wheel"), "run.txt")
+
+
+@pytest.fixture(scope="module")
+def light(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """What `pip install holdfast` brings."""
+    return install(tmp_path_factory.mktemp("light"), "base.txt")
+
+
+def install(folder: Path, pinned: str) -> Installed:
     """Everything pinned comes from uv's cache, which installing has filled; only what is not there is fetched."""
-    folder = tmp_path_factory.mktemp("wheel")
     uv("build", "--offline", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", folder / "dist", ROOT)
     [wheel] = (folder / "dist").glob("*.whl")
     there = Installed(wheel, folder / "venv")
     uv("venv", "-q", "--python", sys.executable, there.folder)
-    pinned = ROOT / "requirements" / "run.txt"
-    uv("pip", "install", "-q", "--python", there.python, "--require-hashes", "-r", pinned)
+    uv("pip", "install", "-q", "--python", there.python, "--require-hashes", "-r", ROOT / "requirements" / pinned)
     uv("pip", "install", "-q", "--offline", "--python", there.python, "--no-deps", wheel)
     return there
 
@@ -66,6 +75,55 @@ def test_a_client_can_write_to_a_broker_from_the_wheel(installed: Installed, tmp
         assert producer.flush(60) == 0
         assert acked == [None]
         assert broker.stop() == 0
+
+
+def test_the_light_install_serves_real_clients(light: Installed, tmp_path: Path) -> None:
+    """Without numba and pyarrow: batches large and small, compressed, a compacted topic, and its own commands."""
+    with RunningBroker(tmp_path, python=light.python, environment={"PYTHONPATH": ""}) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "compression.type": "lz4", "linger.ms": 50})
+        for number in range(1000):
+            producer.produce("orders", f"{number}".encode(), key=b"k%d" % (number % 10))
+        assert producer.flush(60) == 0
+        read = light.run(
+            "holdfast", "consume", "orders", "--bootstrap", broker.bootstrap, "--from", "earliest", "--no-follow"
+        )
+        assert [line.split()[-1] for line in read.stdout.splitlines()] == [str(number) for number in range(1000)], (
+            read.stderr
+        )
+        assert any("holdfast[fast]" in line for line in broker.said)
+        assert any("no port for subscribers" in line and "holdfast[arrow]" in line for line in broker.said)
+        assert broker.stop() == 0
+
+
+def test_the_light_install_is_light(light: Installed) -> None:
+    """126 MB, where everything takes 475."""
+    size = sum(each.stat().st_size for each in light.folder.rglob("*") if each.is_file() and not each.is_symlink())
+    assert size < 150 << 20
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        (["subscribe", "orders"], "arrow"),
+        (["archive", "orders", "lake", "--path", "nowhere"], "arrow"),
+        (["demo"], "demo"),
+        (["serve", "--listen", "127.0.0.1:0", "--set", "subscribe.listen=127.0.0.1:0"], "arrow"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, list) else each,
+)
+def test_what_an_extra_is_needed_for_says_its_command_in_one_line(
+    light: Installed, tmp_path: Path, command: list[str], extra: str
+) -> None:
+    where = ["--data", str(tmp_path)] if command[0] == "serve" else []
+    done = light.run("holdfast", *command, *where)
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert f"pip install 'holdfast[{extra}]'" in line
+
+
+def test_a_library_that_needs_an_extra_says_so_too(light: Installed) -> None:
+    done = light.run("python", "-c", "from holdfast.catalog import read_topic")
+    assert "pip install 'holdfast[arrow]'" in done.stderr.splitlines()[-1]
 
 
 def test_the_command_is_there_and_comes_from_the_wheel(installed: Installed) -> None:
@@ -90,8 +148,9 @@ def test_the_wheel_says_what_it_needs_and_offers(installed: Installed) -> None:
         metadata = email.message_from_bytes(wheel.read(name))
         [name] = [each for each in wheel.namelist() if each.endswith(".dist-info/entry_points.txt")]
         entries = wheel.read(name).decode()
-    assert {"arrow", "spark"} <= set(metadata.get_all("Provides-Extra") or [])
-    assert not any("pyspark" in each and "extra" not in each for each in metadata.get_all("Requires-Dist") or [])
+    assert {"arrow", "demo", "fast", "spark"} <= set(metadata.get_all("Provides-Extra") or [])
+    always = [each for each in metadata.get_all("Requires-Dist") or [] if "extra" not in each]
+    assert not any(name in each for each in always for name in ("pyspark", "pyarrow", "numba"))
     assert "holdfast = holdfast.cli.main:main" in entries
     assert "holdfast = holdfast.testing.plugin" in entries
 

@@ -27,7 +27,7 @@ Way = Callable[[memoryview], Records]
 
 
 def few(batch: memoryview) -> Records:
-    return module._check_few(read_header(batch), batch[HEADER_SIZE:])
+    return module._check_in_python(read_header(batch), batch[HEADER_SIZE:])
 
 
 def many(batch: memoryview) -> Records:

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from holdfast.cli.commands import Commands
 from holdfast.cli.terminal.talk import sentence_of, tell
 from holdfast.errors import HoldfastError
+from holdfast.extras import advice
 
 
 class OneSentence(TyperGroup):
@@ -32,6 +33,12 @@ class OneSentence(TyperGroup):
             if ctx.params.get("debug"):
                 raise
             tell(sentence_of(failure))
+            raise typer.Exit(1) from None
+        except ModuleNotFoundError as missing:
+            said = advice(missing)
+            if said is None or ctx.params.get("debug"):
+                raise
+            tell(f"holdfast: {said}")
             raise typer.Exit(1) from None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ import typer
 
 from holdfast.cli.terminal.options import JsonOption
 from holdfast.cli.terminal.talk import give_json, tell
+from holdfast.errors import Rejected
 
 if TYPE_CHECKING:
     from holdfast.demo.plan import Step
@@ -56,6 +58,9 @@ def demo(
     from holdfast.demo.plan import STEPS
     from holdfast.demo.stage import DemoWanted
 
+    for package in ("confluent_kafka", "pyarrow"):  # Without Spark the steps that need it say so.
+        if find_spec(package) is None:
+            raise Rejected(f"the demo needs {package}: pip install 'holdfast[demo]'")
     wanted = DemoWanted(events or (QUICK_EVENTS if quick else EVENTS), directory)
     code = carry_out(wanted, STEPS, report, as_json=as_json)
     if code:

@@ -11,6 +11,7 @@ console shows records, too: where anything is protected, so is it, also on loopb
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from holdfast.broker.net.listener import OpenListener
@@ -23,6 +24,7 @@ from holdfast.security.tls import TlsSettings
 SUBSCRIBE = "subscribe.listen"
 METRICS = "serve.metrics_listen"
 CONSOLE = "serve.console_listen"
+NO_ARROW = "it needs pyarrow: pip install 'holdfast[arrow]'"
 _SIGN = "://"
 _USUAL = TlsSettings()
 
@@ -45,6 +47,10 @@ def subscribers_door(listen: str, listeners: Sequence[OpenListener], settings: B
     """Raises Rejected if the port that is asked for cannot be had."""
     if listen in ("", "none"):
         return NoDoor("")
+    if find_spec("pyarrow") is None:
+        if listen == "auto":
+            return NoDoor(f"no port for subscribers: {NO_ARROW}")
+        raise Rejected(f"{SUBSCRIBE}: {NO_ARROW}")
     address, chosen = _chosen(SUBSCRIBE, listen, listeners)
     protected = [each for each in listeners if each.protocol is not SecurityProtocol.PLAINTEXT]
     if listen == "auto":
