@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs pictures lock clean
+.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -136,6 +136,10 @@ docs: install
 	@$(BIN)/python docs/tools/console.py
 	@$(BIN)/python docs/tools/guarantees.py
 	@$(BIN)/python docs/tools/bench_page.py
+
+# docs-site: build all pages as a site that works offline, into build/site/html
+docs-site: install
+	@$(BIN)/python docs/tools/site.py
 
 # pictures: make the README's pictures of the console again, in about a minute
 pictures: install
