@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tests.broker.conftest import FAST as COMMON
 from tests.broker.librdkafka import PATIENCE_S, create, describe, produce_all
@@ -31,6 +31,7 @@ class Readers:
         self._topic = topic
         self._group = group
         self._live: dict[str, Consumer] = {}
+        self._places = defaultdict[str, dict[tuple[str, int], int]](dict)  # What is read and not yet committed.
         self.read: Counter[bytes] = Counter()
         self.lost: list[str] = []
         self.revoked: list[str] = []
@@ -47,36 +48,42 @@ class Readers:
             fast |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 50}
         consumer = Consumer({"bootstrap.servers": self._broker.address, "group.id": self._group, **fast, **settings})
 
-        def revoked(consumer: Consumer, partitions: object) -> None:
+        def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
             self.revoked.append(name)
-            self._commit(consumer)
+            numbers = {each.partition for each in partitions}
+            while name in self._live and not self._commit(name, numbers):
+                pass  # Its epoch has just grown: it hears of it, and tries again.
 
         consumer.subscribe([self._topic], on_revoke=revoked, on_lost=lambda *_: self.lost.append(name))
         self._live[name] = consumer
 
-    def _commit(self, consumer: Consumer) -> None:
-        """A member whose epoch has just grown hears of it, and tries again."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            try:
-                consumer.commit(asynchronous=False)
-            except KafkaException as failure:
-                code = failure.args[0].code()
-                if code == KafkaError.STALE_MEMBER_EPOCH:
-                    continue
-                if code != KafkaError._NO_OFFSET:  # Else it has read nothing.
-                    raise
-            return
+    def _commit(self, name: str, partitions: set[int]) -> bool:
+        """Commit what has been read of these partitions, also of those that librdkafka no longer calls assigned; False
+        while the group has gone on without this member."""
+        places = self._places[name]
+        read = [TopicPartition(*where, offset) for where, offset in places.items() if where[1] in partitions]
+        try:
+            if read:
+                self._live[name].commit(offsets=read, asynchronous=False)
+        except KafkaException as failure:
+            if failure.args[0].code() in (KafkaError.STALE_MEMBER_EPOCH, KafkaError.ILLEGAL_GENERATION):
+                return False
+            raise
+        for each in read:
+            del places[each.topic, each.partition]
+        return True
 
     def leave(self, name: str) -> None:
-        consumer = self._live.pop(name)
-        consumer.close()
+        """What was read is committed first: while a group moves on, there is no good moment for it in a close."""
+        self.until(lambda: self._commit(name, set(range(PARTITIONS))), f"{name}'s commit")
+        self._live.pop(name).close()
 
     def poll(self) -> None:
-        for consumer in self._live.values():
+        for name, consumer in self._live.items():
             for message in consumer.consume(100, 0.01):
                 assert message.error() is None, message.error()
                 self.read[message.value()] += 1
+                self._places[name][message.topic(), message.partition()] = message.offset() + 1
 
     def until(self, done: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
