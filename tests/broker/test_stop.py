@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import struct
 from collections.abc import Sequence
 
@@ -71,6 +72,47 @@ async def stopped(work: SlowWork, *, leaves: bool, timeout: float, go_on_after: 
         await asyncio.sleep(0)
     writer.close()
     return server
+
+
+class QuickWork(SlowWork):
+    """A request takes a moment, one longer than the other, and the client has its answer."""
+
+    async def handle(self, request: Request) -> Sequence[Buffer]:
+        self.begun += 1
+        await asyncio.sleep(0.01 + self.begun % 7 * 0.003)
+        self.done += 1
+        return [struct.pack(">ii", 4, request.header.correlation_id)]
+
+
+async def ask_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+    """As a consumer does: the next request follows each answer, until nobody answers. How many answers came."""
+    for number in itertools.count():
+        writer.write(produce_request(number))
+        try:
+            assert await reader.readexactly(8) == struct.pack(">ii", 4, number)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+            return number
+    raise AssertionError
+
+
+def test_who_asks_on_and_on_does_not_keep_a_broker_from_its_end() -> None:
+    """A4: what was taken is answered; what comes after the stop began is not taken."""
+
+    async def run() -> None:
+        work = QuickWork()
+        server = Server(work, ConnectionLimits(), SystemClock())
+        bound = bind(Address("127.0.0.1", 0))
+        await server.listen([OpenListener.plain(bound)])
+        asking = asyncio.gather(*[ask_on(*await asyncio.open_connection(*bound.getsockname())) for _ in range(30)])
+        await asyncio.sleep(0.1)
+        began = asyncio.get_running_loop().time()
+        await server.stop(8)
+        assert asyncio.get_running_loop().time() - began < 5
+        answers = await asyncio.wait_for(asking, 5)
+        assert sum(answers) == work.begun == work.done > 0
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("leaves", [False, True])

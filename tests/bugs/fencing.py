@@ -198,6 +198,28 @@ BUGS = [
         (f"{OWNER}::test_a_process_that_was_stopped_looks_before_it_acknowledges",),
     ),
     Bug(
+        "a process that was stopped says what it had decided before",
+        (
+            Edit(
+                "broker/net/connection.py",
+                "        if self._transport is None or self._server.holds_back(self):\n",
+                "        if self._transport is None:\n",
+            ),
+        ),
+        ("tests/broker/test_wakes.py",),
+    ),
+    Bug(
+        "a process that is not the owner says what it had held back",
+        (
+            Edit(
+                "broker/net/server.py",
+                "        if self.has_failed():\n            waiting,",
+                "        if False:\n            waiting,",
+            ),
+        ),
+        ("tests/broker/test_wakes.py",),
+    ),
+    Bug(
         "a look does not see that its own claim is deleted",
         (
             Edit(

@@ -10,6 +10,11 @@ PLACES = "tests/operate/test_backup_places.py"
 
 BUGS = [
     Bug(
+        "a broker that stops takes in what still comes",
+        (Edit("broker/net/connection.py", "            and not self._server.is_ending\n", ""),),
+        ("tests/broker/test_stop.py::test_who_asks_on_and_on_does_not_keep_a_broker_from_its_end",),
+    ),
+    Bug(
         "a backup writes into any folder",
         (
             Edit(

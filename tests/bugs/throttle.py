@@ -59,8 +59,8 @@ BUGS = [
     bug(
         "whoever is told to wait is read",
         "broker/net/connection.py",
-        "            and self._holding is None\n            and len(self._slots)",
-        "            and len(self._slots)",
+        "            and self._holding is None\n            and not self._server.is_ending\n",
+        "            and not self._server.is_ending\n",
         THROTTLE + "::test_whoever_waits_is_not_read",
     ),
     bug(

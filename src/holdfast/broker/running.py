@@ -262,6 +262,7 @@ def follow(server: Server, opened_: Opened) -> None:
     opened_.broker.count_answers_in(server.answers)
     server.address_rate = opened_.broker.address_rate
     server.has_failed = lambda: context.logs.failure is not None
+    server.hold = context.logs.owner.hold
     server.users = lambda: context.users.value
 
     def change() -> None:

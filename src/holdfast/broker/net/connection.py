@@ -300,7 +300,7 @@ class Connection(asyncio.BufferedProtocol):
         self._resume()
 
     def _send(self) -> None:
-        if self._transport is None:
+        if self._transport is None or self._server.holds_back(self):
             return
         ready: list[Buffer] = []
         size = 0
@@ -337,6 +337,7 @@ class Connection(asyncio.BufferedProtocol):
         room = (
             self._takes_answers
             and self._holding is None
+            and not self._server.is_ending
             and len(self._slots) + len(self._waiting) < _REQUESTS_MAX
             and self._held_size < self._server.limits.connection_size_max
             and (self._held_size + self._arrived_size < _SMALL_SIZE or self._server.may_read(self))

@@ -102,12 +102,15 @@ class Server:
         self._telling: asyncio.Task[None] | None = None
         self._answered: dict[Connection, None] = {}  # Who has answers that are not sent yet.
         self._send_due = False
+        self._is_held_back = False
+        self.is_ending = False  # Nothing more is read.
         self._has_new_room = False  # Since connections were last told of it.
         self._idle_looked_at = clock.monotonic()
         self.start_produce = work.start_produce
         self.handle = work.handle
         self.held = held  # Who is told of steps that hold the loop; a broker that becomes whole has its own.
         self.has_failed: Callable[[], bool] = lambda: False  # Whether nothing more can be answered: a broker knows.
+        self.hold: Callable[[Callable[[], None]], bool] = lambda then: False  # noqa: ARG005  # Whether answers wait.
         self.address_rate: RateOf = lambda _: None  # New connections a second of an address: a broker knows its quotas.
         self.closed: Counter[str] = Counter(
             late=0, unread=0, tls=0, sasl=0
@@ -152,6 +155,9 @@ class Server:
             self._acceptor.close()
         if self._sweep is not None:
             self._sweep.cancel()
+        self.is_ending = True
+        async for each in a_few_a_turn([*self._connections]):
+            each.update_reading()
         deadline = self.clock.monotonic() + (_FAILED_STOP_S if self.has_failed() else timeout)
         while self._is_busy() and self.clock.monotonic() < deadline:
             await asyncio.sleep(0.01)
@@ -231,7 +237,7 @@ class Server:
         self._send_next()
 
     def _send_next(self) -> None:
-        if self._answered and not self._send_due:
+        if self._answered and not self._send_due and not self._is_held_back:
             self._send_due = True
             asyncio.get_running_loop().call_soon(self._send_answered)
 
@@ -244,6 +250,23 @@ class Server:
                 each.send_ready()
         finally:
             self._send_next()
+
+    def holds_back(self, connection: Connection) -> bool:
+        """Whether its answers have to wait. They were decided on, and then this process was stopped: perhaps another
+        has taken its place, and that is looked up before anything goes out."""
+        if not self._is_held_back:
+            self._is_held_back = self.hold(self._let_go)
+        if self._is_held_back:
+            self._answered[connection] = None
+        return self._is_held_back
+
+    def _let_go(self) -> None:
+        self._is_held_back = False
+        if self.has_failed():
+            waiting, self._answered = self._answered, {}
+            for each in waiting:
+                each.abort()  # What it would say is not true any more.
+        self._send_next()
 
     # Room for requests
 

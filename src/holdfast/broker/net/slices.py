@@ -7,7 +7,6 @@ One pace goes with a request, through all of its loops, also those inside one an
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +14,8 @@ from itertools import islice
 from typing import TypeVar
 
 from holdfast.io.clock import Clock
+from holdfast.io.turns import Pace
 from holdfast.protocol.message import Message, lists_of
-
-SLICE_S = 0.002  # With one, neighbours of large requests wait three times as long (p99 84 to 115 ms, not 30).
 
 PIECE_COUNT = 250  # Items that go into the log together: more of them would hold the event loop for too long.
 
@@ -27,21 +25,13 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Slices:
+class Slices(Pace):
     """How long the event loop has been held for one request."""
 
-    __slots__ = ("_began", "_now")
+    __slots__ = ()
 
     def __init__(self, clock: Clock) -> None:
-        self._now = clock.monotonic
-        self._began = clock.monotonic()
-
-    async def through(self, items: Iterable[T]) -> AsyncIterator[T]:
-        """The items, one by one, with pauses for others in between. What they come from must not change meanwhile."""
-        for item in items:
-            if self._now() - self._began > SLICE_S:
-                await self.rest()
-            yield item
+        super().__init__(clock.monotonic)
 
     async def counted(self, items: Iterable[K]) -> Counter[K]:
         """How often each item is there."""
@@ -70,11 +60,6 @@ class Slices:
                         await self.let_go(item)
                 del items[-PIECE_COUNT:]
                 await self.rest()
-
-    async def rest(self) -> None:
-        """Let everybody else go on now."""
-        await asyncio.sleep(0)
-        self._began = self._now()
 
 
 def _is_large(item: Message) -> bool:
