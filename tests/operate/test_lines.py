@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import re
+import timeit
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from holdfast.cli.serve.lines import begin_lines, redacted
+from holdfast.cli.serve.lines import begin_lines
+from holdfast.cli.serve.redact import redacted
 from holdfast.testing.process import BrokerDidNotStart, RunningBroker
 
 TEXT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (INFO|WARNING|ERROR|CRITICAL) +holdfast[a-z._]*: .+")
@@ -92,6 +94,15 @@ SECRETS = [
     "aws_secret_access_key: hunter2, region",
     "X-Amz-Signature=hunter2&X-Amz-Credential=hunter2",
     "session_token='hunter2'",
+    'x=password="a b hunter2"; y',
+    'PlainLoginModule required username="a" user_alice="hunter2";',
+    'ssl.key.password = "a \\" hunter2"',
+    "Authorization: Bearer hunter2",
+    "authorization: basic hunter2",
+    "key -----BEGIN RSA PRIVATE KEY-----\\nhunter2\\n-----END RSA PRIVATE KEY----- end",
+    "-----BEGIN PRIVATE KEY----- cut off: hunter2",
+    '{"password":"hunter2"}',
+    "{'secret': 'hunter2'}",
 ]
 
 
@@ -102,8 +113,38 @@ def test_no_secret_is_shown(text: str) -> None:
 
 
 def test_what_is_no_secret_stays() -> None:
-    for text in ("s3://bucket/prefix", "Kafka clients at 127.0.0.1:9092", "topic a@b made", "file:///data/objects"):
+    for text in (
+        "s3://bucket/prefix",
+        "Kafka clients at 127.0.0.1:9092",
+        "topic a@b made",
+        "file:///data/objects",
+        "Basic authentication is off",
+    ):
         assert redacted(text) == text
+
+
+LONG = [
+    "0" * 4096,
+    "secret" * 700,
+    "a." * 2048,
+    "x://" * 1024,
+    "a=" * 2048,
+    "a" + " " * 4095,
+    "Bearer " * 600,
+    "-----BEGIN PRIVATE KEY-----" * 150,
+    "\"'" * 2048,
+    'secret="\\' * 500,
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: text[:12])
+def test_a_line_that_a_client_has_made_long_costs_little(text: str) -> None:
+    """K9: twice the text, twice the time, whatever is in it: the loop is held by those who write lines."""
+
+    def took(text: str) -> float:
+        return min(timeit.repeat(lambda: redacted(text), number=3, repeat=5))
+
+    assert took(text * 4) < 10 * took(text)
 
 
 @pytest.fixture

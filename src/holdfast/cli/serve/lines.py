@@ -11,17 +11,11 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
-_CREDENTIALS = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s'\"]+@")
-_PARAMETERS = re.compile(
-    r"((?:[a-z0-9_-]*(?:secret|password|token|signature|credential|access_key)[a-z0-9_-]*|sig)\s*[=:]\s*)['\"]?[^&\s,;'\"}]+",
-    re.IGNORECASE,
-)
-
+from holdfast.cli.serve.redact import redacted
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
 _CONTROLS |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
@@ -38,11 +32,6 @@ def shortened(text: str) -> str:
     """The text, or its beginning and how much more there was."""
     left_out = len(text) - _TEXT_MAX
     return text if left_out <= 0 else f"{text[:_TEXT_MAX]}… ({left_out} more characters)"
-
-
-def redacted(text: str) -> str:
-    """The text without user names, passwords, keys and signatures of URLs and options."""
-    return _PARAMETERS.sub(r"\1…", _CREDENTIALS.sub(r"\1…@", text))
 
 
 class TextLines(logging.Formatter):
