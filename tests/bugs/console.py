@@ -18,7 +18,7 @@ BUGS = [
     bug(
         "the console lists topics that may not be described",
         "console/pages/topics.py",
-        "[each async for each in paced(rows.values(), now) if visit.visitor.sees_topic(each.name)]",
+        "[each async for each in Pace(now).through(rows.values()) if visit.visitor.sees_topic(each.name)]",
         "list(rows.values())",
         RIGHTS + "::test_lists_leave_out_what_may_not_be_described",
     ),

@@ -19,8 +19,9 @@ BUGS = [
     bug(
         "records are not looked at before they are acknowledged",
         "broker/api/produce.py",
-        "            validates = partition.settings.validates_records\n",
-        "            validates = False\n",
+        "            records = validator.quick(header, batch) if partition.settings.validates_records else None\n"
+        "            if records is None and partition.settings.validates_records:\n",
+        "            records = None\n            if False:\n",
         WIRE + "::test_a_batch_that_counts_wrongly_is_refused",
     ),
     bug(

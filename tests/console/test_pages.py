@@ -79,8 +79,9 @@ def test_segments_tile_what_is_flushed_down_to_batches_that_are_held_against_the
 
 def test_rounds_are_kept_with_their_bytes_and_their_time(place: Place) -> None:
     """V6."""
+    before = metrics(place)["holdfast_wal_rounds_total"]
     page = place.asked.page("/wal")
-    assert page["rounds_all"] == metrics(place)["holdfast_wal_rounds_total"]
+    assert before <= page["rounds_all"] <= metrics(place)["holdfast_wal_rounds_total"]
     assert all(each["ms"] > 0 and each["size"] > 0 for each in page["rounds"])
     assert page["kept_size"] > 0
     assert sum(count for _, count in page["buckets"]) == page["fsync"]["count"]

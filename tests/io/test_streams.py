@@ -14,16 +14,22 @@ from holdfast.io.streams import SHAKING_MAX, streams
 from holdfast.testing.certificates import AuthorityFolder
 
 
-def test_the_silent_make_room_for_those_who_shake_hands(tmp_path: Path) -> None:
-    """X4, X8: whoever opens connections and says nothing keeps nobody from a port; the oldest of them is closed."""
-    authority = AuthorityFolder(tmp_path)
+def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """The port's, and that of a client who trusts it."""
+    authority = AuthorityFolder(folder)
     ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     ours.load_cert_chain(authority.signed("port"))
-    theirs = ssl.create_default_context(cafile=str(authority.certificate))
+    return ours, ssl.create_default_context(cafile=str(authority.certificate))
 
-    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"served")
-        writer.close()
+
+async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"served")
+    writer.close()
+
+
+def test_the_silent_make_room_for_those_who_shake_hands(tmp_path: Path) -> None:
+    """X4, X8: whoever opens connections and says nothing keeps nobody from a port; the oldest of them is closed."""
+    ours, theirs = contexts(tmp_path)
 
     async def test() -> None:
         bound = bind(Address("127.0.0.1", 0))
@@ -41,14 +47,7 @@ def test_the_silent_make_room_for_those_who_shake_hands(tmp_path: Path) -> None:
 
 def test_a_first_message_that_is_there_before_anybody_looks_is_not_lost(tmp_path: Path) -> None:
     """X8: on a busy loop a connection and its handshake's first message are found together."""
-    authority = AuthorityFolder(tmp_path)
-    ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    ours.load_cert_chain(authority.signed("port"))
-    theirs = ssl.create_default_context(cafile=str(authority.certificate))
-
-    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"served")
-        writer.close()
+    ours, theirs = contexts(tmp_path)
 
     def ask(port: int, began: threading.Event) -> bytes:
         with socket.create_connection(("127.0.0.1", port), 20) as plain:

@@ -13,9 +13,9 @@ from operator import is_
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from holdfast.console.pace import paced
 from holdfast.errors import Corrupt
 from holdfast.io.clock import Clock
+from holdfast.io.turns import Pace
 from holdfast.log.partition.marks import Marks
 from holdfast.log.partition.partition import PartitionLog
 
@@ -135,7 +135,7 @@ class TopicSurvey:
 
     async def _look(self, now: float) -> None:
         before = {name: row.log_end for name, row in self.rows.items()}
-        looked_at = {each.name: await self._one(each, now) async for each in paced(self._topics(), self._now)}
+        looked_at = {each.name: await self._one(each, now) async for each in Pace(self._now).through(self._topics())}
         passed_s = now - self._at
         for name, looked in looked_at.items():
             row = looked.row
@@ -161,7 +161,7 @@ class TopicSurvey:
 
     async def _row(self, topic: ShownTopic) -> TopicRow:
         row = TopicRow(topic.name, len(topic.logs), configs=dict(topic.configs))
-        async for log in paced(topic.logs, self._now):
+        async for log in Pace(self._now).through(topic.logs):
             row.add(log, self.size_of(log) if isinstance(log, PartitionLog) else 0)
         return row
 

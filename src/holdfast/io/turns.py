@@ -11,9 +11,10 @@ import asyncio
 import math
 import select
 import selectors
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TypeVar
 
+SLICE_S = 0.002  # With one, neighbours of large requests wait three times as long (p99 84 to 115 ms, not 30).
 AT_ONCE = 32  # Events of one turn: with what follows from them about two milliseconds.
 
 T = TypeVar("T")
@@ -54,3 +55,25 @@ async def a_few_a_turn(items: Sequence[T]) -> AsyncIterator[T]:
         if number and number % AT_ONCE == 0:
             await asyncio.sleep(0)
         yield item
+
+
+class Pace:
+    """How long the event loop has been held by somebody who goes through many items."""
+
+    __slots__ = ("_began", "_now")
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._began = now()
+
+    async def through(self, items: Iterable[T]) -> AsyncIterator[T]:
+        """The items, one by one, with pauses for others in between. What they come from must not change meanwhile."""
+        for item in items:
+            if self._now() - self._began > SLICE_S:
+                await self.rest()
+            yield item
+
+    async def rest(self) -> None:
+        """Let everybody else go on now."""
+        await asyncio.sleep(0)
+        self._began = self._now()

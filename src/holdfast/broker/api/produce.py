@@ -192,7 +192,8 @@ class _Answering:
             self._produce.logs.check_disk()
             batches = self._check_batches(partition, wanted)
             if len(batches) > 1:
-                return self.check(validator, self._produce.clock) and self.start()
+                self._checked = [self._look_at(partition, batches, _Quickly(validator, self._produce.clock))]
+                return self.start()
             header, batch = batches[0]
             records = validator.quick(header, batch) if partition.settings.validates_records else None
             if records is None and partition.settings.validates_records:
@@ -257,11 +258,15 @@ class _Answering:
         try:
             partition = self._find(topic, wanted.partition)
             self._produce.logs.check_disk()
-            validates = partition.settings.validates_records
-            batches = self._check_batches(partition, wanted)
-            return self._admit(partition, [_Looked(*each, look.into(*each) if validates else None) for each in batches])
+            return self._look_at(partition, self._check_batches(partition, wanted), look)
         except HoldfastError as failure:
             return failure
+
+    def _look_at(
+        self, partition: PartitionLog, batches: list[tuple[BatchHeader, memoryview]], look: _Quickly
+    ) -> _Sound:
+        validates = partition.settings.validates_records
+        return self._admit(partition, [_Looked(*each, look.into(*each) if validates else None) for each in batches])
 
     def _check_batches(self, partition: PartitionLog, wanted: ProducePartition) -> list[tuple[BatchHeader, memoryview]]:
         """Hold the batches for a partition against the rules that need no look at their records."""

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from holdfast.client import EARLIEST, LATEST, Client
 from holdfast.errors import Rejected
+from holdfast.units import TIMES_MS
 
 _AGO = re.compile(r"(\d+)(ms|s|m|h|d)")
-_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class Kind(Enum):
@@ -42,7 +42,7 @@ def parse_start(text: str, now_ms: int) -> ConsumeStart:
         return ConsumeStart(Kind.BEFORE_END, int(text[1:]))
     ago = _AGO.fullmatch(text)
     if ago:
-        return ConsumeStart(Kind.TIME, max(now_ms - int(ago[1]) * _UNITS_MS[ago[2]], 0))
+        return ConsumeStart(Kind.TIME, max(now_ms - int(ago[1]) * TIMES_MS[ago[2]], 0))
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
 from holdfast.console.pages.topic import may_change
 from holdfast.console.parts import PageNotFound, Parts
@@ -13,6 +12,7 @@ from holdfast.console.routes import Visit
 from holdfast.coordinator.group.answers import CommittedOffset, GroupListing, GroupType
 from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.coordinator.runtime.fields import MalformedField, Reader
+from holdfast.io.turns import Pace
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.security.rules import Operation, ResourceType
 from holdfast.types import TopicPartition
@@ -25,10 +25,10 @@ async def groups(visit: Visit) -> dict[str, Any]:
     parts, wanted = visit.parts, visit.query.get("filter", "").lower()
     everything = [*parts.groups.list_groups(), *(each.rules.listing() for each in parts.shares)]
     now = parts.clock.monotonic
-    listed = [each async for each in paced(everything, now) if visit.visitor.sees_group(each.group_id)]
+    listed = [each async for each in Pace(now).through(everything) if visit.visitor.sees_group(each.group_id)]
     found = sorted((each for each in listed if wanted in each.group_id.lower()), key=lambda each: each.group_id)
     start = number_in(visit.query, "start", 0)
-    rows = [await _row(visit, each) async for each in paced(found[start : start + ROWS_MAX], now)]
+    rows = [await _row(visit, each) async for each in Pace(now).through(found[start : start + ROWS_MAX])]
     return {"found": len(found), "all": len(listed), "start": start, "rows": rows}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
 from holdfast.console.parts import Parts
 from holdfast.console.routes import Visit
 from holdfast.console.survey import newest_ms
 from holdfast.console.visit import Visitor
 from holdfast.errors import Corrupt
+from holdfast.io.turns import Pace
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.protocol.api import Key
 from holdfast.protocol.generated.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -52,7 +52,7 @@ def may_change(visit: Visit, operation: Operation, kind: ResourceType, name: str
 
 async def _numbered(parts: Parts, logs: Any) -> Any:
     number = 0
-    async for log in paced(logs, parts.clock.monotonic):
+    async for log in Pace(parts.clock.monotonic).through(logs):
         yield number, log
         number += 1
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
 from holdfast.console.pages.topic import may_change
 from holdfast.console.routes import Visit
 from holdfast.console.survey import TopicRow
+from holdfast.io.turns import Pace
 from holdfast.security.rules import CLUSTER_NAME, Operation, ResourceType
 
 ROWS_MAX: Final = 100
@@ -20,7 +20,7 @@ async def topics(visit: Visit) -> dict[str, Any]:
     wanted, with_internal = query.get("filter", "").lower(), query.get("internal") == "true"
     rows = await visit.parts.survey.look()
     now = visit.parts.clock.monotonic
-    seen = [each async for each in paced(rows.values(), now) if visit.visitor.sees_topic(each.name)]
+    seen = [each async for each in Pace(now).through(rows.values()) if visit.visitor.sees_topic(each.name)]
     found = [each for each in seen if wanted in each.name.lower() and (with_internal or not each.is_internal)]
     sort = query.get("sort", "name")
     by, is_down = sort.removeprefix("-"), sort.startswith("-")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from holdfast.console.pace import paced
 from holdfast.console.pages.asked import number_in
 from holdfast.console.pages.topic import may_change
 from holdfast.console.parts import Parts
 from holdfast.console.routes import Visit
 from holdfast.coordinator.transaction.transaction import Transaction, TransactionState
+from holdfast.io.turns import Pace
 from holdfast.log.partition.partition import PartitionLog
 from holdfast.security.rules import Operation, ResourceType
 
@@ -21,7 +21,7 @@ async def transactions(visit: Visit) -> dict[str, Any]:
     parts, wanted = visit.parts, visit.query.get("filter", "").lower()
     seen = [
         each
-        async for each in paced(parts.transactions.all(), parts.clock.monotonic)
+        async for each in Pace(parts.clock.monotonic).through(parts.transactions.all())
         if wanted in each.transactional_id.lower()
         and visit.visitor.sees(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, each.transactional_id)
     ]
