@@ -184,7 +184,7 @@ def make_one_lane(pair: Pair, topic: str) -> CopyLane:
     settings = SyncSettings(patterns=(topic,))
     first, second = map(ClientSettings.at, pair.addresses)
     sides = meet_both(first, second, SystemClock(), SystemChance())
-    [lane] = make_lanes(plan(pair.at_a, pair.at_b, (topic,)), sides, pair.at_b, settings, (), {}, {})
+    [lane] = make_lanes(plan(pair.at_a, pair.at_b, settings.chosen), sides, pair.at_b, settings, (), {}, {})
     lane.resume(pair.at_a, pair.at_b)
     return lane
 

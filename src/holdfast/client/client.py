@@ -13,8 +13,9 @@ from holdfast.client.admin.groups import GroupInfo, ListedGroup
 from holdfast.client.admin.topics import ClusterInfo, ConfigInfo, CreatedTopic, TopicInfo
 from holdfast.client.admin.users import UserLogin
 from holdfast.client.connection import Connector
-from holdfast.client.errors import NotNow, TopicNotFound
-from holdfast.client.fetching import FetchedBatches
+from holdfast.client.errors import NotNow, Refused, TopicNotFound
+from holdfast.client.fetch_session import FetchSession
+from holdfast.client.fetching import FetchedBatches, FetchLimits
 from holdfast.client.nodes import NamedBroker, Nodes
 from holdfast.client.offsets import FoundOffset
 from holdfast.client.partition import Pair
@@ -163,17 +164,18 @@ class Client:
         With `committed` nothing from the last stable offset on is there, and the aborted transactions are listed:
         their batches are still among the records.
         """
-        return self._try(
-            lambda: fetching.fetch(
-                self._nodes,
-                wanted,
-                max_bytes=max_bytes,
-                partition_max_bytes=partition_max_bytes,
-                committed=committed,
-                min_bytes=min_bytes,
-                max_wait_ms=max_wait_ms,
-            )
+        limits = FetchLimits(
+            max_bytes=max_bytes,
+            partition_max_bytes=partition_max_bytes,
+            committed=committed,
+            min_bytes=min_bytes,
+            max_wait_ms=max_wait_ms,
         )
+        return self._try(lambda: fetching.fetch(self._nodes, wanted, limits))
+
+    def fetch_session(self, ids: Mapping[str, UUID], limits: FetchLimits) -> FetchSession:
+        """For reading the same partitions again and again: what does not move costs nothing. By the topics' ids."""
+        return FetchSession(self._nodes, ids, limits)
 
     def produce(
         self,
@@ -182,6 +184,7 @@ class Client:
         acks: int = -1,
         transactional_id: str | None = None,
         ids: Mapping[str, UUID] | None = None,
+        refused: dict[TopicPartition, Refused] | None = None,
     ) -> dict[TopicPartition, int]:
         """Write batches; the offset of the first record of each partition.
 
@@ -190,11 +193,14 @@ class Client:
 
         Tried again only where a repeat is known as one: by the batches' producer id. Without one, an answer that does
         not come is `producing.OutcomeUnknown`.
+
+        What no partition takes is raised; with `refused` it is put there, and the others are written.
         """
         done: dict[TopicPartition, int] = {}
+        form = producing.ProduceForm(acks, transactional_id, ids or {}, refused)
 
         def write() -> dict[TopicPartition, int]:
-            producing.produce(self._nodes, batches, done, acks=acks, transactional_id=transactional_id, ids=ids or {})
+            producing.produce(self._nodes, batches, done, form)
             return done
 
         return self._try(write)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 from uuid import UUID
 
 from holdfast.client.codes import failure_of
 from holdfast.client.connection import Connection
-from holdfast.client.errors import BrokerLost, NotKafka, NotNow
+from holdfast.client.errors import BrokerLost, NotKafka, NotNow, Refused
 from holdfast.client.nodes import Nodes
 from holdfast.client.partition import Pair, by_topic
 from holdfast.errors import HoldfastError, Unavailable
@@ -49,22 +49,26 @@ class OutcomeUnknown(HoldfastError):
         self.cause = cause
 
 
-def produce(
-    nodes: Nodes,
-    batches: Mapping[Pair, Batches],
-    done: dict[TopicPartition, int],
-    *,
-    acks: int,
-    transactional_id: str | None,
-    ids: Mapping[str, UUID],
-) -> None:
+class ProduceForm(NamedTuple):
+    """What all requests of one call have in common."""
+
+    acks: int
+    transactional_id: str | None
+    ids: Mapping[str, UUID]
+    refused: dict[TopicPartition, Refused] | None  # Where refusals go; None: one is raised.
+
+
+def produce(nodes: Nodes, batches: Mapping[Pair, Batches], done: dict[TopicPartition, int], form: ProduceForm) -> None:
     """Write to each partition that is not in `done` yet. Base offsets go there: a repeat writes only the rest."""
-    waiting = {TopicPartition(*pair): _buffers(each) for pair, each in batches.items() if pair not in done}
+    over = form.refused or {}
+    waiting = {
+        TopicPartition(*pair): _buffers(each) for pair, each in batches.items() if pair not in done and pair not in over
+    }
     failure: HoldfastError | None = None
     for connection, pairs in nodes.by_leader(waiting).items():
         mine = {TopicPartition(*pair): waiting[TopicPartition(*pair)] for pair in pairs}
         try:
-            refused = _produce_to(connection, mine, done, acks, transactional_id, ids)
+            refused = _produce_to(connection, mine, done, form)
         except BrokerLost as lost:
             refused = lost
         if _may_be_written(refused) and not all(map(_is_idempotent, mine.values())):
@@ -83,11 +87,10 @@ def _produce_to(
     connection: Connection,
     batches: Mapping[TopicPartition, Sequence[Buffer]],
     done: dict[TopicPartition, int],
-    acks: int,
-    transactional_id: str | None,
-    ids: Mapping[str, UUID],
+    form: ProduceForm,
 ) -> HoldfastError | None:
     """One request. What was written goes into `done`; of what was not, one failure is returned."""
+    acks, transactional_id, ids, _ = form
     version = connection.version(Key.PRODUCE)
     names = {ids[name].bytes: name for name in by_topic(batches) if name in ids}
     if len(names) == len(by_topic(batches)) and connection.knows(Key.PRODUCE, TOPIC_IDS_FROM):
@@ -112,6 +115,9 @@ def _produce_to(
             pair = TopicPartition(name, each.index)
             if each.error_code:
                 error = failure_of(f"produce to {pair}", each.error_code, each.error_message)
+                if form.refused is not None and isinstance(error, Refused):
+                    form.refused[pair] = error
+                    continue
                 refused = error if refused is None or isinstance(refused, Unavailable) else refused
             else:
                 done[pair] = each.base_offset

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
@@ -25,7 +26,7 @@ from holdfast.sync.sides import Side
 from holdfast.sync.state.checkpoint import Saved
 from holdfast.sync.state.saving import Saver
 from holdfast.sync.takeover import make_lanes
-from holdfast.sync.topics import NO_ID, compacted_topics, list_topics, matching, plan
+from holdfast.sync.topics import NO_ID, compacted_topics, list_topics, plan
 from holdfast.types import ClusterPartition
 
 log = logging.getLogger(__name__)
@@ -142,13 +143,20 @@ class Direction:
             if is_done:
                 self._save(attempt.lanes, source, target)
                 self._state = "stopped"
+                self._check_held(attempt.lanes)
             return is_done
+
+    def _check_held(self, lanes: Iterable[CopyLane]) -> None:
+        """Who copies once wants all: what the target has refused is told at the end."""
+        held = [each.held for each in lanes if each.held is not None]
+        if self._goals is not None and held:
+            raise held[0]
 
     def _begin(self, source: Client, target: Client) -> Attempt:
         sides = self.source, self.target
         self.source.check(source)
         self.target.check(target)
-        planned = plan(source, target, self._settings.patterns)
+        planned = plan(source, target, self._settings.chosen)
         decides = self._settings.both and self._settings.last_writer_wins
         compacted = compacted_topics([source, target], self._settings.patterns) if decides else ()
         lanes = make_lanes(planned, sides, target, self._settings, compacted, self._known, self._counts)
@@ -158,7 +166,8 @@ class Direction:
         ids = {each.where.topic: each.target_id for each in lanes}
         attempt = Attempt(lanes, {each.name: _face(each.source, ids[each.name]) for each in planned})
         count = min(self._settings.workers, len(lanes))
-        attempt.workers = [Worker(*sides, lanes[number::count], attempt.stop) for number in range(count)]
+        some = (lanes[number::count] for number in range(count))
+        attempt.workers = [Worker(*sides, each, attempt.stop, self._settings) for each in some]
         self._state = "running"
         return attempt
 
@@ -188,7 +197,7 @@ class Direction:
     def _faces(self, source: Client, target: Client) -> Faces:
         topics, copies = list_topics(source), list_topics(target)
         ids = {name: each.id or NO_ID for name, each in copies.items()}
-        return {name: _face(topics[name], ids.get(name)) for name in matching(topics, self._settings.patterns)}
+        return {name: _face(topics[name], ids.get(name)) for name in self._settings.chosen(topics)}
 
     def _save(self, lanes: list[CopyLane], source: Client, target: Client) -> None:
         self._saver.save(lanes, target)

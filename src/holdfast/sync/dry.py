@@ -30,7 +30,7 @@ def foresee(source: Side, target: Side, settings: SyncSettings) -> list[Foreseen
     """All topics of a direction."""
     with source.client() as here, target.client() as there:
         saved = _saved(there, source.cluster_id)
-        return [_foresee(each, here, there, source, saved) for each in plan(here, there, settings.patterns)]
+        return [_foresee(each, here, there, source, saved) for each in plan(here, there, settings.chosen)]
 
 
 def _saved(target: Client, source_cluster: str) -> Mapping[ClusterPartition, Saved]:

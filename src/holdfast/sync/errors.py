@@ -9,7 +9,8 @@ Rejected
 ├── SourceChanged       the source has other records than those that were copied from it
 ├── ClusterReplaced     another cluster listens at an address than when the sync began
 ├── NotFenced           the target lets this sync not shut out earlier ones
-└── RecordTooLarge      a record does not fit into the target's batches
+└── RecordRefused       the target does not take a record
+    └── RecordTooLarge  it does not fit into the target's batches
 Fenced
 └── TakenOver           another sync of the same direction has begun
 """
@@ -112,16 +113,25 @@ class NotFenced(Rejected):
         self.where = where
 
 
-class RecordTooLarge(Rejected):
+class RecordRefused(Rejected):
+    """The target does not take a record: its partition is held until it does."""
+
+    def __init__(self, partition: str, offset: int, sentence: str) -> None:
+        super().__init__(f"{partition}: the record at offset {offset} {sentence}")
+        self.partition = partition
+        self.offset = offset
+
+
+class RecordTooLarge(RecordRefused):
     """A record does not fit into the target's batches."""
 
     def __init__(self, partition: str, offset: int, size: int, size_max: int) -> None:
         super().__init__(
-            f"{partition}: the record at offset {offset} takes up to {size} bytes with its origin mark, the target "
-            f"takes {size_max}: raise the topic's max.message.bytes there"
+            partition,
+            offset,
+            f"takes up to {size} bytes with its origin mark, the target takes {size_max}: raise the topic's "
+            f"max.message.bytes there",
         )
-        self.partition = partition
-        self.offset = offset
         self.size = size
         self.size_max = size_max
 

@@ -36,8 +36,10 @@ class Goals:
         self._ids, self._is_set = found, True
 
     def are_reached(self, lanes: Sequence[CopyLane]) -> bool:
-        """Whether all is copied."""
-        return all(each.settled and each.point.position >= self._ends.get(each.home, 0) for each in lanes)
+        """Whether all is copied that can be."""
+        return all(
+            each.held or (each.settled and each.point.position >= self._ends.get(each.home, 0)) for each in lanes
+        )
 
 
 def _tell(topic: str, *, is_there: bool) -> None:

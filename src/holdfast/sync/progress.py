@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,14 +20,15 @@ class SyncCounts:
     lost: int = 0  # Not applied, since a later write of the same key was there: last writer wins.
     again: int = 0  # Records of the target written once more, since they were later than what lay behind them.
     expired: int = 0  # Gone at the source before they could be copied.
+    set_aside: int = 0  # Refused by the target, and written to a topic of their own.
     unreadable: int = 0  # Offsets of batches that nobody can read: they stay where they are.
 
     @classmethod
     def of_all(cls, some: Iterable[SyncCounts]) -> SyncCounts:
         total = cls()
         for each in some:
-            for field in fields(cls):
-                setattr(total, field.name, getattr(total, field.name) + getattr(each, field.name))
+            for one in fields(cls):
+                setattr(total, one.name, getattr(total, one.name) + getattr(each, one.name))
         return total
 
 
@@ -48,6 +49,7 @@ class TopicLook:
     counts: SyncCounts
     lag_records: int
     lag_ms: int
+    held: Mapping[str, str] = field(default_factory=dict)  # Partitions that wait, and why.
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class SyncLook:
     @property
     def counts(self) -> SyncCounts:
         return SyncCounts.of_all(each.counts for each in self.topics)
+
+    @property
+    def held(self) -> dict[str, str]:
+        """Partitions that wait, and why."""
+        return {where: why for each in self.topics for where, why in each.held.items()}
 
     @property
     def lag_records(self) -> int:
@@ -89,4 +96,5 @@ def look_at(
 def _topic(name: str, lanes: list[CopyLane], now_ms: int) -> TopicLook:
     ages = [now_ms - each.last_timestamp for each in lanes if each.lag and each.last_timestamp >= 0]
     counts = SyncCounts.of_all(each.counts for each in lanes)
-    return TopicLook(name, len(lanes), counts, sum(each.lag for each in lanes), max(0, *ages, 0))
+    held = {str(each.where): str(each.held) for each in lanes if each.held is not None}
+    return TopicLook(name, len(lanes), counts, sum(each.lag for each in lanes), max(0, *ages, 0), held)

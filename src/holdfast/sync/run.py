@@ -9,6 +9,7 @@ from holdfast.client import ClientSettings
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
 from holdfast.sync.direction import Direction
+from holdfast.sync.errors import RecordRefused
 from holdfast.sync.progress import SyncLook
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side, meet_both
@@ -65,7 +66,8 @@ class Sync:
             direction.run()
         except BaseException as failure:  # Raised again by `run`, in the thread where somebody looks.
             self._failures.append(failure)
-            self._stop.set()
+            if not isinstance(failure, RecordRefused):  # Else it has copied what can be, and the other one goes on.
+                self._stop.set()
 
     def stop(self) -> None:
         """Finish what is under way, save, and end. From any thread, or a signal handler."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from holdfast.client import Client
+from holdfast.sync.carry.aside import make_topic as make_aside
 from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.winners import Winners
 from holdfast.sync.progress import SyncCounts
@@ -15,10 +16,8 @@ from holdfast.sync.sides import Side
 from holdfast.sync.state import checkpoint
 from holdfast.sync.state.checkpoint import Saved, SyncPoint
 from holdfast.sync.state.fence import FencedWriter, begin_writing, writer_id
-from holdfast.sync.topics import NO_ID, PlannedTopic, make
+from holdfast.sync.topics import NO_ID, PlannedTopic, batch_size_max, make
 from holdfast.types import ClusterPartition, TopicPartition
-
-_BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +30,16 @@ class TakenPartitions:
     batch_size_max: int
 
 
-def take(planned: PlannedTopic, source: Side, target: Side, client: Client) -> TakenPartitions:
+def take(
+    planned: PlannedTopic, source: Side, target: Side, client: Client, aside: TopicPartition | None = None
+) -> TakenPartitions:
     """Make the topic at the target, and become its writer."""
     made = make(client, planned, target.address)
     name = writer_id(source.cluster_id, planned.source.id or NO_ID)
     numbers = [each.number for each in planned.source.partitions]
-    writer = begin_writing(client, name, planned.name, numbers)
-    limit = client.describe_configs(planned.name, ["max.message.bytes"]).get("max.message.bytes")
-    return TakenPartitions(planned, writer, made.id or NO_ID, int(limit or _BATCH_SIZE_MAX))
+    besides = () if aside is None else (aside,)
+    writer = begin_writing(client, name, planned.name, numbers, besides=besides)
+    return TakenPartitions(planned, writer, made.id or NO_ID, batch_size_max(client, planned.name))
 
 
 def make_lanes(
@@ -53,7 +54,9 @@ def make_lanes(
     """The lanes of all topics. Checkpoints are read when nobody else can write any more."""
     source, target = sides
     checkpoint.make_topic(client)
-    taken = [take(each, source, target, client) for each in planned]
+    if settings.set_aside is not None:
+        make_aside(client, settings.set_aside)
+    taken = [take(each, source, target, client, settings.aside) for each in planned]
     saved = checkpoint.read_all(client, source.cluster_id)
     lanes = []
     for each in taken:
@@ -69,6 +72,7 @@ def make_lanes(
                 writer=each.writer,
                 batch_size_max=each.batch_size_max,
                 own_only=settings.own_only,
+                sets_aside=settings.set_aside is not None,
                 point=point or SyncPoint(),
                 has_begun=point is not None,
                 counts=counts.setdefault(home, SyncCounts()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from uuid import UUID
@@ -23,6 +23,8 @@ _OURS = "holdfast."  # Settings that other brokers do not know.
 _TIMES = "message.timestamp.type"
 _BROKERS_TIME = "LogAppendTime"
 _INTERNAL = "__"
+_LARGEST = "max.message.bytes"
+_BATCH_SIZE_MAX = 1 << 20  # Where a broker does not say.
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,11 @@ def check_matches(topics: Iterable[str], patterns: Sequence[str], address: str) 
     return matching(names, patterns)
 
 
-def plan(source: Client, target: Client, patterns: Sequence[str]) -> list[PlannedTopic]:
+def plan(source: Client, target: Client, choose: Callable[[Iterable[str]], list[str]]) -> list[PlannedTopic]:
     """What is to be copied, and what is there of it."""
     here, there = list_topics(source), list_topics(target)
     planned = []
-    for name in matching(here, patterns):
+    for name in choose(here):
         configs = {} if name in there else _to_copy(source.own_configs(name))
         planned.append(PlannedTopic(here[name], there.get(name), configs))
     return planned
@@ -93,6 +95,7 @@ def make(target: Client, planned: PlannedTopic, address: str) -> TopicInfo:
     """Bring the topic into being at the target, with as many partitions at least."""
     if planned.target is None:
         _create(target, planned)
+        log.info("topic %s is new: made at %s with %d partitions", planned.name, address, planned.partition_count)
     elif planned.missing_partitions:
         target.create_partitions(planned.name, planned.partition_count)
         log.info("topic %s at %s has %d partitions now", planned.name, address, planned.partition_count)
@@ -111,6 +114,11 @@ def _create(target: Client, planned: PlannedTopic) -> None:
             target.create_topics(wanted, others)
         elif failure.code != Code.TOPIC_ALREADY_EXISTS:
             raise
+
+
+def batch_size_max(client: Client, topic: str) -> int:
+    """The largest batch that a topic takes now."""
+    return int(client.describe_configs(topic, [_LARGEST]).get(_LARGEST) or _BATCH_SIZE_MAX)
 
 
 def is_compacted(client: Client, topic: str) -> bool:

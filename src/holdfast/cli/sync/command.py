@@ -36,6 +36,14 @@ WinsOption = Annotated[
     typer.Option("--last-writer-wins", help="On compacted topics both ways: of two writes of a key the later stays."),
 ]
 OwnOption = Annotated[bool, typer.Option("--own-only", help="Leave out what a cluster itself has from elsewhere.")]
+AsideOption = Annotated[
+    str | None,
+    typer.Option(
+        "--set-aside",
+        metavar="TOPIC",
+        help="Write records that B refuses to this topic there, and go on. Without it their partition waits.",
+    ),
+]
 GroupsOption = Annotated[bool, typer.Option("--groups/--no-groups", help="Translate offsets of consumer groups.")]
 SaveOption = Annotated[float, typer.Option("--save-interval", metavar="SECONDS", help="Between two checkpoints.")]
 WorkersOption = Annotated[int, typer.Option("--workers", metavar="COUNT", help="Threads for each direction.")]
@@ -66,6 +74,7 @@ def sync(
     dry_run: DryOption = False,
     last_writer_wins: WinsOption = False,
     own_only: OwnOption = False,
+    set_aside: AsideOption = None,
     groups: GroupsOption = True,
     save_interval: SaveOption = 5.0,
     workers: WorkersOption = 4,
@@ -95,6 +104,7 @@ def sync(
         once=once,
         own_only=own_only,
         last_writer_wins=last_writer_wins,
+        set_aside=set_aside,
         groups=groups,
         workers=workers,
         save_interval_s=save_interval,

@@ -23,6 +23,7 @@ _COUNTERS = {
     "lost": "records not applied, since a later write of their key was there",
     "again": "records of the target written once more behind earlier writes of their keys",
     "expired": "offsets gone at the source before they were copied",
+    "set_aside": "records that the target has refused, written to a topic of their own",
     "unreadable": "offsets of the source that nobody can read, and that were left out",
 }
 
@@ -45,8 +46,10 @@ class SyncMetrics:
             yield counter
         lag = GaugeMetricFamily("holdfast_sync_lag_records", "offsets still to be read", labels=_LABELS)
         age = GaugeMetricFamily("holdfast_sync_lag_seconds", "age of the last record read, if behind", labels=_LABELS)
+        held = GaugeMetricFamily("holdfast_sync_held_partitions", "partitions that wait for a limit", labels=_LABELS)
         for look in looks:
             for each in look.topics:
+                held.add_metric([look.direction, each.topic], len(each.held))
                 lag.add_metric([look.direction, each.topic], each.lag_records)
                 age.add_metric([look.direction, each.topic], each.lag_ms / 1000)
         errors = CounterMetricFamily("holdfast_sync_errors", "failures that were tried again", labels=["direction"])
@@ -56,7 +59,7 @@ class SyncMetrics:
         for look in looks:
             errors.add_metric([look.direction], look.errors)
             saves.add_metric([look.direction], look.saves)
-        yield from (lag, age, errors, saves)
+        yield from (lag, age, held, errors, saves)
 
 
 @contextmanager

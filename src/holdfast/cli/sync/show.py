@@ -50,6 +50,8 @@ class SyncShow:
             "lost": counts.lost,
             "again": counts.again,
             "expired": counts.expired,
+            "set_aside": counts.set_aside,
+            "held": look.held,
             "groups": look.groups,
             "checkpoints": look.saves,
             "errors": look.errors,
@@ -74,6 +76,8 @@ class SyncShow:
         for look in looks:
             for each in look.topics:
                 table.add_row(look.direction, each.topic, *self._cells(look, each), str(look.errors))
+            for where, why in look.held.items():
+                table.add_row(look.direction, f"{where} waits", "", "", "", "", why)
             if look.state != "running":
                 table.add_row(look.direction, look.state, "", "", "", "", look.last_error)
         return table
@@ -103,7 +107,9 @@ class SyncShow:
 def _sentence(look: SyncLook) -> str:
     counts = look.counts
     unreadable = f", {counts.unreadable:,} left out that nobody can read" if counts.unreadable else ""
-    copied = f"{counts.records:,} records copied{unreadable}"
+    aside = f", {counts.set_aside:,} set aside" if counts.set_aside else ""
+    held = f", {len(look.held)} partitions wait" if look.held else ""
+    copied = f"{counts.records:,} records copied{unreadable}{aside}{held}"
     return f"{look.direction}: {copied}, {look.lag_records:,} to go, {look.errors} errors"
 
 
@@ -111,6 +117,7 @@ def _sentence(look: SyncLook) -> str:
 def showing(*, json: bool, metrics: str | None) -> Iterator[SyncShow]:
     """A show for as long as the block lasts."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="holdfast: %(message)s")
+    logging.getLogger("holdfast.sync").setLevel(logging.INFO)  # Topics that are new are told.
     show = SyncShow(json=json)
     from holdfast.cli.sync.metrics import scraped
 

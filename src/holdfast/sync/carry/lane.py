@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -17,9 +16,9 @@ from holdfast.record.columnar.columns import Columns
 from holdfast.record.columnar.decode import Decoder
 from holdfast.record.unreadable import Unreadable, telling
 from holdfast.sync.carry.committed import committed, end_of
-from holdfast.sync.carry.piece import SyncPiece, cut
+from holdfast.sync.carry.piece import Cutting, Pieces, SyncPiece, cut
 from holdfast.sync.carry.winners import Winners
-from holdfast.sync.errors import SourceChanged, SourceWentBack
+from holdfast.sync.errors import RecordRefused, SourceChanged, SourceWentBack
 from holdfast.sync.origin.marking import NONE, Numbers, OriginMarks, Truths
 from holdfast.sync.origin.proof import Copy, Seen, is_copy, is_still, same, seen
 from holdfast.sync.origin.scan import bounds, find_applied
@@ -44,6 +43,7 @@ class CopyLane:
     writer: FencedWriter
     batch_size_max: int
     own_only: bool  # Leave out what the source itself has from elsewhere.
+    sets_aside: bool  # What the target refuses goes to a topic of its own, and the lane goes on.
     point: SyncPoint
     counts: SyncCounts
     applied: int = 0  # Records below it are in the target already.
@@ -54,6 +54,8 @@ class CopyLane:
     winners: Winners | None = None  # Where the last writer wins.
     settled: bool = False  # The target's log holds the winners behind all others.
     is_drained: bool = False  # The source has had nothing more, though it may end later: transactions are open there.
+    held: RecordRefused | None = None  # Why nothing is copied until the target takes more.
+    aside: int | None = None  # The highest offset that was set aside, if that was looked up.
     # Held while batches are on their way. Not given back after a failure: nobody knows then whether they arrived.
     moving: threading.Lock = field(default_factory=threading.Lock)
     _target_end: int = 0
@@ -70,8 +72,8 @@ class CopyLane:
 
     @property
     def has_caught_up(self) -> bool:
-        """Whether there is nothing to copy now."""
-        return self.resumed and (self.is_drained or not self.lag)
+        """Whether there is nothing to copy now, or nothing that can be."""
+        return self.resumed and (self.is_drained or not self.lag or self.held is not None)
 
     def resume(self, source: Client, target: Client) -> None:
         """Find what is applied already. What the point says may be older than the target, and never newer."""
@@ -89,6 +91,19 @@ class CopyLane:
         self._check_source(*bounds(source, self.where))
         self.settled = self.winners is None
         self.has_begun = self.resumed = True
+
+    def hold(self, why: RecordRefused) -> None:
+        """Stop here, until `release`. What was written before the record stays, and is found again then."""
+        if str(why) != str(self.held):
+            log.warning("%s; the partition waits for that, all others go on", why)
+        self.held = why
+
+    def release(self, source: Client, target: Client) -> None:
+        """Go on after a hold, as after a failure: from what is found in the target."""
+        self.winners = self.winners and self.winners.anew()
+        self.resume(source, target)
+        self.moving = threading.Lock()
+        self.held = None
 
     def _check_past(self, source: Client, target: Client, end: int) -> None:
         """Whether both sides still are what the point speaks of."""
@@ -115,7 +130,7 @@ class CopyLane:
                 )
             self.point = replace(self.point, position=start)
 
-    def pieces(self, fetched: FetchedBatches, source: Client) -> Generator[SyncPiece, None, None]:
+    def pieces(self, fetched: FetchedBatches, source: Client) -> Pieces:
         """The batches to send. When the next one is asked for, the last one was written: see `wrote`."""
         self.is_drained = False
         if fetched.error is not None:
@@ -137,7 +152,7 @@ class CopyLane:
         self.counts.unreadable += one.end - one.start
         log.warning("%s of cluster %s: %s", self.where, self.home.cluster_id, one)
 
-    def again(self, target: Client) -> Generator[SyncPiece, None, None]:
+    def again(self, target: Client) -> Pieces:
         """Where the last writer wins: what must be written behind others once more."""
         if self.winners is None:
             return
@@ -145,11 +160,14 @@ class CopyLane:
         with self.moving:
             for columns, rows in self.winners.follow(target):
                 is_settled = False
-                numbers = (self.where, self.writer.producer, self.writer.sequence(self.where))
-                yield from cut(columns, rows, *numbers, size_max=self.batch_size_max, is_copy=False)
+                yield from cut(columns, rows, self._cutting(sets_aside=False), is_copy=False)
         self.settled = is_settled
 
-    def _group(self, columns: Columns) -> Iterator[SyncPiece]:
+    def _cutting(self, *, sets_aside: bool) -> Cutting:
+        sequence = self.writer.sequence(self.where)
+        return Cutting(self.where, self.writer.producer, sequence, lambda: self.batch_size_max, sets_aside)
+
+    def _group(self, columns: Columns) -> Pieces:
         new = columns.offset >= self.point.position  # The first batch may begin before it.
         marks = OriginMarks.of(columns)
         echoes, echoed = self._echoes(marks, new)
@@ -158,8 +176,7 @@ class CopyLane:
         if len(rows):
             codec = columns.batches[-1].codec
             marked = marks.with_hop(self.home)
-            numbers = (self.where, self.writer.producer, self.writer.sequence(self.where))
-            yield from cut(marked, rows, *numbers, size_max=self.batch_size_max, codec=codec)
+            yield from cut(marked, rows, self._cutting(sets_aside=self.sets_aside), codec=codec)
         self.counts.echoes += int(np.count_nonzero(new & echoes))
         last = len(columns) - 1
         if last >= 0:  # Compaction may have emptied all batches.

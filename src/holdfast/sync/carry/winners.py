@@ -46,10 +46,15 @@ class Winners:
     def __init__(self, where: TopicPartition, home: ClusterPartition, back: ClusterPartition, chance: Chance) -> None:
         self._where = where
         self._home, self._back = home, back
+        self._chance = chance
         self._secret = np.array([chance.bits(64), chance.bits(64)], np.uint64)
         self._table = self._empty(_KEYS_FIRST)
         self._count = 0
         self.followed = 0  # How far the target was read.
+
+    def anew(self) -> Winners:
+        """For the same partition, to be read from its start."""
+        return Winners(self._where, self._home, self._back, self._chance)
 
     @staticmethod
     def _empty(slots: int) -> NDArray[np.int64]:

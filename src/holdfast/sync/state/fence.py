@@ -11,6 +11,7 @@ reader, whatever happens to the writer, and nothing that was written has to be t
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -41,6 +42,7 @@ class FencedWriter:
     topic: str
     producer: ProducerIdentity
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)  # For a partition that several threads write to.
 
     def sequence(self, where: TopicPartition) -> int:
         """The sequence of the partition's next batch."""
@@ -57,10 +59,15 @@ def writer_id(source_cluster: str, topic_id: UUID) -> str:
 
 
 def begin_writing(
-    target: Client, name: str, topic: str, partitions: Iterable[int], unused: Container[int] = UNUSED_EPOCHS
+    target: Client,
+    name: str,
+    topic: str,
+    partitions: Iterable[int],
+    unused: Container[int] = UNUSED_EPOCHS,
+    besides: Iterable[TopicPartition] = (),
 ) -> FencedWriter:
-    """Become the writer."""
-    pairs = [*(TopicPartition(topic, number) for number in partitions), CHECKPOINT_PARTITION]
+    """Become the writer of these partitions, of checkpoints, and of what lies besides."""
+    pairs = [*(TopicPartition(topic, number) for number in partitions), CHECKPOINT_PARTITION, *besides]
     producer = _fence(target, name, pairs)
     while producer.epoch in unused:
         producer = _fence(target, name, pairs)
