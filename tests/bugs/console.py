@@ -16,6 +16,13 @@ def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
 
 BUGS = [
     bug(
+        "a topic's row names groups that may not be described",
+        "console/pages/topics.py",
+        " if visit.visitor.sees_group(group)}",
+        "}",
+        RIGHTS + "::test_a_topic_s_row_names_no_group_that_may_not_be_described",
+    ),
+    bug(
         "the console lists topics that may not be described",
         "console/pages/topics.py",
         "[each async for each in Pace(now).through(rows.values()) if visit.visitor.sees_topic(each.name)]",

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+from confluent_kafka import Consumer
+from tests.broker.wire import wait_for
 from tests.console.asking import Place
 from tests.console.seeding import COMMITTED, HELD, LATE, ORDERS
 
@@ -53,6 +58,68 @@ def test_topics_are_filtered_sorted_and_cut_by_the_broker(place: Place) -> None:
     assert names("/topics?start=3") == ["payments"]
     assert "__consumer_offsets" in names("/topics?internal=true")
     assert place.asked.ask("/topics?start=x").status == 400
+
+
+def test_topics_say_who_reads_them_and_how_far_behind(place: Place) -> None:
+    """V1: the group that is behind most, and by how much."""
+    rows = {each["name"]: each for each in place.asked.page("/topics")["rows"]}
+    lag = place.asked.page("/groups/billing")["lag"]
+    assert (rows["orders"]["groups"], rows["orders"]["behind"], rows["orders"]["lag"]) == (1, "billing", lag)
+    assert lag == ORDERS + LATE + HELD - COMMITTED + ORDERS // 2 - 10
+    assert (rows["clicks"]["groups"], rows["clicks"]["lag"]) == (0, None)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_says_why_it_moved_on(place: Place, protocol: str) -> None:
+    """V6: who came, who left, and when."""
+    group = f"moves-{protocol}"
+    conf = place.conf | {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest"}
+    consumer = Consumer(conf)
+    consumer.subscribe(["payments"])
+    wait_for(lambda: consumer.poll(0.1) is not None, 60)
+    joined = place.asked.page(f"/groups/{group}")["moves"]
+    assert joined[-1]["why"].endswith("has joined")
+    assert 0 <= time.time() * 1000 - joined[-1]["at_ms"] < 60_000
+    if protocol == "classic":
+        consumer.close()
+        return
+    other = Consumer(conf)
+    other.subscribe(["payments"])
+    wait_for(
+        lambda: (consumer.poll(0.05), other.poll(0.05), len(place.asked.page(f"/groups/{group}")["moves"]) > 1)[2], 60
+    )
+    other.close()
+    wait_for(lambda: place.asked.page(f"/groups/{group}")["moves"][0]["why"].endswith("has left"))
+    consumer.close()
+
+
+def test_reads_of_a_partition_are_counted_by_place(place: Place) -> None:
+    """V6: those of this one, beside those of all."""
+    before = place.asked.page("/topics/customers/1")["own_reads"]
+    place.asked.page("/topics/customers/records?partition=1&from=start")
+    after = place.asked.page("/topics/customers/1")["own_reads"]
+    assert sum(after.values()) > sum(before.values())
+    assert set(after) <= {"buffer", "in-flight", "spilled", "cache", "store"}
+
+
+def test_what_keeps_the_log_is_named(place: Place) -> None:
+    """V6: the oldest first; and how many were told at once that they are durable."""
+    page = place.asked.page("/wal")
+    assert "orders-0" in {each["partition"] for each in page["pins"]}
+    assert [each["entry"] for each in page["pins"]] == sorted(each["entry"] for each in page["pins"])
+    assert all(each["size"] >= each["own_size"] > 0 for each in page["pins"])
+    assert sum(page["told"]) > 0
+    assert place.asked.page("/store")["garbage"] >= 0
+
+
+def test_no_more_searches_than_four_at_once(place: Place) -> None:
+    """V5: whoever comes fifth hears so, and nobody waits."""
+    path = "/topics/orders/records?from=start&text=nothing-like-this"
+    with ThreadPoolExecutor(24) as pool:
+        told = list(pool.map(lambda _: place.asked.ask(path), range(96)))
+    assert {each.status for each in told} == {200, 503}
+    assert "4 searches are under way" in next(each for each in told if each.status == 503).text
+    assert place.asked.ask(path).status == 200
 
 
 def test_configs_come_with_their_source(place: Place) -> None:
@@ -225,7 +292,7 @@ def test_lag_is_in_records_and_in_time(place: Place) -> None:
     assert abs(page["at_ms"] - next_one["ms"] - row["lag_s"] * 1000) < 1000
     labels = '{group="billing",partition="0",topic="orders"}'
     assert metrics(place)[f"holdfast_group_lag_records{labels}"] == row["lag"]
-    [listed] = place.asked.page("/groups")["rows"]
+    listed = next(each for each in place.asked.page("/groups")["rows"] if each["group"] == "billing")
     assert (listed["group"], listed["lag"], listed["topics"]) == ("billing", page["lag"], ["orders"])
 
 

@@ -65,6 +65,16 @@ def test_each_route_asks_for_its_right(guarded: Asked, route: Route) -> None:
     assert as_user(guarded, ENOUGH[route.right], path).status == 200
 
 
+def test_a_topic_s_row_names_no_group_that_may_not_be_described(guarded: Asked) -> None:
+    """V2: neither how many there are, nor how far behind they are."""
+    rows = {
+        user: next(each for each in as_user(guarded, user, "/topics").json["rows"] if each["name"] == "orders")
+        for user in ("reader", "knower")
+    }
+    assert (rows["reader"]["groups"], rows["reader"]["behind"]) == (1, "billing")
+    assert (rows["knower"]["groups"], rows["knower"]["behind"], rows["knower"]["lag"]) == (0, None, None)
+
+
 def test_lists_leave_out_what_may_not_be_described(guarded: Asked) -> None:
     """V2, X8."""
     rows = {

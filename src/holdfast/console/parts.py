@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from holdfast.cluster.auth import Auth
 from holdfast.console.history import History
 from holdfast.console.lag import Lags
+from holdfast.console.readers import ReaderSurvey, log_of
 from holdfast.console.settings import ConsoleSettings
 from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.coordinator.group.coordinator import GroupCoordinator
@@ -34,6 +35,7 @@ from holdfast.protocol.api import Key
 from holdfast.protocol.message import Message
 from holdfast.security.principal import Session
 from holdfast.security.rules import Rules
+from holdfast.types import TopicPartition
 
 
 class PageNotFound(Rejected):
@@ -94,6 +96,7 @@ class Parts:
     history: History
     survey: TopicSurvey
     lags: Lags
+    readers: ReaderSurvey
     access: AccessParts
     free_size: Callable[[], int | None]  # Of the disk.
 
@@ -102,6 +105,9 @@ class Parts:
         if found is None:
             raise PageNotFound(f"there is no topic {name}")
         return found
+
+    def log_of(self, partition: TopicPartition) -> PartitionLog | None:
+        return log_of(self.find_topic, partition)
 
     def partition(self, name: str, number: str) -> PartitionLog:
         topic = self.topic(name)

@@ -66,6 +66,9 @@ class EntryLog(Protocol):
     def close(self) -> object: ...
 
 
+_TOLD_KEPT = 240
+
+
 class Journal:
     """Belongs to one event loop; only the calls to the disk happen elsewhere."""
 
@@ -81,6 +84,7 @@ class Journal:
         self.heir_of = heir_of  # Those of processes before it that had this very directory.
         self.kept = read_kept(wal) or LogMetadata(identity)
         self.hold: Callable[[Callable[[], None]], bool] = lambda then: False  # noqa: ARG005  # Whether to wait.
+        self.told: deque[int] = deque(maxlen=_TOLD_KEPT)  # Entries whose waiters were told together.
         self.on_durable: Callable[[], None] = lambda: None
         self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
 
@@ -188,11 +192,13 @@ class Journal:
     def _say(self, end: int) -> None:
         """Everything below this entry is durable."""
         waiting = self._waiting
+        before = len(waiting)
         while waiting and waiting[0][0] < end:
             _, tell, number = waiting.popleft()
             while waiting and waiting[0][0] < end and waiting[0][1] == tell:
                 number = waiting.popleft()[2]
             tell(number)
+        self.told.append(before - len(waiting))
         self.on_durable()
 
     def stop(self, failure: Exception) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Self
 from uuid import UUID
 
@@ -404,6 +404,20 @@ class Logs:
     def kept_entries(self) -> tuple[int, str]:
         """Bytes of the write-ahead log that a start would read again, and what keeps the oldest of them, in words."""
         return self._ground.journal.size_from(self._purge.needed()), self._purge.who_needs_most()[0]
+
+    def size_from(self, index: int) -> int:
+        """Bytes of the write-ahead log from an entry on."""
+        return self._ground.journal.size_from(index)
+
+    @property
+    def told(self) -> Collection[int]:
+        """How many entries became durable together, of the last times."""
+        return self._ground.journal.told
+
+    @property
+    def garbage(self) -> int:
+        """Objects that no manifest needs any more, and that wait until they are old enough to be deleted."""
+        return self._upkeep.garbage
 
     @property
     def has_room(self) -> bool:

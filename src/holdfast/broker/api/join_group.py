@@ -14,6 +14,7 @@ from holdfast.protocol.generated.join_group import JoinGroupRequest, JoinGroupRe
 
 _ID_FIRST = 4  # From this version on a new member gets an id, and joins again with it.
 _NULL_NAME_FROM = 7  # From this version on a protocol may have no name.
+_REASON_MAX = 200  # Characters.
 _SKIPS_FROM = 9  # From this version on a leader can be told not to assign.
 
 
@@ -29,6 +30,7 @@ async def handle(context: BrokerContext, message: JoinGroupRequest, request: Req
         client_host=f"/{request.client_host}",
         needs_known_id=request.version >= _ID_FIRST,
         can_skip_assignment=request.version >= _SKIPS_FROM,
+        reason=(message.reason or "")[:_REASON_MAX],
     )
     try:
         request.rights.need(READ_GROUP, message.group_id)

@@ -13,6 +13,7 @@ from holdfast.protocol.codes import Code
 from holdfast.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 _MANY_FROM = 3
+_REASON_MAX = 200  # Characters.
 
 
 async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Request) -> LeaveGroupResponse:
@@ -22,7 +23,9 @@ async def handle(context: BrokerContext, message: LeaveGroupRequest, request: Re
         leaving = [Leaving(message.member_id)]
     else:
         members = request.pace.through(message.members)
-        leaving = [Leaving(each.member_id, each.group_instance_id) async for each in members]
+        leaving = [
+            Leaving(each.member_id, each.group_instance_id, (each.reason or "")[:_REASON_MAX]) async for each in members
+        ]
     codes: list[Code] = []
     for some in pieces_of(leaving):
         try:

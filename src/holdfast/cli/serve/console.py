@@ -25,6 +25,7 @@ from holdfast.console.history import History
 from holdfast.console.http import listening
 from holdfast.console.lag import Lags
 from holdfast.console.parts import AccessParts, Parts
+from holdfast.console.readers import ReaderSurvey
 from holdfast.console.settings import ConsoleSettings
 from holdfast.console.survey import ShownTopic, TopicSurvey
 from holdfast.console.visit import VisitorsDoor, Visits
@@ -144,6 +145,7 @@ class ConsolePort:
             history=History(around.clock.now_ms),
             survey=TopicSurvey(topics, around.clock),
             lags=Lags(around.calls),
+            readers=ReaderSurvey(context.groups, find_topic, around.clock),
             access=AccessParts(
                 lambda: context.users.value,
                 lambda: context.gate.rules if context.gate.is_on else None,

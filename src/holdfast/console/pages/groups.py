@@ -8,12 +8,12 @@ from typing import Any, Final
 from holdfast.console.pages.asked import number_in
 from holdfast.console.pages.topic import may_change
 from holdfast.console.parts import PageNotFound, Parts
+from holdfast.console.readers import lag_of
 from holdfast.console.routes import Visit
 from holdfast.coordinator.group.answers import CommittedOffset, GroupListing, GroupType
 from holdfast.coordinator.group.errors import GroupNotFound
 from holdfast.coordinator.runtime.fields import MalformedField, Reader
 from holdfast.io.turns import Pace
-from holdfast.log.partition.partition import PartitionLog
 from holdfast.security.rules import Operation, ResourceType
 from holdfast.types import TopicPartition
 
@@ -36,7 +36,7 @@ async def _row(visit: Visit, listing: GroupListing) -> dict[str, Any]:
     parts = visit.parts
     is_share = listing.type is GroupType.SHARE  # Their progress is record by record: there is no offset to compare.
     committed = {} if is_share else await parts.groups.offsets.fetch(listing.group_id)
-    lags = [lag for partition, each in committed.items() if (lag := _lag(parts, partition, each)) is not None]
+    lags = [lag for partition, each in committed.items() if (lag := lag_of(parts.log_of(partition), each)) is not None]
     return {
         "group": listing.group_id,
         "type": listing.type.value,
@@ -46,19 +46,6 @@ async def _row(visit: Visit, listing: GroupListing) -> dict[str, Any]:
         "lag": sum(lags) if lags else None,
         "topics": sorted({each.topic for each in committed if visit.visitor.sees_topic(each.topic)})[:20],
     }
-
-
-def _log_of(parts: Parts, partition: TopicPartition) -> PartitionLog | None:
-    topic = parts.find_topic(partition.topic)
-    found = topic.logs[partition.partition] if topic and partition.partition < len(topic.logs) else None
-    return found if isinstance(found, PartitionLog) else None
-
-
-def _lag(parts: Parts, partition: TopicPartition, committed: object) -> int | None:
-    log = _log_of(parts, partition)
-    if log is None or not isinstance(committed, CommittedOffset):
-        return None
-    return max(log.marks.high_watermark - committed.offset, 0)
 
 
 async def group(visit: Visit) -> dict[str, Any]:
@@ -77,6 +64,7 @@ async def group(visit: Visit) -> dict[str, Any]:
         "type": listing.type.value,
         "state": listing.state.value,
         **await _described(parts, listing),
+        "moves": await _moves(parts, name),
         "rows": rows,
         "all": len(seen),
         "may": {"delete": may_change(visit, Operation.DELETE, ResourceType.GROUP, name)},
@@ -85,6 +73,12 @@ async def group(visit: Visit) -> dict[str, Any]:
         **parts.lags.speed(looked, rows, parts.clock.monotonic()),
         "history": parts.lags.seen(looked, sum(lags), parts.clock.now_ms()),
     }
+
+
+async def _moves(parts: Parts, name: str) -> list[dict[str, Any]]:
+    """Why it has moved on, the newest first."""
+    now, now_ms = int(parts.clock.monotonic() * 1000), parts.clock.now_ms()
+    return [{"at_ms": now_ms - (now - each.at), "why": each.why} for each in reversed(await parts.groups.moves(name))]
 
 
 async def _partition(parts: Parts, partition: TopicPartition, committed: object, stable: object) -> dict[str, Any]:
@@ -97,7 +91,7 @@ async def _partition(parts: Parts, partition: TopicPartition, committed: object,
         "metadata": committed.metadata[:200],
         "is_stable": isinstance(stable, CommittedOffset),
     }
-    log = _log_of(parts, partition)
+    log = parts.log_of(partition)
     if log is None:
         return row | {"end": None}
     lag = max(log.marks.high_watermark - committed.offset, 0)

@@ -47,6 +47,7 @@ async def partition(visit: Visit) -> dict[str, Any]:
         "producers": _producers(log) if reads else [],
         "producers_all": len(log.producers) if reads else None,
         "reads": {place: of_times(times) for place, times in sorted(parts.logs.stat().reads.items())},
+        "own_reads": dict(log.reads_by_place),
     }
 
 

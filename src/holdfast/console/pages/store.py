@@ -39,6 +39,7 @@ async def store(visit: Visit) -> dict[str, Any]:
         },
         "cache_size_max": parts.log_settings.cache_size_max,
         "deletions": {"count": stat.deletions.count, "age_s": round(stat.deletions.age_s, 1)},
+        "garbage": parts.logs.garbage,
         "flushes": stat.flushed.flushes,
         "flushed_size": stat.flushed.size,
         "damage": {"met": stat.damage.met, "mended": stat.damage.mended},

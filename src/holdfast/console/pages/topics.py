@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from holdfast.console.pages.asked import number_in
@@ -26,12 +27,24 @@ async def topics(visit: Visit) -> dict[str, Any]:
     by, is_down = sort.removeprefix("-"), sort.startswith("-")
     found.sort(key=lambda each: _key(each, by), reverse=is_down)
     start = number_in(query, "start", 0)
+    shown = found[start : start + ROWS_MAX]
+    readers = await visit.parts.readers.look()
     return {
         "found": len(found),
         "all": len(seen),
         "start": start,
         "may": {"create": may_change(visit, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)},
-        "rows": [each.shown() for each in found[start : start + ROWS_MAX]],
+        "rows": [each.shown() | _readers(visit, readers.get(each.name, {})) for each in shown],
+    }
+
+
+def _readers(visit: Visit, lags: Mapping[str, int]) -> dict[str, Any]:
+    """Groups that read it, as far as the visitor may know of them, and the largest of their lags."""
+    seen = {group: lag for group, lag in lags.items() if visit.visitor.sees_group(group)}
+    return {
+        "groups": len(seen),
+        "lag": max(seen.values(), default=None),
+        "behind": max(seen, key=seen.__getitem__, default=None),
     }
 
 

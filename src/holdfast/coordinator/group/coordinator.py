@@ -25,6 +25,7 @@ from holdfast.coordinator.group.consumer.member import JOINS
 from holdfast.coordinator.group.consumer.requests import ConsumerGroupDescription, HeartbeatRequest, HeartbeatResult
 from holdfast.coordinator.group.durable_group import DurableGroup
 from holdfast.coordinator.group.errors import GroupNotFound, InvalidGroupId, UnknownMember
+from holdfast.coordinator.group.moves import Move
 from holdfast.coordinator.group.offset_commits import GroupOffsets
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.group.settings import GroupSettings
@@ -165,6 +166,11 @@ class GroupCoordinator:
         if isinstance(hosted.group, ClassicGroup):
             raise NotAConsumerGroup(group_id)
         return hosted.group.describe()
+
+    async def moves(self, group_id: str) -> list[Move]:
+        """Why a group has moved on, as far as this process knows, the oldest first; nothing if there is none."""
+        hosted = await self._shards.find(group_id)
+        return [] if hosted is None else list(hosted.group.moves)
 
     def list_groups(self, states: Collection[GroupState] = (), types: Collection[GroupType] = ()) -> list[GroupListing]:
         """All groups, or those in some of these states and of some of these types; not those in quarantine."""

@@ -28,6 +28,7 @@ class JoinRequest:
     client_host: str = ""
     needs_known_id: bool = True  # JoinGroup v4 and later: a new member first gets an id, and joins again with it.
     can_skip_assignment: bool = True  # JoinGroup v9 and later.
+    reason: str = ""  # In the client's words: JoinGroup v8 and later.
 
 
 class Caller(NamedTuple):
@@ -53,6 +54,7 @@ class Leaving(NamedTuple):
 
     member_id: str = ""
     instance_id: str | None = None
+    reason: str = ""  # In the client's words: LeaveGroup v5 and later.
 
 
 class OffsetToCommit(NamedTuple):

@@ -37,6 +37,7 @@ class Maintenance:
         self._let_go: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()  # Producers whose end was told.
         self._has_learned = False  # What was known of the time before we started.
         self._strays: dict[PartitionLog, Strays] = {}
+        self._waiting: dict[PartitionLog, int] = {}  # Objects to be deleted later.
         self._versions: dict[str, Callable[[], int]] = {}  # Prefixes, and the number of the newest version there.
         self._nothing_left: dict[str, int] = {}  # When it was this number.
         self._quiet_since: dict[PartitionLog, tuple[int, float]] = {}  # The manifest's version, and since when.
@@ -166,6 +167,11 @@ class Maintenance:
         for partition in asked:
             self.compact_soon(partition, again=True)
 
+    @property
+    def garbage(self) -> int:
+        """Objects that wait to be deleted, when they were last looked for."""
+        return sum(self._waiting.values())
+
     async def collect_garbage(self) -> None:
         """Delete what no manifest needs any more, where anything has changed not long ago."""
         ground = self._ground
@@ -180,6 +186,7 @@ class Maintenance:
         there = set(self._partitions.values())
         self._quiet_since = {each: seen for each, seen in self._quiet_since.items() if each in there}
         self._strays = {each: strays for each, strays in self._strays.items() if each in there}
+        self._waiting = {each: count for each, count in self._waiting.items() if each in there}
 
         async def collect(partition: PartitionLog) -> None:
             version = partition.manifest.version
@@ -196,6 +203,7 @@ class Maintenance:
             found = await ground.calls.run(
                 collect_partition, ground.objects, partition.home, now_ms, may_go=strays.may_go
             )
+            self._waiting[partition] = found.waiting
             if not found.waiting and not partition.is_flushing:
                 # Nothing is left over: until the next version there is nothing to look for. With thousands of quiet
                 # partitions these looks would be most of what is ever asked of the store.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.log import entry
@@ -121,6 +121,11 @@ class PartitionLog(PartitionState):
             await self.durable.reached(end)
 
     # Reading
+
+    @property
+    def reads_by_place(self) -> Mapping[str, int]:
+        """How often it was read from where, since it was opened."""
+        return self._reads.places
 
     async def read(
         self,

@@ -7,6 +7,7 @@ A flush that commits between two steps only moves the border.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +76,7 @@ class Reading:
         self._reads = partition.ground.reads
         self._times = partition.ground.read_times
         self._now = partition.ground.clock.monotonic
+        self.places: Counter[str] = Counter()  # How often it was read from where.
 
     async def read(
         self, offset: int, max_records: int | None, max_bytes: int, *, committed: bool, in_pieces: bool
@@ -179,6 +181,7 @@ class Reading:
 
     def _note(self, place: str, offset: int, began: float) -> None:
         self._reads[place] += 1
+        self.places[place] += 1
         self._times[place].add(self._now() - began)
         log.debug("%s: read at %d served from %s", self._partition.home.path, offset, place)
 

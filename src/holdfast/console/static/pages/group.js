@@ -26,6 +26,10 @@ export default function Group({ names, address }) {
         <${Table} label="Partitions" rows=${data.rows} columns=${columns(data.at_ms)} empty=${html`<${Empty}
           title="Nothing is committed.">Each partition that the group commits an offset of would be a row here.<//>`} />
       <//>
+      <${Section} title="Why it moved on" aside=${html`<small>the last ten times since this broker started</small>`}>
+        <${Table} label="Why it moved on" rows=${data.moves} columns=${moves(data.at_ms)} empty=${html`<${Empty}
+          title="It has not, since this broker started.">Each time members have to share the partitions anew would be here, with its reason.<//>`} />
+      <//>
       <${Section} title="Members">
         <${Table} label="Members" rows=${data.members} columns=${MEMBERS} empty=${html`<${Empty} title="Nobody is in the group now.">
           Its offsets stay, and whoever joins goes on from there.<//>`} />
@@ -42,6 +46,11 @@ const columns = (now) => [
   { name: "lag_s", title: "lag in time", number: true, sort: true, cell: (row) => (row.lag === 0 ? "none" : duration(row.lag_s)) },
   { name: "next_ms", title: "next record", cell: (row) => (row.lag ? time(row.next_ms) : "") },
   { name: "committed_ms", title: "committed", cell: (row) => ago(row.committed_ms, now) },
+];
+
+const moves = (now) => [
+  { name: "at_ms", title: "when", cell: (row) => html`<span title=${time(row.at_ms)}>${ago(row.at_ms, now)}</span>` },
+  { name: "why", title: "because" },
 ];
 
 const MEMBERS = [

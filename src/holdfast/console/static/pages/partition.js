@@ -20,7 +20,7 @@ export default function Partition({ names, query: asked, address }) {
       <${Still} rows=${[data.marks]} />
       <${Facts} marks=${data.marks} manifest=${data.manifest} now=${data.at_ms} />
       <${Segments} data=${data} topic=${topic} partition=${partition} asked=${asked} />
-      <${Reads} reads=${data.reads} />
+      <${Reads} reads=${data.reads} own=${data.own_reads} />
       <${Producers} data=${data} />
       <${Section} title="Leader epochs">
         <${Table} label="Leader epochs" rows=${data.epochs} columns=${[{ name: "epoch", number: true },
@@ -52,12 +52,13 @@ function Segments({ data, topic, partition, asked }) {
   <//>`;
 }
 
-function Reads({ reads }) {
-  const rows = PLACES.map((place) => ({ place, ...(reads[place] || { count: 0 }) }));
-  return html`<${Section} title="Reads by place" aside=${html`<small>of this broker, all partitions, since it started</small>`}>
+function Reads({ reads, own }) {
+  const rows = PLACES.map((place) => ({ place, own: own[place] || 0, ...(reads[place] || { count: 0 }) }));
+  return html`<${Section} title="Reads by place" aside=${html`<small>since this broker started; times are those of all partitions</small>`}>
     <${Table} label="Reads by place" rows=${rows} columns=${[
       { name: "place", cell: (row) => html`<span data-place=${row.place}>${row.place}</span>` },
-      { name: "count", title: "reads", number: true, cell: (row) => count(row.count) },
+      { name: "own", title: "reads of this partition", number: true, cell: (row) => html`<span data-own=${row.own}>${count(row.own)}</span>` },
+      { name: "count", title: "of all", number: true, cell: (row) => count(row.count) },
       { name: "mean_ms", title: "mean", number: true, cell: (row) => millis(row.mean_ms) },
       { name: "half_ms", title: "half within", number: true, cell: (row) => millis(row.half_ms) },
       { name: "most_ms", title: "99 % within", number: true, cell: (row) => millis(row.most_ms) },

@@ -17,6 +17,7 @@ export default function Store() {
         <${Figure} label="Block cache" value=${bytes(data.cache.size)} note="${count(data.cache.hits)} blocks were there, ${count(data.cache.misses)} not" />
         <${Figure} label="Deleted topics" value=${count(data.deletions.count)} note=${data.deletions.count
           ? `something is left of them, for ${duration(data.deletions.age_s)}` : "nothing is left of any"} />
+        <${Figure} label="Garbage" value=${count(data.garbage)} note="objects that nothing needs, until they are old enough to go" />
         <${Figure} label="Damage met" value=${count(data.damage.met)} note="${count(data.damage.mended)} batches mended" level=${data.damage.met ? "bad" : ""} />
         <${Figure} label="Looks at the owner" value=${count(data.owner.looks)} note="${count(data.owner.failures)} without an answer" />
       <//>

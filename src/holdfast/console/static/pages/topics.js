@@ -1,5 +1,5 @@
 import { html } from "../vendor/preact.js";
-import { A, Badge, Empty, go, query, Sheet, topicPath, Waiting } from "../parts/bits.js";
+import { A, Badge, Empty, go, path, query, Sheet, topicPath, Waiting } from "../parts/bits.js";
 import { Change } from "../parts/change.js";
 import { ago, bytes, count, duration, rate, short } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
@@ -38,6 +38,9 @@ const columns = (now) => [
   { name: "records", number: true, sort: true, cell: (row) => html`<span title=${count(row.records)}>${short(row.records)}</span>` },
   { name: "size", number: true, sort: true, cell: (row) => bytes(row.size) },
   { name: "rate", number: true, sort: true, cell: (row) => rate(row.rate, "rec") },
+  { name: "groups", number: true, cell: (row) => count(row.groups) },
+  { name: "lag", title: "largest lag", number: true, cell: (row) => row.behind !== null &&
+    html`<${A} href=${path("groups", row.behind)} title="of the group ${row.behind}">${count(row.lag)}<//>` },
   { name: "newest_ms", title: "newest record", number: true, sort: true, cell: (row) => ago(row.newest_ms, now) },
   { name: "oldest_unflushed_s", title: "oldest unflushed", number: true, sort: true,
     cell: (row) => (row.unflushed ? duration(row.oldest_unflushed_s) : "none") },

@@ -1,8 +1,16 @@
 import { html } from "../vendor/preact.js";
-import { Figure, Figures, Meter, Note, Section, Sheet, Waiting } from "../parts/bits.js";
+import { Empty, Figure, Figures, Meter, Note, Section, Sheet, Waiting } from "../parts/bits.js";
 import { Bars, Chart, Strip } from "../parts/chart.js";
-import { bytes, clock, count, millis, rate } from "../parts/format.js";
+import { bytes, clock, count, duration, millis, rate } from "../parts/format.js";
 import { useLive } from "../parts/live.js";
+import { Table } from "../parts/table.js";
+
+const PINS = [
+  { name: "partition" },
+  { name: "age_s", title: "oldest entry", number: true, cell: (row) => duration(row.age_s) },
+  { name: "own_size", title: "its own bytes", number: true, cell: (row) => bytes(row.own_size) },
+  { name: "size", title: "log from there on", number: true, cell: (row) => bytes(row.size) },
+];
 
 export default function Wal() {
   return html`<${Sheet}><h1>Write-ahead log</h1>
@@ -24,12 +32,18 @@ export default function Wal() {
             title=${(each) => `${clock(each.at_ms)}: ${millis(each.ms)}, ${bytes(each.size)}`} />
           <${Strip} items=${data.rounds} label="Bytes written in a round" unit=${bytes} value=${(each) => each.size}
             title=${(each) => `${clock(each.at_ms)}: ${bytes(each.size)} in ${millis(each.ms)}`} />
+          <${Strip} items=${data.told} label="Requests answered together" unit=${count} value=${(each) => each}
+            title=${(each) => `${count(each)} were told at once that they are durable`} />
         </div>` : html`<p class="hint">No round yet: the first record makes one.</p>`}
+      <//>
+      <${Section} title="What keeps it" aside=${html`<small>partitions whose oldest entries are in no segment yet</small>`}>
+        <${Table} label="What keeps it" rows=${data.pins} columns=${PINS} empty=${html`<${Empty} title="Nothing.">All that was
+          acknowledged is in segments: each chunk may go.<//>`} />
       <//>
       <div class="charts">
         <${Bars} label="How long fsyncs took, all since the start" buckets=${data.buckets} unit=${millis} />
         <${Chart} label="Rounds" times=${data.history.at_ms} unit=${(value) => rate(value, "rounds")}
           series=${[{ name: "rounds", title: "durable", values: data.history.rounds }]} />
       </div>
-      <p class="hint">The open chunk is <code>${data.open_chunk}</code>, ${bytes(data.open_chunk_size)}; durable up to position ${count(data.durable)}. How many clients waited for a round is not kept.</p>`}<//><//>`;
+      <p class="hint">The open chunk is <code>${data.open_chunk}</code>, ${bytes(data.open_chunk_size)}; durable up to position ${count(data.durable)}.</p>`}<//><//>`;
 }

@@ -29,6 +29,7 @@ from holdfast.coordinator.group.errors import (
     UnknownMember,
     WrongGeneration,
 )
+from holdfast.coordinator.group.moves import Moves, left
 from holdfast.coordinator.group.records import encode_group, group_key
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.group.settings import GroupSettings
@@ -88,7 +89,7 @@ class ClassicGroup:
         def go() -> None:
             found: dict[str, Member] = {}
             self._cycle.answer(ticket, [self._find_leaving(each, found) for each in members])
-            self._cycle.remove(found.values(), now)
+            self._cycle.remove(found.values(), now, left(members))
             self._cycle.complete_if_all_joined(now)  # Who left may have been one that was only about to come.
 
         return self._run(ticket, now, go)
@@ -193,6 +194,10 @@ class ClassicGroup:
     @property
     def state(self) -> GroupState:
         return self._cycle.state
+
+    @property
+    def moves(self) -> Moves:
+        return self._cycle.moves
 
     @property
     def generation(self) -> int:

@@ -87,7 +87,7 @@ class Joining:
         self._check_room(member)
         self._roster.pending.pop(member_id, None)
         self._roster.add(member, request.protocol_type)
-        self._cycle.park_join(member, ticket, now)
+        self._cycle.park_join(member, ticket, now, request.reason)
 
     # Known members
 
@@ -104,7 +104,7 @@ class Joining:
             return
         self._check_size(Member.of(member.id, request).size - member.size)
         self._roster.update(member, request)
-        self._cycle.park_join(member, ticket, now)
+        self._cycle.park_join(member, ticket, now, request.reason)
 
     def _is_repeat(self, member: Member, request: JoinRequest) -> bool:
         """Whether the current generation is the right answer: this join says nothing new, its answer may be lost."""
@@ -125,7 +125,7 @@ class Joining:
         cycle.touch(member, now)
         is_stable = cycle.state is GroupState.STABLE and self._roster.choose_protocol() == cycle.protocol_name
         if not is_stable or not reads_the_same:
-            cycle.park_join(member, ticket, now)
+            cycle.park_join(member, ticket, now, request.reason)
             return
         answer = cycle.joined(member)
         if leader_before != self._roster.leader_id:

@@ -17,8 +17,13 @@ from holdfast.coordinator.group.classic.image import GroupImage
 from holdfast.coordinator.group.classic.member import Answer, Member, Result, Ticket
 from holdfast.coordinator.group.classic.roster import Roster
 from holdfast.coordinator.group.errors import InstanceFenced, RebalanceInProgress, UnknownMember
+from holdfast.coordinator.group.moves import Moves, named
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.errors import HoldfastError
+
+
+def _said(reason: str) -> str:
+    return f": {reason}" if reason else ""
 
 
 class RebalanceState:
@@ -38,6 +43,7 @@ class RebalanceState:
         self._sync_end: int | None = None
         self._delay_left_ms: int | None = None  # Set while an empty group waits for more than its first member.
         self._grew = False  # Somebody came during that wait.
+        self.moves = Moves()
 
     def restore(self, image: GroupImage, now: int) -> None:
         """Go on where an image was taken."""
@@ -92,7 +98,7 @@ class RebalanceState:
 
     # Coming and going
 
-    def park_join(self, member: Member, ticket: Ticket, now: int) -> None:
+    def park_join(self, member: Member, ticket: Ticket, now: int, reason: str = "") -> None:
         """A member waits for the next generation; the group moves on if that is all it takes."""
         self.answer(self.roster.park_join(member, ticket), RebalanceInProgress(self.group_id))
         self.touch(member, now)
@@ -100,13 +106,13 @@ class RebalanceState:
             self._grew = self._grew or member.is_new
             self.complete_if_all_joined(now)
         else:
-            self.prepare(now)
+            self.prepare(now, f"{member.id} has {'joined' if member.is_new else 'joined again'}{_said(reason)}")
 
     def park_sync(self, member: Member, ticket: Ticket) -> None:
         self.answer(member.sync, RebalanceInProgress(self.group_id))
         member.sync = ticket
 
-    def remove(self, members: Iterable[Member], now: int) -> None:
+    def remove(self, members: Iterable[Member], now: int, why: str) -> None:
         """Members are gone; the others have to find a new assignment."""
         members = list(members)
         for member in members:
@@ -118,7 +124,7 @@ class RebalanceState:
         if self.state is GroupState.PREPARING:
             self.complete_if_all_joined(now)
         elif self.state in (GroupState.COMPLETING, GroupState.STABLE):
-            self.prepare(now)
+            self.prepare(now, f"{named([each.id for each in members])} {why}")
 
     def rename(self, member: Member, member_id: str) -> None:
         """An instance has come back under a new id; whoever uses the old one is fenced."""
@@ -141,8 +147,9 @@ class RebalanceState:
 
     # PREPARING
 
-    def prepare(self, now: int) -> None:
+    def prepare(self, now: int, why: str) -> None:
         """Begin a rebalance: all are to join again."""
+        self.moves.add(now, why)
         for member in self.roster:
             member.must_sync = False
             if member.sync is not None:
@@ -232,12 +239,13 @@ class RebalanceState:
         """Do what is due."""
         while self.deadline is not None and self.deadline <= now:
             self._expire_pending(now)
-            self.remove([each for each in self.roster if each.deadline <= now and (each.is_new or not each.waits)], now)
+            late = [each for each in self.roster if each.deadline <= now and (each.is_new or not each.waits)]
+            self.remove(late, now, "was not heard of in the time of its session")
             if self._join_end is not None and self._join_end <= now:
                 self._end_of_joins(now)
             if self._sync_end is not None and self._sync_end <= now:
                 self._sync_end = None
-                self.remove([each for each in self.roster if each.must_sync], now)
+                self.remove([each for each in self.roster if each.must_sync], now, "did not ask for its assignment")
             self._find_deadline()
 
     def _expire_pending(self, now: int) -> None:

@@ -32,6 +32,7 @@ from holdfast.coordinator.group.errors import (
     UnknownMember,
     WrongGeneration,
 )
+from holdfast.coordinator.group.moves import left
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.errors import Rejected
 from holdfast.io.chance import Chance
@@ -62,8 +63,7 @@ class ClassicProtocol:
         self._roster.put(after)
         self.pending.pop(after.id, None)
         self._core.touch(after, now)
-        changed = before is None or (before.topics, before.regex) != (after.topics, after.regex)
-        self._core.refresh(changed=changed)
+        self._core.refresh(now, self._core.came(before, after))
         self._core.retarget()
         after = self._core.reconcile(after, by_id(subscription.owned, self._core.topics), now)
         self._core.deadlines.drop(after.id, Wait.JOIN)
@@ -156,7 +156,7 @@ class ClassicProtocol:
         """The member stays; RebalanceInProgress tells it to join again."""
         member, _ = self._check_caller(caller)
         self._core.touch(member, now)
-        self._core.refresh(changed=False)
+        self._core.refresh(now)
         must_let_go = member.state is MemberState.UNREVOKED
         if must_let_go or self._is_behind(member) or self._roster.frees_something_for(member):
             self._send_back(member, now)
@@ -169,11 +169,11 @@ class ClassicProtocol:
         self._core.deadlines.set_once(member.id, Wait.JOIN, now + member.rebalance_timeout_ms)
         raise RebalanceInProgress(self._core.group_id)
 
-    def leave(self, members: Sequence[Leaving]) -> list[Rejected | None]:
+    def leave(self, members: Sequence[Leaving], now: int) -> list[Rejected | None]:
         """Remove members; a result for each, in order."""
         found: dict[str, ConsumerMember] = {}
         results = [self._find_leaving(each, found) for each in members]
-        self._core.fence(list(found.values()))
+        self._core.fence(list(found.values()), now, left(members))
         return results
 
     def _find_leaving(self, leaving: Leaving, found: dict[str, ConsumerMember]) -> Rejected | None:

@@ -17,6 +17,7 @@ from holdfast.coordinator.group.consumer.reconcile import reconcile
 from holdfast.coordinator.group.consumer.records import Epoch, encode_member, encode_target
 from holdfast.coordinator.group.consumer.roster import ConsumerRoster
 from holdfast.coordinator.group.errors import AssignmentTooLarge, GroupFull
+from holdfast.coordinator.group.moves import Moves, named
 from holdfast.coordinator.group.settings import GroupSettings
 from holdfast.coordinator.group.topic_view import KnownTopic, Sight, TopicView
 
@@ -34,6 +35,7 @@ class ConsumerCore:
         self.topics = topics
         self.roster = ConsumerRoster(group_id, epoch)
         self.deadlines = Deadlines()
+        self.moves = Moves()
         self.used: dict[str, int] = {}  # The epoch that a member has last spoken of, since this process began.
         self._size_max = max(record_size_max - _KEY_ROOM, record_size_max // 2)
         self._seen: int | None = None  # The version of the topics that was last looked at.
@@ -61,13 +63,21 @@ class ConsumerCore:
         timeout_ms = own.session_timeout_ms if classic is None else classic.session_timeout_ms
         self.deadlines.set(member.id, Wait.SIGN_OF_LIFE, now + timeout_ms)
 
-    def fence(self, members: list[ConsumerMember]) -> None:
+    def fence(self, members: list[ConsumerMember], now: int, why: str) -> None:
         """Members are gone; what they held is free."""
         for member in members:
             self.roster.remove(member)
             self.forget(member.id)
         if members:
-            self.refresh(changed=True)
+            self.refresh(now, f"{named([each.id for each in members])} {why}")
+
+    def came(self, before: ConsumerMember | None, after: ConsumerMember) -> str | None:
+        """Why the group has to move on for what a member says; None if it need not."""
+        if before is None:
+            return f"{after.id} has joined"
+        if (before.topics, before.regex) != (after.topics, after.regex):
+            return f"{after.id} reads other topics now"
+        return None
 
     def forget(self, member_id: str) -> None:
         """Nobody is known by this id any more."""
@@ -85,15 +95,16 @@ class ConsumerCore:
 
     # Epochs and the target
 
-    def refresh(self, *, changed: bool) -> None:
-        """Begin a new epoch if members have `changed`, or if the topics they read have."""
-        if not changed and self._seen == self.topics.version and not self._has_new_sight:
+    def refresh(self, now: int, why: str | None = None) -> None:
+        """Begin a new epoch if members have changed, which is `why`, or if the topics they read have."""
+        if why is None and self._seen == self.topics.version and not self._has_new_sight:
             return
         self._match_patterns()
-        changed |= self._hide()
+        changed = self._hide()
         self._seen = self.topics.version
         roster, topics_hash = self.roster, self._topics_hash()
-        if changed or topics_hash != roster.epoch.topics_hash:
+        if why is not None or changed or topics_hash != roster.epoch.topics_hash:
+            self.moves.add(now, why or "the topics that it reads, or their partitions, have changed")
             roster.set_epochs(Epoch(roster.epoch.epoch + 1, topics_hash), roster.target_epoch)
 
     def _match_patterns(self) -> None:

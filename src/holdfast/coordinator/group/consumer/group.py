@@ -33,6 +33,7 @@ from holdfast.coordinator.group.consumer.requests import (
     HeartbeatRequest,
 )
 from holdfast.coordinator.group.errors import GroupNotEmpty, UnknownMember, WrongGeneration
+from holdfast.coordinator.group.moves import Moves
 from holdfast.coordinator.group.requests import Caller, JoinRequest, Leaving, SyncRequest
 from holdfast.coordinator.runtime.errors import CoordinatorStopped
 from holdfast.errors import HoldfastError
@@ -46,6 +47,14 @@ def check_request(request: HeartbeatRequest, assignors: tuple[str, ...]) -> None
         raise UnsupportedAssignor(request.assignor, assignors)
     if request.regex:
         compiled(request.regex)
+
+
+_LATE = {
+    Wait.SIGN_OF_LIFE: "was not heard of in the time of its session",
+    Wait.REVOCATION: "did not let go of partitions in time",
+    Wait.JOIN: "did not join again in time",
+    Wait.SYNC: "did not ask for its assignment",
+}
 
 
 class ConsumerGroup:
@@ -78,7 +87,7 @@ class ConsumerGroup:
     def beat(self, request: HeartbeatRequest, ticket: Ticket, now: int) -> list[Answer]:
         """A member of the new protocol comes, stays or goes. The request has been checked."""
         return self._run(
-            ticket, now, lambda: self._new.leave(request) if request.leaves else self._new.beat(request, now)
+            ticket, now, lambda: self._new.leave(request, now) if request.leaves else self._new.beat(request, now)
         )
 
     def join(self, request: JoinRequest, ticket: Ticket, now: int) -> list[Answer]:
@@ -95,7 +104,7 @@ class ConsumerGroup:
 
     def leave(self, members: Sequence[Leaving], ticket: Ticket, now: int) -> list[Answer]:
         """Remove members, whatever they speak. One answer: a result for each, in order."""
-        return self._run(ticket, now, lambda: self._classic.leave(members))
+        return self._run(ticket, now, lambda: self._classic.leave(members, now))
 
     def tick(self, now: int) -> list[Answer]:
         """Give up those whose time is over."""
@@ -103,7 +112,7 @@ class ConsumerGroup:
             return []  # Nothing is due; heartbeats should not cost more in larger groups.
         late = self.core.deadlines.due(now)
         members = [self._roster.get(member_id) for member_id, _ in late]
-        self.core.fence([member for member in members if member is not None])
+        self.core.fence([member for member in members if member is not None], now, _LATE[late[0][1]] if late else "")
         self._classic.tick(now)
         self.core.deadlines.refresh()
         return []
@@ -150,6 +159,10 @@ class ConsumerGroup:
         raise StaleMemberEpoch(self.id, member_id, epoch, member.epoch)
 
     # What others see
+
+    @property
+    def moves(self) -> Moves:
+        return self.core.moves
 
     @property
     def state(self) -> GroupState:

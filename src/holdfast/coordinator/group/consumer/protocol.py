@@ -31,8 +31,7 @@ class ConsumerProtocol:
             self._roster.put(after)
         self._core.touch(after, now)
         self._core.look(after, request.sight)
-        changed = member is None or (before.topics, before.regex) != (after.topics, after.regex)
-        self._core.refresh(changed=changed)
+        self._core.refresh(now, self._core.came(member, after))
         self._core.retarget()
         after = self._core.reconcile(after, request.owned, now)
         tell = request.is_full or request.epoch != before.epoch or after.assigned != before.assigned
@@ -97,7 +96,7 @@ class ConsumerProtocol:
         if request.epoch != member.previous_epoch or member.is_away or has_used or not lost:
             raise FencedMemberEpoch(self._core.group_id, member.id, request.epoch, member.epoch)
 
-    def leave(self, request: HeartbeatRequest) -> HeartbeatResult:
+    def leave(self, request: HeartbeatRequest, now: int) -> HeartbeatResult:
         """A member goes, for ever or, with its instance, for a while."""
         if request.instance_id is None:
             member = self._roster.get(request.member_id)
@@ -107,7 +106,7 @@ class ConsumerProtocol:
         if member is None:
             raise UnknownMember(self._core.group_id, request.member_id)
         if request.epoch == LEAVES:
-            self._core.fence([member])
+            self._core.fence([member], now, "has left")
         else:
             self._core.deadlines.drop(member.id, Wait.REVOCATION)
             self._roster.put(replace(member, epoch=PAUSES, state=MemberState.STABLE, revoking=NONE))
