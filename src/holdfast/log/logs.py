@@ -399,6 +399,8 @@ class Logs:
             ground.time.apart_ms,
             held.reason,
             held.seconds(),
+            self._space.free_size() if self._space is not None else None,
+            self._space.reserve_size if self._space is not None else 0,
         )
 
     def kept_entries(self) -> tuple[int, str]:

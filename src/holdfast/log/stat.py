@@ -36,3 +36,5 @@ class LogsStat:
     clock_apart_ms: int  # How far the clock is ahead of the time that is believed.
     held_back: str | None  # Why, while they are.
     held_back_seconds: Mapping[str, float]  # How long so far, by reason.
+    disk_free_size: int | None  # Of the disk with the write-ahead log; None: it has none, or cannot be asked.
+    disk_reserve_size: int  # With less free, producers are refused.

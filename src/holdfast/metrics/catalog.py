@@ -66,6 +66,13 @@ METRICS = (
     Metric("holdfast_wal_rounds", "counter", (), "Rounds made durable: each one write and one fsync for all who wait."),
     Metric("holdfast_wal_chunks", "gauge", (), "Chunks in use."),
     Metric("holdfast_wal_disk_bytes", "gauge", (), "Bytes of the chunks in use."),
+    Metric(
+        "holdfast_disk_free_bytes",
+        "gauge",
+        (),
+        "Bytes that are free on the disk with the write-ahead log; without one, or where it cannot be asked, NaN.",
+    ),
+    Metric("holdfast_disk_reserve_bytes", "gauge", (), "With less than this free, producers are refused."),
     Metric("holdfast_wal_queued_bytes", "gauge", (), "Bytes that wait to be written."),
     Metric("holdfast_wal_end_position", "gauge", (), "The position behind the last record."),
     Metric("holdfast_wal_durable_position", "gauge", (), "The position behind the last durable record."),

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import nan
 from typing import NamedTuple
 
 from holdfast.coordinator.group.answers import CommittedOffset
@@ -126,6 +127,8 @@ def _logs(watched: Watched) -> Iterator[Sample]:
         "holdfast_wal_rounds": wal.sync_count,
         "holdfast_wal_chunks": wal.chunks,
         "holdfast_wal_disk_bytes": wal.on_disk_size,
+        "holdfast_disk_free_bytes": nan if stat.disk_free_size is None else stat.disk_free_size,
+        "holdfast_disk_reserve_bytes": stat.disk_reserve_size,
         "holdfast_wal_queued_bytes": wal.queued_size,
         "holdfast_wal_end_position": wal.end,
         "holdfast_wal_durable_position": wal.durable,

@@ -70,6 +70,17 @@ class Space:
             if is_low:
                 self._note_low()
 
+    @property
+    def reserve_size(self) -> int:
+        return self._reserve.size
+
+    def free_size(self) -> int | None:
+        """Bytes that are free; None if the disk cannot be asked."""
+        try:
+            return self._free_size()
+        except DiskUnknown:
+            return None
+
     def _free_size(self) -> int:
         try:
             return self._directory.free_size()
