@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,15 +15,16 @@ from holdfast.cli.job.options import (
     ConfOption,
     DebugOption,
     JsonOption,
-    MasterOption,
+    MaybeMasterOption,
     PathOption,
     PlotOption,
     StoreOption,
     settings_of,
     store_options,
+    tell_here,
 )
 from holdfast.cli.job.unreadable import tell_unreadable
-from holdfast.cli.terminal.options import assignments
+from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
@@ -79,10 +81,12 @@ def archive(
     compression: CompressionOption = "snappy",
     skip_expired: SkipOption = False,
     store: StoreOption = None,
-    master: MasterOption = None,
+    master: MaybeMasterOption = None,
     conf: ConfOption = None,
     as_json: JsonOption = False,
     plot: PlotOption = None,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
     debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Add what is new in the topics to an archive, exactly once.
@@ -91,34 +95,43 @@ def archive(
     Values that cannot be decoded go to a table of dead letters, with their offsets and the reason. Batches that nobody
     can read, from before records were looked at, are left out, named and counted.
 
+    What a running broker has not flushed yet is not in its store. With --bootstrap it is asked to flush first; without,
+    the records that are left out are counted, where --path is the broker's data directory.
+
     \b
     Examples:
       holdfast archive orders ./archive --path ./data
+      holdfast archive orders ./archive --path ./data --bootstrap 127.0.0.1:9092
       holdfast archive orders clicks s3://lake/raw --path s3://bucket/prefix
       holdfast archive orders ./lake --path ./data --to delta
       holdfast archive orders ./lake --path ./data --to iceberg --value-format json --value-schema order.avsc
     """
     from holdfast.catalog.catalog import open_catalog
+    from holdfast.cli.archive.tail import flush_first, unflushed
     from holdfast.cli.archive.target import open_target
+    from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.archive.archive import archive as run
-    from holdfast.spark.session.session import spark_session
+    from holdfast.spark.session.small import small_first
 
     *names, place = topics
     if not names:
         raise Rejected(f"say which topics go to {place}: holdfast archive TOPIC… TARGET")
     decoding = _decoding(value_format, value_schema)
+    if bootstrap or config:
+        flush_first(broker_at(bootstrap, config), names)
     found = open_catalog(path, store_options(store), topics=names)
     options = dict(assignments(target_option, "--target-option"))
     properties = dict(assignments(catalog, "--catalog"))
     with (
         in_one_sentence(),
         JobProgress("archive") as progress,
-        spark_session(settings_of("archive", master, conf)) as session,
+        small_first(settings_of("archive", master, conf), tell_here) as session,
     ):
         target = open_target(to.value, place, session, found, options, properties, compression)
         done = run(session, found, target, decoding=decoding, skip_expired=skip_expired, on_done=progress)
-    _show(done, progress, place, as_json=as_json)
+    left_out = unflushed(path, found)
+    _show(done, progress, place, left_out, as_json=as_json)
     if plot is not None:
         _plot(plot, done, progress)
 
@@ -149,7 +162,7 @@ def _facts(done: Archived) -> list[dict[str, Any]]:
     ]
 
 
-def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -> None:
+def _show(done: Archived, progress: JobProgress, place: str, left_out: Mapping[str, int], *, as_json: bool) -> None:
     facts = _facts(done)
     tell_unreadable({str(where): each for where, each in done.unreadable.items()})
     if as_json:
@@ -161,6 +174,7 @@ def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -
                 "files": len(done.files),
                 "bytes": done.size,
                 "seconds": round(progress.seconds, 3),
+                "left_out": dict(left_out),
                 "partitions": facts,
             }
         )
@@ -173,6 +187,11 @@ def _show(done: Archived, progress: JobProgress, place: str, *, as_json: bool) -
         f"{place}: {done.rows()} rows added{letters}, {len(done.files)} files, {done.size} bytes "
         f"in {progress.seconds:.1f} s"
     )
+    for topic, count in left_out.items():
+        tell(
+            f"holdfast: {count} acknowledged records of {topic} are in no segment yet, and not in the archive: "
+            f"`holdfast flush {topic}` before, or --bootstrap, brings them in"
+        )
 
 
 def _plot(path: Path, done: Archived, progress: JobProgress) -> None:

@@ -14,12 +14,13 @@ from holdfast.cli.job.options import (
     ConfOption,
     DebugOption,
     JsonOption,
-    MasterOption,
+    MaybeMasterOption,
     PathOption,
     PlotOption,
     StoreOption,
     settings_of,
     store_options,
+    tell_here,
 )
 from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
@@ -72,7 +73,7 @@ def audit(
     expect: ExpectOption = None,
     headers_only: HeadersOption = False,
     store: StoreOption = None,
-    master: MasterOption = None,
+    master: MaybeMasterOption = None,
     conf: ConfOption = None,
     as_json: JsonOption = False,
     plot: PlotOption = None,
@@ -96,7 +97,7 @@ def audit(
     from holdfast.cli.terminal.broker import broker_at
     from holdfast.cli.terminal.progress import JobProgress
     from holdfast.spark.jobs.audit.audit import audit as run
-    from holdfast.spark.session.session import spark_session
+    from holdfast.spark.session.small import small_first
 
     opened = find_store(path, store_options(store))
     broker = broker_at(bootstrap, config) if bootstrap or config else None
@@ -104,7 +105,7 @@ def audit(
     with (
         in_one_sentence(),
         JobProgress("audit") as progress,
-        spark_session(settings_of("audit", master, conf)) as session,
+        small_first(settings_of("audit", master, conf), tell_here) as session,
     ):
         reports = run(session, opened, topics or (), evidence, decode=not headers_only, on_done=progress)
     _show(reports, progress, as_json=as_json)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.terminal.options import assignments
+from holdfast.cli.terminal.talk import tell
 
 if TYPE_CHECKING:
     from holdfast.spark.session.session import SessionSettings
@@ -23,6 +24,15 @@ def _show_debug(context: typer.Context, wanted: bool) -> bool:
 PathOption = Annotated[
     str,
     typer.Option("--path", metavar="DIR|URL", help="A broker's data directory, or its store, such as s3://bucket."),
+]
+MaybeMasterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="The Spark cluster to run on, or none: in this process. Without it, in this process up to 256 MiB, and "
+        "above on Spark, on all cores of this machine.",
+    ),
 ]
 MasterOption = Annotated[
     str | None,
@@ -55,6 +65,11 @@ def settings_of(name: str, master: str | None, conf: list[str] | None) -> Sessio
     from holdfast.spark.session.session import SessionSettings, parse_conf
 
     return SessionSettings(name, master, parse_conf(conf or []))
+
+
+def tell_here(size: int) -> None:
+    """Which way a job goes."""
+    tell(f"holdfast: {size:,} bytes are read in this process; --master 'local[*]' would do it on Spark")
 
 
 def store_options(given: list[str] | None) -> dict[str, str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from holdfast.errors import HoldfastError, Unavailable
+from holdfast.spark.session.small import SmallFirst
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -62,6 +63,10 @@ def run_units(session: Any, units: Sequence[Unit[T]], work: Callable[[T], R], on
     """The results of all tasks, in the order of the tasks."""
     if not units:
         return []
+    if isinstance(session, SmallFirst):
+        session = session.session_for(sum(each.bytes for each in units))
+        if session is None:
+            return _run_here(units, work, on_done)
     context = session.sparkContext
     counter = context.accumulator((0, 0, 0), _sum_param())
     total = Done(len(units), sum(each.segments for each in units), sum(each.bytes for each in units))
@@ -80,6 +85,23 @@ def run_units(session: Any, units: Sequence[Unit[T]], work: Callable[[T], R], on
         if isinstance(each, _Failed):
             raise JobFailed(each.kind, each.what, each.trace)
     return results  # type: ignore[no-any-return]
+
+
+def parallelism_of(session: Any) -> int:
+    """How many tasks run at the same time."""
+    return session.parallelism if isinstance(session, SmallFirst) else int(session.sparkContext.defaultParallelism)
+
+
+def _run_here(units: Sequence[Unit[T]], work: Callable[[T], R], on_done: OnDone | None) -> list[R]:
+    """One after the other, in this process: an error is raised as it is."""
+    done, results = Done(), []
+    total = Done(len(units), sum(each.segments for each in units), sum(each.bytes for each in units))
+    for unit in units:
+        results.append(work(unit.task))
+        done = Done(done.tasks + 1, done.segments + unit.segments, done.bytes + unit.bytes)
+        if on_done is not None:
+            on_done(done, total)
+    return results
 
 
 def _guarded(work: Callable[[T], R], task: T) -> R | _Failed:

@@ -23,7 +23,7 @@ from holdfast.spark.jobs.archive.state import DEAD_LETTERS, RECORDS, ArchiveTarg
 from holdfast.spark.jobs.archive.values import ValueDecoding
 from holdfast.spark.jobs.archive.write import ArchiveTask, archive_task
 from holdfast.spark.jobs.commit_log import check_staged
-from holdfast.spark.jobs.run import OnDone, Unit, run_units
+from holdfast.spark.jobs.run import OnDone, Unit, parallelism_of, run_units
 from holdfast.types import OffsetRange, PartitionId, TopicPartition
 
 TASK_SIZE = 64 * 1024 * 1024
@@ -77,7 +77,7 @@ def archive(
     if decoding is not None:
         schemas[DEAD_LETTERS] = dead_letter_schema(placement)
     target.check(schemas)
-    parallelism = session.sparkContext.defaultParallelism
+    parallelism = parallelism_of(session)
     tasks = plan(catalog, ranges, min_partitions=_least(ranges, parallelism), split_size=task_size)
     units = [
         Unit(

@@ -32,7 +32,7 @@ from holdfast.spark.jobs.audit.report import PartitionReport, SegmentReport
 from holdfast.spark.jobs.audit.segment import AuditTask, Suspect, audit_task
 from holdfast.spark.jobs.audit.sum import BrokerMarks, Tails, sum_up
 from holdfast.spark.jobs.audit.unlisted import unlisted_marks, unlisted_tails
-from holdfast.spark.jobs.run import OnDone, Unit, run_units
+from holdfast.spark.jobs.run import OnDone, Unit, parallelism_of, run_units
 from holdfast.types import PartitionId, TopicPartition
 
 TASK_SIZE = 64 * 1024 * 1024
@@ -69,7 +69,7 @@ def audit(
     found: dict[PartitionId, list[SegmentReport]] = {look.home: [] for look in looks}
 
     def check(suspects: Sequence[Suspect]) -> None:
-        units = list(_units(store, suspects, decode=decode, parallelism=session.sparkContext.defaultParallelism))
+        units = list(_units(store, suspects, decode=decode, parallelism=parallelism_of(session)))
         for result in run_units(session, units, audit_task, on_done):
             for home, report in result:
                 found[home].append(report)

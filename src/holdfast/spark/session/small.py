@@ -1,0 +1,57 @@
+"""Little data needs no Spark: a job of few bytes runs in this process, which takes no JVM and none of its start.
+
+The tasks are the same functions, one after the other. Which way a job goes is decided when it is known what it reads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from holdfast.spark.session.session import SessionSettings, spark_session
+
+SMALL_SIZE_MAX = 256 << 20  # Bytes: read here in a few seconds, which is what a JVM takes to start.
+NO_SPARK = "none"  # As a master: never.
+
+
+class SmallFirst:
+    """A session that begins when there is enough to do."""
+
+    def __init__(self, begin: Callable[[], Any], size_max: int | None, on_here: Callable[[int], None]) -> None:
+        self._begin = begin
+        self._size_max = size_max  # None: whatever there is.
+        self._on_here = on_here
+        self._session: Any = None
+        self._told = False
+
+    @property
+    def parallelism(self) -> int:
+        return os.cpu_count() or 1
+
+    def session_for(self, size: int) -> Any | None:
+        """The session of Spark for a job that reads so many bytes; None: it is run here."""
+        if self._session is None and (self._size_max is None or size <= self._size_max):
+            if not self._told:
+                self._told = True
+                self._on_here(size)
+            return None
+        if self._session is None:
+            self._session = self._begin()
+        return self._session
+
+
+@contextmanager
+def small_first(settings: SessionSettings, on_here: Callable[[int], None]) -> Iterator[Any]:
+    """What `--master` says: `none`, or a Spark; without it, as much as is needed."""
+    if settings.master is None and not settings.conf and settings.is_local:
+        size_max: int | None = SMALL_SIZE_MAX
+    elif settings.master == NO_SPARK:
+        size_max = None
+    else:
+        with spark_session(settings) as session:
+            yield session
+        return
+    with ExitStack() as stack:
+        yield SmallFirst(lambda: stack.enter_context(spark_session(settings)), size_max, on_here)
