@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
+
+from holdfast.cli.terminal.options import OutputOption
+from holdfast.cli.terminal.talk import OutputForm, choose_form
+from holdfast.errors import Rejected
 
 _RUN, _USE, _SPARK = "Run", "Use a running broker", "Run pipelines on Spark"
 _SAFE, _INSIDE = "Keep it safe", "Look inside"
@@ -36,6 +42,7 @@ COMMANDS: Final = {
     "acl": CommandPlace(_USE, "acl.command"),
     "produce": CommandPlace(_USE, "produce.command", "produce"),
     "consume": CommandPlace(_USE, "consume.command", "consume"),
+    "flush": CommandPlace(_USE, "flush", "flush"),
     "sync": CommandPlace(_USE, "sync.command", "sync"),
     "subscribe": CommandPlace(_USE, "subscribe.command", "subscribe"),
     "archive": CommandPlace(_SPARK, "archive.command", "archive"),
@@ -72,15 +79,42 @@ class Commands(Mapping[str, Any]):
         return self._loaded[name]
 
 
+def _with_output(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """Whoever prints JSON when asked to has --output, too: the same everywhere."""
+    hints = get_type_hints(callback, include_extras=True)
+    if "as_json" not in hints:
+        return callback
+    signature = inspect.signature(callback)
+    known = [each.replace(annotation=hints[each.name]) for each in signature.parameters.values()]
+    place = next(number for number, each in enumerate(known) if each.name == "as_json") + 1
+    added = inspect.Parameter("output", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=OutputOption)
+
+    @wraps(callback)
+    def call(*, output: OutputForm | None = None, as_json: bool = False, **others: Any) -> Any:
+        if as_json and output not in (None, OutputForm.json):
+            raise Rejected(f"--json and --output {output}: which of them?")
+        choose_form(output or OutputForm.table)
+        return callback(as_json=as_json or output in (OutputForm.json, OutputForm.csv), **others)
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    shown = [each.replace(kind=kind) for each in known]
+    call.__signature__ = signature.replace(parameters=[*shown[:place], added, *shown[place:]])  # type: ignore[attr-defined]
+    call.__annotations__ = hints | {"output": OutputOption}
+    return call
+
+
 def _load(name: str, place: CommandPlace) -> Any:
     found = _imported(place.module, place.name)
     if isinstance(found, typer.Typer):
+        for each in found.registered_commands:
+            if each.callback is not None and "output" not in inspect.signature(each.callback).parameters:
+                each.callback = _with_output(each.callback)
         info = TyperInfo(found, name=name, rich_help_panel=place.panel)
         return get_group_from_info(
             info, pretty_exceptions_short=False, rich_markup_mode="rich", suggest_commands=found.suggest_commands
         )
     cls = _imported(*place.cls.split(":")) if place.cls else TyperCommand
-    command = CommandInfo(name, callback=found, cls=cls, rich_help_panel=place.panel)
+    command = CommandInfo(name, callback=_with_output(found), cls=cls, rich_help_panel=place.panel)
     return get_command_from_info(command, pretty_exceptions_short=False, rich_markup_mode="rich")
 
 

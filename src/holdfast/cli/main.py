@@ -79,6 +79,7 @@ def holdfast(
       holdfast topic create orders             make a topic
       holdfast produce orders < lines.txt      write lines to it
       holdfast consume orders                  follow it
+      holdfast flush orders                    all of it into the store, now
       holdfast subscribe 'logs-*' --since 2h   follow many topics in one order
       holdfast group offsets billing           how far a group has read
       holdfast sync a:9092 b:9092              keep two clusters equal

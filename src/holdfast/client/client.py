@@ -140,6 +140,10 @@ class Client:
 
     # Records
 
+    def flush_topic(self, topic: str) -> None:
+        """Have a broker of Holdfast put everything that the topic has acknowledged into the store."""
+        self.alter_configs(topic, [("holdfast.flush", "now")])
+
     def list_offsets(self, wanted: Mapping[Pair, int], *, committed: bool = False) -> dict[TopicPartition, FoundOffset]:
         """For each partition: EARLIEST, LATEST, or the first record from a time (ms) on. `committed` ends at the
         last stable offset."""

@@ -55,6 +55,7 @@ Entry: TypeAlias = AlterableConfig | incremental_alter_configs.AlterableConfig
 Change: TypeAlias = Callable[[Sequence[Entry], Known, Configs, Configs], Configs]  # Wanted, known, defaults, present.
 
 
+FLUSH = "holdfast.flush"
 _CONFIGS_MAX = 1_000  # Of one resource in one request: to look through more would hold the loop.
 _RIGHTS = ConfigRights(ALTER_TOPIC_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_CLUSTER_CONFIGS)
 _FOLLOWED = {name: each for name, each in TOPIC_CONFIGS.items() if each.broker_name}
@@ -130,6 +131,8 @@ async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, vali
         raise ResourceRefused(kind, name, "no metrics are collected from clients")
     elif kind != Resource.TOPIC:
         raise ResourceRefused(kind, name, "only topics, groups and brokers have configs that can be changed here")
+    elif any(each.name == FLUSH for each in wanted.configs):
+        await _flush(context, wanted, validate_only=validate_only)
     else:
         make = partial(change, wanted.configs, TOPIC_CONFIGS, context.topics.defaults)
         if validate_only:
@@ -137,6 +140,19 @@ async def _alter(context: BrokerContext, wanted: Wanted, change: Change, *, vali
             check_topic_configs(make(present), present)
         else:
             await context.topics.change_configs(name, make)
+
+
+async def _flush(context: BrokerContext, wanted: Wanted, *, validate_only: bool) -> None:
+    """An order, and no config: nothing is stored, and the answer comes when everything is in the store."""
+    [only, *others] = wanted.configs
+    if others or _operation(only) != Operation.SET or only.value != "now":
+        raise ConfigInvalid(FLUSH, 'it is an order, which goes alone, and its value is "now"')
+    topic = context.topics.get(wanted.resource_name)
+    for number in () if validate_only else range(len(topic.logs)):
+        log = topic.partition(number)
+        end = log.marks.durable
+        while log.marks.flushed < end and await log.flush():
+            pass
 
 
 async def _alter_broker(context: BrokerContext, wanted: Wanted, change: Change, *, validate_only: bool) -> None:

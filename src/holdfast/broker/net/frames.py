@@ -19,6 +19,7 @@ _SIZE = struct.Struct(">i")
 _OWN_SIZE = 2 << 20  # Frames up to this size are never copied again.
 _HELLO = 0x1603  # How TLS begins, in any version of it.
 _HTTP = (b"GET ", b"POST", b"HEAD")
+_HTTP_2 = b"PRI "
 
 
 class Frames:
@@ -116,4 +117,6 @@ def _guess(size: int) -> str:
     """What somebody speaks who says that a frame has so many bytes."""
     if size >> 16 == _HELLO:
         return ": that is TLS, and there is none here; the client's security.protocol has to be another"
+    if _SIZE.pack(max(size, 0)) == _HTTP_2:
+        return ": that is HTTP/2, as subscribers speak it; their port is another, see subscribe.listen"
     return ": that is HTTP" if size > 0 and _SIZE.pack(size) in _HTTP else ""

@@ -30,7 +30,7 @@ class ConsumeStart(NamedTuple):
     value: int
 
 
-def parse_start(text: str, now_ms: int) -> ConsumeStart:
+def parse_start(text: str, now_ms: int, option: str = "--from") -> ConsumeStart:
     """`earliest`, `latest`, an offset, `-N`, a time, or how long ago."""
     if text == "earliest":
         return ConsumeStart(Kind.TIME, EARLIEST)
@@ -47,7 +47,7 @@ def parse_start(text: str, now_ms: int) -> ConsumeStart:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise Rejected(
-            f"--from {text} is none of: earliest, latest, an offset, -N, a time such as 2026-01-31T12:00, 90s, 2h, 7d"
+            f"{option} {text} is none of: earliest, latest, an offset, -N, a time such as 2026-01-31T12:00, 90s, 2h, 7d"
         ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # As times are printed.
     return ConsumeStart(Kind.TIME, max(int(moment.timestamp() * 1000), 0))
@@ -75,6 +75,16 @@ def find_start(
                 "choose another one, or other partitions with --partition"
             )
     return chosen
+
+
+def find_end(
+    client: Client, topic: str, partitions: Sequence[int], until: ConsumeStart, *, committed: bool
+) -> dict[int, int]:
+    """The offset to stop before, for each partition: never behind its end of now."""
+    ends = find_offsets(client, topic, partitions, LATEST, committed=committed)
+    if until.kind is Kind.OFFSET:
+        return {number: min(until.value, ends[number]) for number in partitions}
+    return find_start(client, topic, partitions, until, committed=committed)
 
 
 def find_offsets(

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.terminal.complete import group_names, topic_names
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, JsonOption, YesOption, ask_first
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json
 
 app = typer.Typer(no_args_is_help=True, help="Consumer groups of a running broker.", rich_markup_mode="rich")
 
-GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="The group's id.")]
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="The group's id.", autocompletion=group_names)]
 WhereArgument = Annotated[
     str,
     typer.Argument(
@@ -25,13 +26,16 @@ WhereArgument = Annotated[
     ),
 ]
 TopicOption = Annotated[
-    list[str] | None, typer.Option("--topic", metavar="TOPIC", help="Only this topic. May be repeated.")
+    list[str] | None,
+    typer.Option("--topic", metavar="TOPIC", help="Only this topic. May be repeated.", autocompletion=topic_names),
 ]
 PartitionOption = Annotated[
     list[int] | None, typer.Option("--partition", metavar="N", help="Only this partition. May be repeated.")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show where it would go on, and change nothing.")]
-GroupsArgument = Annotated[list[str], typer.Argument(metavar="GROUP…", help="The groups' ids.")]
+GroupsArgument = Annotated[
+    list[str], typer.Argument(metavar="GROUP…", help="The groups' ids.", autocompletion=group_names)
+]
 
 
 @app.command("list")

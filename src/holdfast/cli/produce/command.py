@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast.cli.terminal.complete import topic_names
 from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, assignments
 from holdfast.cli.terminal.talk import tell
 from holdfast.errors import HoldfastError, Rejected
@@ -28,10 +29,18 @@ class CodecName(StrEnum):
     zstd = "zstd"
 
 
-TopicArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic to write to.")]
+TopicArgument = Annotated[
+    str, typer.Argument(metavar="TOPIC", help="The topic to write to.", autocompletion=topic_names)
+]
 SeparatorOption = Annotated[
     str | None,
     typer.Option("--key-separator", metavar="TEXT", help=r"What stands between key and value, such as : or \t."),
+]
+NullOption = Annotated[
+    str | None,
+    typer.Option(
+        "--null", metavar="TEXT", help="A key or value that is this text is null: a value of null is a tombstone."
+    ),
 ]
 HeaderOption = Annotated[
     list[str] | None, typer.Option("--header", metavar="NAME=VALUE", help="A header of every record. May be repeated.")
@@ -61,12 +70,13 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Print wher
 def produce(
     topic: TopicArgument,
     key_separator: SeparatorOption = None,
+    null: NullOption = None,
     headers: HeaderOption = None,
     partition: PartitionOption = None,
     codec: CodecOption = CodecName.none,
     batch_lines: LinesOption = 1000,
     verbose: VerboseOption = False,
-    as_json: JsonLinesOption = False,
+    json_lines: JsonLinesOption = False,
     bootstrap: BootstrapOption = None,
     config: CommandConfigOption = None,
 ) -> None:
@@ -83,6 +93,7 @@ def produce(
     Examples:
       holdfast produce orders < lines.txt
       echo 'user-7:logged in' | holdfast produce events --key-separator :
+      echo 'user-7:NULL' | holdfast produce users --key-separator : --null NULL
       tail -f app.log | holdfast produce logs --header host=web-1 --codec lz4 --verbose
       echo '{"key": "user-7", "value": null}' | holdfast produce users --json
       holdfast consume orders --no-follow --json | holdfast produce copies --json
@@ -94,9 +105,9 @@ def produce(
     from holdfast.cli.terminal.broker import broker_at
 
     pairs = tuple((name, value.encode()) for name, value in assignments(headers, "--header"))
-    if as_json and key_separator is not None:
-        raise Rejected("--json and --key-separator: a line of JSON says what its key is")
-    records = JsonRecords(pairs) if as_json else LineRecords(key_separator, pairs)
+    if json_lines and (key_separator is not None or null is not None):
+        raise Rejected("--json with --key-separator or --null: a line of JSON says what its key is, and what is null")
+    records = JsonRecords(pairs) if json_lines else LineRecords(key_separator, pairs, null)
     sender = RecordSender(
         topic, records, partition=partition, codec=codec.value, batch_lines=batch_lines, verbose=verbose
     )

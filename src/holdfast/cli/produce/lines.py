@@ -19,22 +19,28 @@ _CLOSED = "stdin is closed: there are no lines to read"
 class LineRecords:
     """Makes records of lines."""
 
-    def __init__(self, key_separator: str | None, headers: tuple[tuple[str, bytes | None], ...]) -> None:
+    def __init__(
+        self, key_separator: str | None, headers: tuple[tuple[str, bytes | None], ...], null: str | None = None
+    ) -> None:
         if key_separator == "":
             raise Rejected("--key-separator must not be empty")
         self._separator = key_separator.replace("\\t", "\t").encode() if key_separator else None
         self._headers = headers
+        self._null = null.encode() if null is not None else None
         self._line = 0
 
     def record(self, line: bytes, timestamp: int) -> Record:
         self._line += 1
         if self._separator is None:
-            return Record(None, line, timestamp, self._headers)
+            return Record(None, self._unless_null(line), timestamp, self._headers)
         key, found, value = line.partition(self._separator)
         if not found:
             separator = self._separator.decode()
             raise Rejected(f"line {self._line} has no {separator!r} between key and value: it is not sent")
-        return Record(key, value, timestamp, self._headers)
+        return Record(self._unless_null(key), self._unless_null(value), timestamp, self._headers)
+
+    def _unless_null(self, data: bytes) -> bytes | None:
+        return None if data == self._null else data
 
 
 def read_lines(quiet_s: float) -> Iterator[list[bytes]]:

@@ -13,12 +13,15 @@ from holdfast.cli.consume.lines import record_facts, record_line
 from holdfast.cli.consume.start import Kind, parse_start
 from holdfast.cli.subscribe.progress import SubscribeProgress, progress_for
 from holdfast.cli.terminal.talk import give_json, tell
-from holdfast.client import SecurityOptions
+from holdfast.client import Client, SecurityOptions
 from holdfast.client.settings import read_security
-from holdfast.errors import Rejected
+from holdfast.errors import HoldfastError, Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.records import Record
 from holdfast.subscribe import NOW, Event, Filter, Subscription, subscribe
+
+_LOOK_S = 0.2
+_PROBE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +50,48 @@ async def run(wanted: Wanted) -> None:
     showing = asyncio.ensure_future(progress.run())
     try:
         async with subscription:
-            await _print_all(subscription, wanted, progress)
+            printing = asyncio.ensure_future(_print_all(subscription, wanted, progress))
+            looking = asyncio.ensure_future(_look_for_kafka(subscription, wanted))
+            try:
+                await asyncio.wait([printing, looking], return_when=asyncio.FIRST_COMPLETED)
+                if looking.done() and not printing.done():
+                    looking.result()
+                await printing
+            finally:
+                for each in (printing, looking):
+                    each.cancel()
+                await asyncio.gather(printing, looking, return_exceptions=True)
     finally:
         showing.cancel()
         with suppress(asyncio.CancelledError):
             await showing
         sys.stdout.flush()
         _tell_end(subscription, progress.given)
+
+
+async def _look_for_kafka(subscription: Subscription, wanted: Wanted) -> None:
+    """Ends when the first server has answered; raises if what does not answer there is the Kafka port."""
+    stats = subscription.stats
+    while not stats.errors:
+        if stats.events or stats.live:
+            return
+        await asyncio.sleep(_LOOK_S)
+    for each in wanted.addresses:
+        address = each.rpartition("=")[2]
+        if await asyncio.to_thread(_speaks_kafka, address):
+            raise Rejected(
+                f"{address} is a port for Kafka clients: subscribers have their own, which `holdfast serve` names when "
+                "it starts (subscribers at …), two above the first one unless subscribe.listen says otherwise"
+            )
+
+
+def _speaks_kafka(address: str) -> bool:
+    try:
+        with Client(address, follow_leaders=False, timeout_s=_PROBE_S, patience_s=0) as client:
+            client.connect()
+    except (HoldfastError, OSError):
+        return False
+    return True
 
 
 async def _print_all(subscription: Subscription, wanted: Wanted, progress: SubscribeProgress) -> None:

@@ -80,7 +80,7 @@ def sync(
     workers: WorkersOption = 4,
     give_up: GiveUpOption = None,
     metrics: MetricsOption = None,
-    json: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Keep the topics of two clusters equal: from A to B, or both ways.
 
@@ -111,13 +111,13 @@ def sync(
         start_s=_START_S if give_up is None and (once or dry_run) else give_up,
         give_up_s=_GIVE_UP_ONCE_S if give_up is None and once else give_up,
     )
-    with showing(json=json, metrics=None if dry_run else metrics) as show:
+    with showing(json=as_json, metrics=None if dry_run else metrics) as show:
         ends = ClientSettings.read(config_a, first), ClientSettings.read(config_b, second)
         running = Sync(*ends, settings)  # A signal meanwhile ends it at once: nothing is under way.
         if dry_run:
             from holdfast.cli.sync.dry import show_plan
 
-            show_plan(running, json=json)
+            show_plan(running, json=as_json)
             return
         _stop_on_signals(running)
         show.begin()

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.terminal.talk import OutputForm
 from holdfast.errors import Rejected
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
@@ -30,6 +31,9 @@ CommandConfigOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, one object a line.")]
+OutputOption = Annotated[
+    OutputForm | None, typer.Option("--output", metavar="FORM", help="How to print: table, json (as --json) or csv.")
+]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 

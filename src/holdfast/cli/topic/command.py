@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.terminal.complete import topic_names
 from holdfast.cli.terminal.options import (
     BootstrapOption,
     CommandConfigOption,
@@ -19,11 +20,15 @@ from holdfast.cli.terminal.options import (
 )
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json
+from holdfast.errors import Rejected
 
 app = typer.Typer(no_args_is_help=True, help="Topics of a running broker.", rich_markup_mode="rich")
 
-NameArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
-NamesArgument = Annotated[list[str], typer.Argument(metavar="TOPIC…", help="The topics' names.")]
+NameArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.", autocompletion=topic_names)]
+NewNameArgument = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
+NamesArgument = Annotated[
+    list[str], typer.Argument(metavar="TOPIC…", help="The topics' names.", autocompletion=topic_names)
+]
 AllOption = Annotated[bool, typer.Option("--all", help="Internal topics, too.")]
 PartitionsOption = Annotated[
     int | None, typer.Option("--partitions", metavar="N", min=1, help="How many partitions it has.")
@@ -92,7 +97,7 @@ def describe_command(
 
 @app.command("create")
 def create_command(
-    name: NameArgument,
+    name: NewNameArgument,
     partitions: PartitionsOption = None,
     configs: ConfigOption = None,
     as_json: JsonOption = False,
@@ -144,6 +149,28 @@ def delete_command(
                 give_json(gone)
             else:
                 print(f"topic {name} deleted")
+
+
+@app.command("alter")
+def alter_command(
+    name: NameArgument,
+    configs: ConfigOption = None,
+    unset: UnsetOption = None,
+    partitions: PartitionsOption = None,
+    as_json: JsonOption = False,
+    bootstrap: BootstrapOption = None,
+    config: CommandConfigOption = None,
+) -> None:
+    """Change a topic's configs, or give it more partitions, and show what it has then.
+
+    \b
+    Examples:
+      holdfast topic alter orders --config retention.ms=3600000
+      holdfast topic alter orders --unset max.message.bytes --partitions 12
+    """
+    if not configs and not unset and partitions is None:
+        raise Rejected("nothing to change: say --config NAME=VALUE, --unset NAME or --partitions N")
+    config_command(name, configs, unset, partitions, False, as_json, bootstrap, config)
 
 
 @app.command("config")

@@ -1,0 +1,50 @@
+"""Known bugs of everyday commands."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+EVERYDAY = "tests/cli/test_everyday.py"
+
+
+def bug(name: str, file: str, old: str, new: str, *tests: str) -> Bug:
+    return Bug(name, (Edit(file, old, new),), tests)
+
+
+BUGS = [
+    bug(
+        "a group stands behind what was fetched, not behind what was printed",
+        "cli/consume/follow.py",
+        "                return False\n            self.given",
+        "                return True\n            self.given",
+        EVERYDAY + "::test_a_group_goes_on_where_it_stands",
+    ),
+    bug(
+        "a flush answers before everything is in the store",
+        "broker/api/alter_configs.py",
+        "        while log.marks.flushed < end and await log.flush():\n",
+        "        while log.marks.flushed < end and False:\n",
+        EVERYDAY + "::test_a_flush_puts_everything_into_the_store",
+    ),
+    bug(
+        "the last record before --until is left out",
+        "cli/consume/start.py",
+        "        return {number: min(until.value, ends[number]) for number in partitions}\n",
+        "        return {number: min(until.value - 1, ends[number]) for number in partitions}\n",
+        EVERYDAY + "::test_until_stops_before_an_offset_or_a_time",
+    ),
+    bug(
+        "an archive hides what it left out",
+        "cli/archive/command.py",
+        "    for topic, count in left_out.items():\n",
+        "    for topic, count in ():\n",
+        "tests/cli/test_small_jobs.py::test_what_is_in_no_segment_yet_is_counted_or_flushed_first",
+    ),
+    bug(
+        "five records wait for a JVM",
+        "spark/session/small.py",
+        "        if self._session is None and (self._size_max is None or size <= self._size_max):\n",
+        "        if self._session is None and self._size_max is None:\n",
+        "tests/cli/test_small_jobs.py",
+    ),
+]
