@@ -113,6 +113,23 @@ BUGS = [
         ("tests/subscribe/test_opening.py",),
     ),
     Bug(
+        "subscribe: what waits does not go together",
+        (Edit("subscribe/server/stream.py", "await self._sender.through()", "pass"),),
+        ("tests/subscribe/test_together.py",),
+    ),
+    Bug(
+        "subscribe: the merge asks all lanes for each event",
+        (
+            Edit(
+                "subscribe/merge/merge.py",
+                "            return self._states[state].key(self._ranks)\n",
+                "            return min((each.last_key(self._ranks) for each in self._states[state].lanes.values()), "
+                "default=None)\n",
+            ),
+        ),
+        ("tests/subscribe/test_together.py",),
+    ),
+    Bug(
         "subscribe: what waits is counted in pieces only",
         (Edit("subscribe/merge/pump.py", " or not self._has_room(size)", ""),),
         (MEMORY + "test_a_slow_reader_of_a_stream",),

@@ -27,7 +27,7 @@ def warm() -> None:
     taken = merge.take(1.0)
     assert taken is not None
     for batch in gather(taken):
-        list(pack(batch, 1 << 40, batches=True))
+        list(pack(batch, batches=True))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ A lane is busy (more is known to be there and on its way: everybody waits for it
 others back for `max_wait_s` at most), or ended. Rows come out in runs, as many as the lanes allow at once. What comes
 in below the point up to which all is delivered goes out at once, marked late.
 
+Work is that of what moves: the lanes that hold pieces are few, and the lowest key of all the others is on a heap.
+
 The rank of a lane is its place in the order of (source, topic, partition); lanes of one partition (segments read from
 the store, and what the server sends behind them) have the same rank; the one with the lower offsets was added first.
 """
@@ -11,10 +13,11 @@ the store, and what the server sends behind them) have the same rank; the one wi
 from __future__ import annotations
 
 import enum
+import heapq
 import math
 from bisect import bisect_right
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -63,22 +66,66 @@ class MergedRows:
         return sum(pick.end - pick.start for pick in self.picks)
 
 
-@dataclass(eq=False, slots=True)
 class MergeLane:
     """One input of the merge."""
 
-    number: int
-    owner: int  # The lane number of its rows; -1 for an input of many partitions: each row has its own.
-    last_time: int = NO_TIME  # No later row has a lower one, unless it is late.
-    last_lane: int = -1  # The lane number of the last row, for an input of many partitions.
-    state: MergeState = MergeState.BUSY
-    pieces: deque[Piece] = field(default_factory=deque)
-    taken: int = 0  # Rows of the first piece.
+    __slots__ = ("_merge", "_state", "last_lane", "last_time", "number", "owner", "pieces", "taken")
+
+    def __init__(self, merge: Merge, number: int, owner: int, last_time: int) -> None:
+        self._merge = merge
+        self._state = MergeState.BUSY
+        self.number = number
+        self.owner = owner  # The lane number of its rows; -1 for an input of many partitions: each row has its own.
+        self.last_time = last_time  # No later row has a lower one, unless it is late.
+        self.last_lane = -1  # The lane number of the last row, for an input of many partitions.
+        self.pieces: deque[Piece] = deque()
+        self.taken = 0  # Rows of the first piece.
+
+    @property
+    def state(self) -> MergeState:
+        """What comes behind its pieces."""
+        return self._state
+
+    @state.setter
+    def state(self, state: MergeState) -> None:
+        if state is not self._state:
+            before, self._state = self._state, state
+            self._merge.changed(self, before)
 
     def last_key(self, ranks: NDArray[np.int32]) -> Key:
         """Below this nothing comes any more, apart from what is late."""
         owner = self.last_lane if self.owner < 0 else self.owner
         return self.last_time, _rank(ranks, owner), self.number
+
+
+class _Lowest:
+    """The lowest last key of the lanes in one state. Old entries stay on the heap until they come to its top."""
+
+    def __init__(self) -> None:
+        self.lanes: dict[int, MergeLane] = {}
+        self._heap: list[Key] = []
+
+    def note(self, lane: MergeLane, ranks: NDArray[np.int32]) -> None:
+        """The lane has come into the state, or has moved."""
+        self.lanes[lane.number] = lane
+        if lane.owner < len(ranks):  # Else `order` comes, with its rank.
+            heapq.heappush(self._heap, lane.last_key(ranks))
+        if len(self._heap) > 2 * len(self.lanes) + FEW:
+            self.order(ranks)
+
+    def order(self, ranks: NDArray[np.int32]) -> None:
+        """All anew: ranks have changed, or most entries are old."""
+        self._heap = [lane.last_key(ranks) for lane in self.lanes.values() if lane.owner < len(ranks)]
+        heapq.heapify(self._heap)
+
+    def key(self, ranks: NDArray[np.int32]) -> Key | None:
+        """The lowest; None where no lane is in the state."""
+        while self._heap:
+            lane = self.lanes.get(int(self._heap[0][2]))
+            if lane is not None and lane.last_key(ranks) == self._heap[0]:
+                return self._heap[0]
+            heapq.heappop(self._heap)
+        return None
 
 
 class Merge:
@@ -88,58 +135,83 @@ class Merge:
         self.max_wait_s = max_wait_s
         self.point = point
         self.lanes: list[MergeLane] = []
+        self.streams: list[MergeLane] = []  # Those of them that bring rows of many partitions: a few.
+        self._states = {state: _Lowest() for state in MergeState}
+        self._holding: dict[int, MergeLane] = {}  # Lanes that have pieces.
         self._ranks: NDArray[np.int32] = np.zeros(0, np.int32)
 
     def set_ranks(self, ranks: NDArray[np.int32]) -> None:
         """The rank of each lane number that rows carry."""
         self._ranks = ranks
+        for each in self._states.values():
+            each.order(ranks)
+
+    def changed(self, lane: MergeLane, before: MergeState) -> None:
+        """A lane has come into another state."""
+        del self._states[before].lanes[lane.number]
+        self._states[lane.state].note(lane, self._ranks)
 
     def add(self, owner: int, order_time: int = NO_TIME) -> MergeLane:
         """One more input, busy: of one lane, or of many with -1."""
-        lane = MergeLane(len(self.lanes), owner, order_time)
+        lane = MergeLane(self, len(self.lanes), owner, order_time)
         self.lanes.append(lane)
+        if owner < 0:
+            self.streams.append(lane)
+        self._states[lane.state].note(lane, self._ranks)
         return lane
 
     def push(self, lane: MergeLane, piece: Piece) -> None:
         """Give an input its next piece; one without rows only moves the lane on."""
         lane.pieces.append(piece)
+        self._holding[lane.number] = lane
         if lane.owner >= 0:
             lane.last_time = max([lane.last_time, *(each.order_time for each in piece.after.values())])
         elif len(piece) and not piece.late:
             lane.last_time, lane.last_lane = int(piece.times[-1]), int(piece.lanes[-1])
+        self._states[lane.state].note(lane, self._ranks)
 
     def take(self, now: float) -> MergedRows | None:
         """What comes next, if anything can."""
-        holding = [lane for lane in self.lanes if lane.pieces]
-        if not holding:
+        if not self._holding:
             return None
-        late = self._take_late(holding)
-        if late is not None:
-            return late
-        return self._take_up_to(self._limit(holding, now), holding)
+        holding = [self._holding[number] for number in sorted(self._holding)]
+        found = self._take_late(holding)
+        if found is None:
+            found = self._take_up_to(self._limit(holding, now), holding)
+        for lane in holding:
+            if not lane.pieces:
+                del self._holding[lane.number]
+        return found
 
     def next_wake(self, now: float) -> float | None:
         """When rows that an idle lane holds back may go; None if time alone lets nothing more go."""
-        if all(lane.state is not MergeState.IDLE for lane in self.lanes):
+        if not self._states[MergeState.IDLE].lanes:
             return None
-        times = (piece.arrived + self.max_wait_s for lane in self.lanes for piece in lane.pieces if len(piece))
+        holding = self._holding.values()
+        times = (piece.arrived + self.max_wait_s for lane in holding for piece in lane.pieces if len(piece))
         return min((time for time in times if time > now), default=None)
 
     def is_done(self) -> bool:
         """All lanes have ended, and all was taken."""
-        return all(lane.state is MergeState.ENDED and not lane.pieces for lane in self.lanes)
+        return len(self._states[MergeState.ENDED].lanes) == len(self.lanes) and not self._holding
 
     def is_settled(self) -> bool:
         """No lane holds anything, and none has something on its way."""
-        return all(lane.state is not MergeState.BUSY and not lane.pieces for lane in self.lanes)
+        return not self._states[MergeState.BUSY].lanes and not self._holding
 
     def _limit(self, holding: list[MergeLane], now: float) -> Key:
-        busy = [self._passed(lane) for lane in self.lanes if lane.state is MergeState.BUSY]
-        idle = [self._passed(lane) for lane in self.lanes if lane.state is MergeState.IDLE]
-        limit = min(busy, default=_HIGHEST)
-        if idle:
-            limit = min(limit, max([min(idle), *self._waited_for(holding, now)]))
+        limit = self._lowest(MergeState.BUSY) or _HIGHEST
+        idle = self._lowest(MergeState.IDLE)
+        if idle is not None:
+            limit = min(limit, max([idle, *self._waited_for(holding, now)]))
         return limit
+
+    def _lowest(self, state: MergeState) -> Key | None:
+        """Up to where all inputs in this state have come."""
+        late = [each for each in self.streams if each.state is state and each.pieces and each.pieces[0].late]
+        if not late:
+            return self._states[state].key(self._ranks)
+        return min(map(self._passed, self._states[state].lanes.values()))
 
     def _passed(self, lane: MergeLane) -> Key:
         """Up to here an input has come.
@@ -149,7 +221,7 @@ class Merge:
         """
         key = lane.last_key(self._ranks)
         if lane.owner < 0 and lane.pieces and (piece := lane.pieces[0]).late:
-            before = (other for other in self.lanes if other.pieces and _has_any(piece, [other.owner]))
+            before = (other for other in self._holding.values() if other.pieces and _has_any(piece, [other.owner]))
             key = max([key, *(other.last_key(self._ranks) for other in before)])
         return key
 
@@ -169,9 +241,7 @@ class Merge:
         have the lower offsets.
         """
         taken = _Taking()
-        stored = [
-            lane.owner for lane in self.lanes if lane.owner >= 0 and (lane.pieces or lane.state is MergeState.BUSY)
-        ]
+        stored = self._stored() if any(lane.owner < 0 for lane in holding) else []
         for lane in holding:
             before = stored if lane.owner < 0 else []
             while lane.pieces and (piece := lane.pieces[0]).late and not _has_any(piece, before):
@@ -185,6 +255,11 @@ class Merge:
                 if count and not _has_any(piece, before):
                     taken.pick(lane, piece, count)
         return taken.finish(self._ranks, late=True) if taken.picks else None
+
+    def _stored(self) -> list[int]:
+        """The partitions of which rows are held, or on their way, that were read from the store."""
+        some = {**self._states[MergeState.BUSY].lanes, **self._holding}
+        return [lane.owner for lane in some.values() if lane.owner >= 0]
 
     def _take_up_to(self, limit: Key, holding: list[MergeLane]) -> MergedRows | None:
         taken = _Taking()

@@ -125,7 +125,7 @@ class Pump:
         """Whether a stream's backlog has brought little yet, and its next message is waited for. Nothing live is."""
         few = self._collects and any(
             lane.owner < 0 and lane.state is MergeState.BUSY and 0 < len(lane.pieces) < COLLECT_COUNT
-            for lane in self.merge.lanes
+            for lane in self.merge.streams
         )
         since = now if self._collected_since is None else self._collected_since
         self._collected_since = since if few and now < since + COLLECT_S else None
@@ -150,5 +150,6 @@ class Pump:
 
     def _make_room(self) -> None:
         """Those who wait look for themselves whether it is theirs."""
-        for room in self._room.values():
+        waiting, self._room = self._room, {}
+        for room in waiting.values():
             room.set()

@@ -1,4 +1,4 @@
-"""From rows in order to messages: events older than two minutes share one, recent ones go one by one."""
+"""From rows in order to messages: what goes together shares one, if its client takes batches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.subscribe.merge.merge import MergedRows, Pick
-from holdfast.subscribe.merge.piece import OLD_MS
+from holdfast.subscribe.merge.merge import MergedRows
 from holdfast.subscribe.merge.rows import rows_of
 from holdfast.subscribe.wire.schema import subscribe_pb2 as wire
 
@@ -23,24 +22,16 @@ _EVENT_TAG, _BATCH_TAG, _ARROW_TAG = b"\x2a", b"\x32", b"\x0a"  # Message.event,
 _SINGLE = ("lane", "offset", "timestamp", "timestamp_type", "key", "value", "late", "epoch", "order_time")
 
 
-def pack(batch: Any, now_ms: int, *, batches: bool) -> Iterator[bytes]:
+def pack(batch: Any, *, batches: bool) -> Iterator[bytes]:
     """Messages for all rows of a record batch."""
-    for part, shares in runs(batch, now_ms, batches=batches):
-        yield from packed(part) if shares else one_by_one(part)
+    for part in runs(batch, ROWS_MAX if batches else SINGLES_MAX):
+        yield from packed(part) if batches else one_by_one(part)
 
 
-def runs(batch: Any, now_ms: int, *, batches: bool) -> Iterator[tuple[Any, bool]]:
-    """The rows in parts: many that share messages, or a few that go one by one, so that the first need not wait long
-    for the last."""
-    old = np.zeros(batch.num_rows, np.bool_)
-    if batches:
-        old = batch.column("timestamp").cast("int64").to_numpy() < now_ms - OLD_MS
-    borders = np.flatnonzero(np.diff(old)) + 1
-    for start, end in zip([0, *borders.tolist()], [*borders.tolist(), len(old)], strict=True):
-        shares = start < end and bool(old[start])
-        count = ROWS_MAX if shares else SINGLES_MAX
-        for first in range(start, end, count):
-            yield batch.slice(first, min(count, end - first)), shares
+def runs(batch: Any, count: int) -> Iterator[Any]:
+    """The rows in parts of so many at most, so that the first need not wait long for the last."""
+    for first in range(0, batch.num_rows, count):
+        yield batch.slice(first, min(count, batch.num_rows - first))
 
 
 def packed(batch: Any) -> Iterator[bytes]:
@@ -97,15 +88,6 @@ def _sizes(batch: Any) -> NDArray[np.int64]:
     return sizes
 
 
-def are_recent(taken: MergedRows, now_ms: int) -> bool:
-    """Whether none of the rows is old enough to be packed."""
-    return all((_times(pick) >= now_ms - OLD_MS).all() for pick in taken.picks)
-
-
-def _times(pick: Pick) -> NDArray[np.int64]:
-    return pick.piece.columns.timestamp[pick.piece.rows[pick.start : pick.end]]
-
-
 def singles(taken: MergedRows) -> Iterator[bytes]:
     """One message for each row, straight from the columns: for the few that come live."""
     for row in rows_of(taken):
@@ -115,7 +97,7 @@ def singles(taken: MergedRows) -> Iterator[bytes]:
 
 
 def one_by_one(batch: Any) -> Iterator[bytes]:
-    """One message for each row: for recent events, and for clients that ask for nothing else."""
+    """One message for each row: for clients that ask for nothing else."""
     columns = [batch.column(name) for name in _SINGLE]
     columns[2] = columns[2].view("int64")
     rows = zip(*(each.to_pylist() for each in columns), strict=True)

@@ -56,19 +56,30 @@ class Sender:
             self._filled.set()
 
     def _has_room(self) -> bool:
-        if self._failure is not None:
-            raise self._failure
-        if self._refusal is not None:
-            raise self._refusal
+        self._check()
         if not self._queue:
             return True
         within = len(self._queue) < self._messages_max and self._size < self._size_max
         return within and self._share.allows(_MESSAGE_SIZE)
 
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._refusal is not None:
+            raise self._refusal
+
     def refuse(self, why: Exception) -> None:
         """Take nothing more: whoever wants to send, or waits for room to, is told why."""
         self._refusal = why
         self._moved.set()
+
+    async def through(self) -> None:
+        """Wait until all is sent: what comes meanwhile can go together. Raises as `send` does."""
+        while self._queue:
+            self._check()
+            self._moved.clear()
+            await self._moved.wait()
+        self._check()
 
     async def close(self) -> None:
         """Wait until all is sent. Raises what the sender failed with."""

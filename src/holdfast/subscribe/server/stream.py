@@ -21,7 +21,7 @@ from holdfast.subscribe.merge.task_set import TaskSet
 from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.guard import NOBODY, Guard
 from holdfast.subscribe.server.keepalive import with_signs
-from holdfast.subscribe.server.packing import SINGLES_MAX, are_recent, one_by_one, packed, runs, singles
+from holdfast.subscribe.server.packing import ROWS_MAX, SINGLES_MAX, one_by_one, packed, runs, singles
 from holdfast.subscribe.server.partition_reader import READ_SIZE_MAX, READ_SIZE_MIN, ReaderContext, ServerLane
 from holdfast.subscribe.server.references import refer
 from holdfast.subscribe.server.sender import Sender
@@ -185,6 +185,8 @@ class ServerStream:
 
     async def _deliver(self) -> None:
         while True:
+            if self._asked.batches and self._live.is_set():
+                await self._sender.through()  # What waits together goes together, and nothing waits for more.
             taken = await self._pump.take(self._next_beat(), self._is_to_act)
             if taken is not None:
                 await self._send_rows(taken)
@@ -234,18 +236,16 @@ class ServerStream:
             return
         small = len(taken) <= _SMALL_COUNT and rows_size(taken) <= _SMALL_SIZE
         for batch in await self._run(gather, taken, here=small):
-            for part, shares in runs(batch, self._site.clock.now_ms(), batches=self._asked.batches):
-                if shares:
+            for part in runs(batch, ROWS_MAX if self._asked.batches else SINGLES_MAX):
+                if self._asked.batches:
                     await self._send(*await self._run(list, packed(part), here=small))
                 else:
                     await self._send(*await self._run(list, one_by_one(part), here=part.nbytes <= SMALL_SIZE))
                     await asyncio.sleep(0)  # Mostly they are made here, not in a thread: others get their turn.
 
     def _are_few(self, taken: MergedRows) -> bool:
-        """Live events take the short way."""
-        if len(taken) > SINGLES_MAX or rows_size(taken) > SMALL_SIZE:
-            return False
-        return not self._asked.batches or are_recent(taken, self._site.clock.now_ms())
+        """A live event that comes alone takes the short way, and so do some for a client that takes no batches."""
+        return len(taken) <= (1 if self._asked.batches else SINGLES_MAX) and rows_size(taken) <= SMALL_SIZE
 
     async def _run(self, call: Callable[..., Any], *args: Any, here: bool) -> Any:
         return call(*args) if here else await self._site.calls.run(call, *args)

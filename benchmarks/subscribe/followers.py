@@ -1,0 +1,149 @@
+"""How old events are when followers get them, live: by rate, followers and partitions, beside what producers wait.
+
+python -m benchmarks.subscribe.followers [rates=500,5000] [followers=1,4,16] [partitions=1,1000] [seconds=8] [results]
+
+One broker process, one producer process, and one process with all followers: subscriptions, each on its own channel. An
+event's age is from being handed to the producer to being handed out; a producer's wait is until its ack. `followers=0`
+is the producer alone. With the word `results` the figures go to benchmarks/results/subscribe-followers.json.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.machine import CHECKOUT, around
+
+from holdfast.client import Client
+from holdfast.subscribe import subscribe
+from holdfast.testing import RunningBroker, free_port, running_broker
+
+TOPIC = "followed"
+END_S = 20.0
+WARM_S = 2.0  # The first seconds are not counted.
+
+
+def share(times: Sequence[float], percent: int) -> float:
+    ordered = sorted(times)
+    return round(ordered[min(len(ordered) * percent // 100, len(ordered) - 1)], 1) if ordered else -1.0
+
+
+def produce(bootstrap: str, partitions: int, rate: int, seconds: float) -> None:
+    """A process of its own: sends at a steady rate, and prints how long acks took."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+    acks: list[float] = []
+    began = time.monotonic()
+    for number in range(int(rate * seconds)):
+        now = time.monotonic()
+        if began + number / rate > now:
+            time.sleep(began + number / rate - now)
+        sent = time.monotonic()
+        told = lambda _error, _record, sent=sent: acks.append((time.monotonic() - sent) * 1000)  # noqa: E731
+        producer.produce(TOPIC, f"{sent:.6f}".ljust(100), partition=number * 7919 % partitions, on_delivery=told)
+        producer.poll(0)
+    producer.flush(END_S)
+    late = acks[int(rate * WARM_S) :]
+    print(json.dumps({"ack_p50_ms": share(late, 50), "ack_p99_ms": share(late, 99)}))
+
+
+async def follow(port: int, wanted: int, ages: list[float], live: asyncio.Event, skip: int) -> int:
+    """One follower; how many batches it was given."""
+    subscription = subscribe(f"127.0.0.1:{port}", TOPIC)
+    seen = batches = 0
+
+    async def tell() -> None:
+        while not subscription.stats.live:
+            await asyncio.sleep(0.02)
+        live.set()
+
+    telling = asyncio.ensure_future(tell())
+    async with subscription:
+        async for batch in subscription.batches():
+            batches += 1
+            now = time.monotonic()
+            for event in batch.events():
+                seen += 1
+                if seen > skip:
+                    ages.append((now - float(event.value or b"0")) * 1000)
+            if seen >= wanted:
+                break
+    await telling
+    return batches
+
+
+async def measure(broker: RunningBroker, port: int, partitions: int, rate: int, followers: int, seconds: float) -> Any:
+    wanted, skip = int(rate * seconds), int(rate * WARM_S)
+    ages: list[list[float]] = [[] for _ in range(followers)]
+    live = [asyncio.Event() for _ in range(followers)]
+    following = [asyncio.ensure_future(follow(port, wanted, *each, skip)) for each in zip(ages, live, strict=True)]
+    for each in live:
+        await each.wait()
+    words = [f"{name}={value}" for name, value in (("partitions", partitions), ("rate", rate), ("seconds", seconds))]
+    command = [sys.executable, "-m", "benchmarks.subscribe.followers", "produce", broker.bootstrap, *words]
+    before = _cpu_s(broker.pid)
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, cwd=CHECKOUT)
+    told, _ = await process.communicate()
+    done, late = await asyncio.wait(following, timeout=END_S) if following else (set(), set())
+    for each in late:
+        each.cancel()
+    found = [age for some in ages for age in some]
+    return {
+        "partitions": partitions,
+        "rate": rate,
+        "followers": followers,
+        "seconds": seconds,
+        "age_p50_ms": share(found, 50),
+        "age_p99_ms": share(found, 99),
+        **json.loads(told),
+        "events_per_batch": round(wanted * len(done) / max(sum(each.result() for each in done), 1), 1),
+        "broker_cores": round((_cpu_s(broker.pid) - before) / seconds, 2),
+        "broker_mib": _peak_mib(broker.pid),
+        "behind": len(late),
+    }
+
+
+def _cpu_s(pid: int) -> float:
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rsplit(")", 1)[1].split()
+    return (int(words[11]) + int(words[12])) / 100
+
+
+def _peak_mib(pid: int) -> int:
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM"))
+
+
+def one(partitions: int, rate: int, followers: int, seconds: float) -> Any:
+    port = free_port()
+    with running_broker(subscribe_listen=f"127.0.0.1:{port}") as broker:
+        with Client(broker.bootstrap) as client:
+            client.create_topics({TOPIC: partitions})
+        return asyncio.run(measure(broker, port, partitions, rate, followers, seconds))
+
+
+def main() -> int:
+    given = dict(each.split("=", 1) for each in sys.argv[1:] if "=" in each)
+    seconds = float(given.get("seconds", "8"))
+    if "produce" in sys.argv:
+        produce(sys.argv[2], int(given["partitions"]), int(given["rate"]), seconds)
+        return 0
+    rows = []
+    for partitions in map(int, given.get("partitions", "1,1000").split(",")):
+        for rate in map(int, given.get("rates", "500,5000").split(",")):
+            for followers in map(int, given.get("followers", "1,4,16").split(",")):
+                rows.append({**around(), **one(partitions, rate, followers, seconds)})
+                print(json.dumps(rows[-1]), flush=True)
+    if "results" in sys.argv:
+        (CHECKOUT / "benchmarks/results/subscribe-followers.json").write_text(json.dumps(rows, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
