@@ -47,4 +47,11 @@ BUGS = [
         "        if self._session is None and self._size_max is None:\n",
         "tests/cli/test_small_jobs.py",
     ),
+    bug(
+        "workers that share a broker start one each",
+        "testing/plugin.py",
+        "        node.workerinput[_SHARED] = self._broker.port\n",
+        "",
+        "tests/testing/test_in_a_line.py::test_workers_of_xdist_share_a_broker_or_have_one_each",
+    ),
 ]

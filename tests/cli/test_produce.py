@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from holdfast.cli.main import app
 from holdfast.cli.produce.lines import read_lines, split_lines
-from holdfast.cli.produce.partition import murmur2
+from holdfast.client.partitioner import murmur2
 from holdfast.errors import Rejected
 
 

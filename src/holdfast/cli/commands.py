@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "serve": CommandPlace(_RUN, "serve.command", "serve", "serve.help:ServeCommand"),
     "user": CommandPlace(_RUN, "user.command"),
     "doctor": CommandPlace(_RUN, "doctor.command", "doctor"),
+    "testing": CommandPlace(_RUN, "testing"),
     "demo": CommandPlace(_RUN, "demo.command", "demo"),
     "status": CommandPlace(_USE, "status", "status"),
     "wait": CommandPlace(_USE, "wait", "wait"),

@@ -73,6 +73,7 @@ def holdfast(
     Examples:
       holdfast serve --data ./data             start a broker
       holdfast doctor                          whether a broker can run here
+      holdfast testing up                      a broker for tests, gone afterwards
       holdfast demo                            kill a broker, count everything
       holdfast status                          whether a running broker is well
       holdfast wait                            until a broker serves

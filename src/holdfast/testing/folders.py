@@ -40,6 +40,18 @@ def sweep(place: Path) -> None:
             continue  # Somebody uses it, or it is not ours.
 
 
+def is_used(folder: Path) -> bool:
+    """Whether the one who made it is still there."""
+    try:
+        with (folder / _OWNER).open("rb+") as owner:
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _lock(folder: Path) -> IO[bytes]:
     owner = (folder / _OWNER).open("xb+")
     fcntl.flock(owner, fcntl.LOCK_EX)

@@ -9,8 +9,11 @@ holdfast_users           its users, and what each may do; none but `admin` unles
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,37 @@ from holdfast.testing.running import running_broker
 from holdfast.testing.secured import SecuredBroker, secured_broker
 
 _SHOWN = 30  # Lines.
+_SHARED = "holdfast_shared"  # In what a worker of xdist is told.
+
+
+class _Sharing:
+    """The broker of the run, beside its workers: one for all of them, started with the first."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._broker: RunningBroker | None = None
+
+    @pytest.hookimpl(optionalhook=True)  # There is no such hook without xdist.
+    def pytest_configure_node(self, node: Any) -> None:
+        if self._broker is None:
+            self._broker = self._stack.enter_context(running_broker())
+        node.workerinput[_SHARED] = self._broker.port
+
+    def pytest_unconfigure(self) -> None:
+        self._stack.close()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--holdfast-share`."""
+    said = (
+        "With pytest-xdist: one broker for all workers, instead of one each. Give topics and groups names of their own."
+    )
+    parser.getgroup("holdfast").addoption("--holdfast-share", action="store_true", help=said)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--holdfast-share") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Sharing(), "holdfast-sharing")
 
 
 @pytest.fixture(scope="session")
@@ -43,8 +77,14 @@ def holdfast_secured_broker(
 
 
 @pytest.fixture(scope="session")
-def holdfast_broker(holdfast_settings: Mapping[str, object]) -> Iterator[RunningBroker]:
-    """A Kafka-compatible broker that all tests share: `bootstrap`, `port`, `data`."""
+def holdfast_broker(request: pytest.FixtureRequest, holdfast_settings: Mapping[str, object]) -> Iterator[RunningBroker]:
+    """A Kafka-compatible broker that all tests share: `bootstrap`, `port`, `topic(name, …)`, `read(topic)`."""
+    port = getattr(request.config, "workerinput", {}).get(_SHARED)
+    if port is not None:
+        if holdfast_settings:
+            raise pytest.UsageError("--holdfast-share and holdfast_settings: a shared broker has its own")
+        yield RunningBroker(Path(tempfile.gettempdir()) / "nowhere", port=port)  # Never started here: it runs.
+        return
     with _running(holdfast_settings) as broker:
         yield broker
 

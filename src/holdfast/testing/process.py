@@ -10,10 +10,15 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from holdfast.errors import Unavailable
 from holdfast.testing.ports import free_port
+
+if TYPE_CHECKING:
+    from holdfast.client import ClientSettings
+    from holdfast.record.records import Record
+    from holdfast.testing.topics import Written
 
 _READY = "Kafka clients at "  # In lines of either form.
 _START_S = 60.0  # A start takes half a second; a machine may be very busy.
@@ -103,6 +108,34 @@ class RunningBroker:
                     self._listens = True
                     self._said_enough.set()
         self._said_enough.set()
+
+    def topic(self, name: str, *records: Written, partitions: int = 1, **configs: object) -> str:
+        """Make a topic with these records: values, pairs of key and value, or whole ones. Gives its name.
+
+        A config has its name with `_` for every dot: `cleanup_policy="compact"`.
+        """
+        from holdfast.testing.topics import make_topic
+
+        make_topic(self.client_settings(), name, partitions, records, configs)
+        return name
+
+    def write(self, topic: str, *records: Written) -> None:
+        """Add records to a topic that is there, and come back when they are acknowledged."""
+        from holdfast.testing.topics import write
+
+        write(self.client_settings(), topic, records)
+
+    def read(self, topic: str) -> list[Record]:
+        """All records of a topic, partition by partition: `key`, `value`, `headers`, `timestamp`, `offset`."""
+        from holdfast.testing.topics import read
+
+        return read(self.client_settings(), topic)
+
+    def client_settings(self) -> ClientSettings:
+        """How our own client comes in."""
+        from holdfast.client import ClientSettings
+
+        return ClientSettings.at(self.bootstrap)
 
     def kill(self) -> None:
         """SIGKILL, in the middle of whatever it does."""

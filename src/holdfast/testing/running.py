@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from holdfast.errors import Rejected
@@ -31,6 +32,20 @@ def running_broker(data: Path | None = None, *, port: int = 0, **settings: objec
         broker = RunningBroker(data or folder / "data", port=port, environment=variables(given))
         with broker:
             yield broker
+
+
+@contextmanager
+def running_brokers(count: int, **settings: object) -> Iterator[list[RunningBroker]]:
+    """Several brokers, each a cluster of its own, started at the same time: for what copies, moves or compares."""
+    given = variables(checked(settings))
+    with ExitStack() as stack:
+        folders = [stack.enter_context(temporary_folder()) for _ in range(count)]
+        brokers = [RunningBroker(folder / "data", environment=given) for folder in folders]
+        for broker in brokers:
+            stack.callback(broker.close)
+        with ThreadPoolExecutor(max(count, 1)) as starting:
+            list(starting.map(RunningBroker.start, brokers))
+        yield brokers
 
 
 def checked(settings: dict[str, object]) -> dict[str, object]:

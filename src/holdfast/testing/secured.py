@@ -19,6 +19,7 @@ from holdfast.testing.process import RunningBroker
 from holdfast.testing.running import checked, variables
 
 if TYPE_CHECKING:
+    from holdfast.client import ClientSettings
     from holdfast.cluster.version_log import Step
     from holdfast.testing.certificates import AuthorityFolder
 
@@ -59,6 +60,11 @@ class SecuredBroker(RunningBroker):
             "sasl.username": user,
             "sasl.password": self.password(user),
         }
+
+    def client_settings(self) -> ClientSettings:
+        from holdfast.client import ClientSettings
+
+        return ClientSettings.parse(self.properties(ADMIN))
 
     def properties(self, user: str) -> dict[str, str]:
         """In the words of Kafka's own clients, and of `--command-config`."""

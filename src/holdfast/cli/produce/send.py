@@ -6,10 +6,10 @@ import sys
 
 from holdfast.cli.produce.json_lines import JsonRecords
 from holdfast.cli.produce.lines import LineRecords, read_lines
-from holdfast.cli.produce.partition import RecordPartitioner
 from holdfast.cli.terminal.broker import staying
 from holdfast.cli.terminal.interrupt import CtrlC
 from holdfast.client import Client, ClientSettings, ProducerIdentity, TopicInfo, TopicPartition
+from holdfast.client.partitioner import RecordPartitioner
 from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.record.build import build
