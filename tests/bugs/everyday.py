@@ -54,4 +54,11 @@ BUGS = [
         "",
         "tests/testing/test_in_a_line.py::test_workers_of_xdist_share_a_broker_or_have_one_each",
     ),
+    bug(
+        "the age of what is in no segment is always nothing",
+        "metrics/collect.py",
+        "            oldest = min(oldest, next((batch.appended_at for batch in log.tail), now))\n",
+        "",
+        "tests/metrics/test_status.py::test_a_broker_is_well_in_one_line",
+    ),
 ]

@@ -110,3 +110,36 @@ def test_who_owns_the_store_is_shown(tmp_path: Path) -> None:
     assert second["incarnation"] != first["incarnation"]
     assert str(tmp_path) in second["place"]
     assert any(second["incarnation"] in json.dumps(each) for each in claims), "It is the claim that is in the store."
+
+
+def test_a_broker_is_well_in_one_line() -> None:
+    """Health first, then what waits to be flushed and for how long, the log and the disk."""
+    with running_broker(serve_metrics_listen="127.0.0.1:0", serve_disk_reserve_size=1) as broker:
+        broker.topic("orders", "one" * 1000)
+        done = ask(broker)
+        assert done.returncode == 0
+        [line] = done.stdout.splitlines()
+        assert line.startswith("well; 9 of 9 partitions served; ")
+        for word in ("KiB in no segment yet, the oldest for ", "write-ahead log ", "disk ", " free; ", " connections"):
+            assert word in line
+        told = json.loads(ask(broker, "--json").stdout)
+        assert told["unflushed_bytes"] > 3000
+        assert told["disk_free_bytes"] > 0
+        assert (told["throttled"], told["held_back_by"]) == ({}, [])
+        later = json.loads(ask(broker, "--json").stdout)
+        assert later["unflushed_seconds"] >= told["unflushed_seconds"] > 0
+
+
+def test_what_is_throttled_and_held_back_is_told() -> None:
+    said = [
+        ("holdfast_info", {}, 1.0),
+        ("holdfast_producers_held_back", {}, 1.0),
+        ("holdfast_producers_held_back_by", {"reason": "wal"}, 1.0),
+        ("holdfast_producers_held_back_by", {"reason": "queue"}, 0.0),
+        ("holdfast_throttled_total", {"quota": "producer_byte_rate"}, 3.0),
+        ("holdfast_disk_free_bytes", {}, float("nan")),
+    ]
+    found = examine(said)
+    assert (found["well"], found["held_back_by"]) == (False, ["wal"])
+    assert found["throttled"] == {"producer_byte_rate": 3}
+    assert found["disk_free_bytes"] is None

@@ -22,7 +22,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instea
 def status(
     address: AddressArgument = "127.0.0.1:9095", as_json: JsonOption = False, config: CommandConfigOption = None
 ) -> None:
-    """Say who owns the store, which partitions are failed or damaged, and whether producers are held back.
+    """Say in one line whether a broker is well, then what is not: partitions, producers held back, the store, the disk.
 
     A failed partition is served to nobody: it cannot be opened, it is in quarantine, or another broker has
     taken it. Of a damaged one all is served but what is damaged; the broker's log says which objects these are.
@@ -51,15 +51,46 @@ def _show(found: dict[str, Any]) -> None:
         tell(f"the store has not answered since the start, {found['waited_seconds']} s ago: writes are refused")
         tell(f"{len(served)} partitions are read from the write-ahead log meanwhile: {', '.join(served) or 'none'}")
         return
+    print(_first_line(found))
     if found["owner"] is not None:
         tell(_owner_line(found["owner"]))
     if found["unwell"]:
         give_table(found["unwell"], _COLUMNS, as_json=False)
     if found["producers_held_back"]:
-        tell("producers are held back: there is no room for what they send")
+        tell(f"producers are held back: there is no room for what they send ({', '.join(found['held_back_by'])})")
+    if found["store_failures"]:
+        tell(f"{found['store_failures']:.0f} calls of the store have failed since the start")
+    for quota, count in sorted(found["throttled"].items()):
+        tell(f"{count} requests were told to wait by the quota {quota}")
     if found["batches_mended"]:
         tell(f"{found['batches_mended']} batches had changed in memory: check this machine's memory")
     tell(f"{len(found['unwell'])} of {found['partitions']} partitions are not well")
+
+
+def _first_line(found: dict[str, Any]) -> str:
+    """Health, and the figures that somebody asks for first."""
+    parts = [
+        "well" if found["well"] else "NOT WELL",
+        f"{found['partitions'] - len(found['unwell'])} of {found['partitions']} partitions served",
+    ]
+    if found["unflushed_bytes"] is not None:
+        age = f", the oldest for {found['unflushed_seconds']:.0f} s" if found["unflushed_seconds"] else ""
+        parts.append(f"{_size(found['unflushed_bytes'])} in no segment yet{age}")
+    if found["wal_bytes"] is not None:
+        parts.append(f"write-ahead log {_size(found['wal_bytes'])}")
+    if found["disk_free_bytes"] is not None:
+        parts.append(f"disk {_size(found['disk_free_bytes'])} free")
+    if found["connections"] is not None:
+        parts.append(f"{found['connections']:.0f} connections")
+    return "; ".join(parts)
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
 
 
 def _owner_line(owner: dict[str, Any]) -> str:

@@ -78,6 +78,12 @@ METRICS = (
     Metric("holdfast_wal_durable_position", "gauge", (), "The position behind the last durable record."),
     # Memory and reads
     Metric("holdfast_tail_memory_bytes", "gauge", (), "Bytes of batches in memory that are in no segment yet."),
+    Metric(
+        "holdfast_unflushed_seconds",
+        "gauge",
+        (),
+        "How long the oldest record waits that is in no segment yet: what is lost with the disk is no older.",
+    ),
     Metric("holdfast_flushes", "counter", (), "Times a tail's durable batches went into a segment."),
     Metric("holdfast_flushed_bytes", "counter", (), "Bytes of these batches."),
     Metric(

@@ -18,6 +18,7 @@ from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.errors import Corrupt, HoldfastError
+from holdfast.io.clock import Clock
 from holdfast.io.objects.timed import StoreTimes
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
@@ -58,6 +59,7 @@ class Watched:
     syncs: Histogram
     store: StoreTimes
     subscriptions: SubscriptionCounts
+    clock: Clock
 
 
 async def samples(watched: Watched) -> AsyncIterator[Sample]:
@@ -67,13 +69,16 @@ async def samples(watched: Watched) -> AsyncIterator[Sample]:
         for sample in source:
             yield sample
     ends: dict[tuple[str, int], int] = {}
+    now = oldest = watched.clock.monotonic()
     for number, (topic, index, log) in enumerate(_partitions(watched)):
         for sample in _partition(topic, index, log):
             yield sample
         if isinstance(log, PartitionLog):
             ends[topic, index] = log.marks.high_watermark
+            oldest = min(oldest, next((batch.appended_at for batch in log.tail), now))
         if number % _AT_A_TIME == _AT_A_TIME - 1:
             await asyncio.sleep(0)
+    yield Sample("holdfast_unflushed_seconds", (), now - oldest)
     async for sample in _groups(watched.groups, ends):
         yield sample
     for source in (_shares(watched.shares), _transactions(watched.transactions), _subscriptions(watched.subscriptions)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isnan
 from typing import Any
 
 from holdfast.client.protection.secure import PLAINTEXT, Protection, SecurityOptions
@@ -11,6 +12,14 @@ from holdfast.errors import Rejected, Unavailable
 from holdfast.io.address import Address, parse_address
 
 _TIMEOUT_S = 10.0
+_FIGURES = {  # What is told besides, and as what.
+    "holdfast_tail_memory_bytes": "unflushed_bytes",
+    "holdfast_unflushed_seconds": "unflushed_seconds",
+    "holdfast_disk_free_bytes": "disk_free_bytes",
+    "holdfast_wal_disk_bytes": "wal_bytes",
+    "holdfast_store_failures_total": "store_failures",
+    "holdfast_connections": "connections",
+}
 _COUNTS = (
     "holdfast_producers_held_back",
     "holdfast_damage_met_total",
@@ -32,6 +41,9 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
     counts = dict.fromkeys(_COUNTS, 0)
     asked = False
     owner: dict[str, Any] = {}
+    figures: dict[str, float | None] = dict.fromkeys(_FIGURES.values())
+    throttled: dict[str, int] = {}
+    reasons: list[str] = []
     for name, labels, value in samples:
         if name == "holdfast_owner":
             owner["is_owner"] = value > 0
@@ -41,6 +53,12 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
             owner |= labels
         elif name in counts:
             counts[name] += int(value)
+        elif name in _FIGURES and not isnan(value):
+            figures[_FIGURES[name]] = (figures[_FIGURES[name]] or 0) + value
+        elif name == "holdfast_throttled_total" and value:
+            throttled[labels["quota"]] = int(value)
+        elif name == "holdfast_producers_held_back_by" and value:
+            reasons.append(labels["reason"])
         elif name in ("holdfast_partition_failed", "holdfast_partition_damaged"):
             where = labels["topic"], int(labels["partition"])
             row = {"topic": where[0], "partition": where[1], "state": "served", "damaged": 0}
@@ -66,6 +84,9 @@ def examine(samples: Iterable[tuple[str, dict[str, str], float]]) -> dict[str, A
         "producers_held_back": held_back,
         "damage_met": counts["holdfast_damage_met_total"],
         "batches_mended": counts["holdfast_batches_mended_total"],
+        "held_back_by": sorted(reasons),
+        "throttled": throttled,
+        **{name: None if value is None else round(value, 1) for name, value in figures.items()},
     }
 
 

@@ -78,6 +78,7 @@ class Metrics:
         watched = Watched(
             version=version(),
             logs=context.logs,
+            clock=context.clock,
             groups=context.groups,
             shares=context.shares,
             transactions=context.transactions,
