@@ -38,7 +38,7 @@ def session_of(client: Client, *topics: str) -> FetchSession:
 
 
 def test_only_what_moves_is_told(broker: RunningBroker) -> None:
-    """P6: the first answer has all, later ones what has changed; offsets that have moved are told, and a partition
+    """S8: the first answer has all, later ones what has changed; offsets that have moved are told, and a partition
     that is asked for no more is not told of."""
     with Client(broker.bootstrap) as client:
         client.create_topics({"one": 3, "two": 1})
@@ -65,7 +65,7 @@ def test_only_what_moves_is_told(broker: RunningBroker) -> None:
 
 
 def test_a_session_that_the_broker_has_lost(broker: RunningBroker) -> None:
-    """P6: one that the broker does not know, and one of a broker that was killed: all is asked for anew."""
+    """S8: one that the broker does not know, and one of a broker that was killed: all is asked for anew."""
     wanted = {("kept", 0): 0, ("kept", 1): 0}
     with Client(broker.bootstrap) as client:
         client.create_topics({"kept": 2})
@@ -84,7 +84,7 @@ def test_a_session_that_the_broker_has_lost(broker: RunningBroker) -> None:
 
 
 def test_a_topic_that_was_made_again(broker: RunningBroker) -> None:
-    """P6: another topic of the same name is not read instead."""
+    """S8: another topic of the same name is not read instead."""
     with Client(broker.bootstrap) as client:
         client.create_topics({"again": 1})
         session = session_of(client, "again")
