@@ -118,8 +118,8 @@ BUGS = [
         (
             Edit(
                 "log/journal.py",
-                "        except (WalFailed, Fenced) as failure:",
-                "        except KeyError as failure:",
+                "        except (WalFailed, Fenced) as failure:  # The writer",
+                "        except KeyError as failure:  # The writer",
             ),
         ),
         ("tests/log/test_append.py",),

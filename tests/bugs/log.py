@@ -16,6 +16,22 @@ DELETE = "tests/log/test_delete_topic.py"
 
 BUGS = [
     Bug(
+        "a failed fsync that nobody waited for is kept from the loop",
+        (Edit("wal/commit/rounds.py", "        self.on_stop(failure)  # Perhaps", "        pass  # Perhaps"),),
+        ("tests/log/test_append.py::test_a_failed_fsync_that_nobody_waited_for_stops_everything",),
+    ),
+    Bug(
+        "an append that finds the log stopped tells nobody else",
+        (
+            Edit(
+                "log/journal.py",
+                "            self._done(index, failure)\n            assert",
+                "            raise\n            assert",
+            ),
+        ),
+        ("tests/log/test_append.py::test_a_failed_fsync_that_nobody_waited_for_stops_everything",),
+    ),
+    Bug(
         "a stop whose last fsync failed is called clean",
         (Edit("cli/serve/command.py", "    failure = failure or logs.own_failure\n", ""),),
         ("tests/cli/test_serve_failed_log.py::test_a_stop_whose_last_fsync_fails_is_not_called_clean",),

@@ -32,6 +32,7 @@ from holdfast.log.errors import (
 from holdfast.log.settings import PartitionSettings
 from holdfast.record.errors import InvalidBatch, TooLarge, WrongCrc
 from holdfast.record.layout import SEQUENCE_MASK
+from holdfast.wal import Wal, WalFailed
 
 
 @in_loop
@@ -87,6 +88,30 @@ async def test_a_failed_fsync_acknowledges_nobody_and_stops_everything() -> None
     found = await read_all(await logs.partition(HOME))
     assert found[:3] == numbered(0, 3)
     assert found[3:] in ([], [(3, b"lost?")])
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@in_loop
+async def test_a_failed_fsync_that_nobody_waited_for_stops_everything(is_told: bool) -> None:
+    """A2, A3: as that of a marker, when all was quiet: everybody hears of it at once, and whoever appends first."""
+    world = LogWorld()
+    logs = await world.open()
+    partition = await logs.partition(HOME)
+    await fill(partition, 3)
+    wal = logs._ground.journal._wal
+    assert isinstance(wal, Wal)
+    if not is_told:
+        wal.on_stop = lambda failure: None
+    world.disk.fail_next("sync", error=errno.EIO)
+    with pytest.raises(WalFailed):
+        wal.mark()
+    if is_told:
+        await turns()
+        assert isinstance(logs.failure, LogsStopped)
+    with pytest.raises(LogsStopped):
+        await partition.append(batch(b"late"))
+    assert isinstance(await asyncio.wait_for(logs.failed(), 5), LogsStopped)
+    await logs.close()
 
 
 @pytest.mark.parametrize("turn", range(1, 7))

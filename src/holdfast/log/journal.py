@@ -6,6 +6,7 @@ One entry holds one batch. Several appends of one turn of the loop are flushed t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
@@ -27,6 +28,8 @@ _STEP_MAX = 4  # Entries this near to each other are read in one go, with those 
 
 class EntryLog(Protocol):
     """Where entries are durable: `wal.Wal` on a disk, `log.rounds.log.RoundsLog` in the store."""
+
+    on_stop: Callable[[Exception], None]  # Called, in any thread, when it has stopped by itself.
 
     @property
     def state(self) -> WalState: ...
@@ -87,6 +90,7 @@ class Journal:
         self.told: deque[int] = deque(maxlen=_TOLD_KEPT)  # Entries whose waiters were told together.
         self.on_durable: Callable[[], None] = lambda: None
         self.on_failure: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
+        wal.on_stop = self._tell_stopped
 
     @property
     def identity(self) -> Identity:
@@ -156,7 +160,14 @@ class Journal:
         if self._failure is not None:
             raise self._failure
         index = self._next_index
-        self._wal.append_one(LogId(self.kept.identity.generation, index), (entry.encode_prefix(kind, home), content))
+        try:
+            self._wal.append_one(
+                LogId(self.kept.identity.generation, index), (entry.encode_prefix(kind, home), content)
+            )
+        except (WalFailed, Fenced) as failure:  # It has stopped, and the loop has not heard of it yet.
+            self._done(index, failure)
+            assert self._failure is not None
+            raise self._failure from failure
         self._next_index = index + 1
         self._waiting.append((index, on_durable, number))
         if not self._flush_due:
@@ -177,6 +188,11 @@ class Journal:
     def _tell(self, end: int, failure: Exception | None) -> None:
         """Called by the writer."""
         self._loop.call_soon_threadsafe(self._done, end, failure)
+
+    def _tell_stopped(self, failure: Exception) -> None:
+        """Called by whoever writes, also when nobody waits for what was written."""
+        with contextlib.suppress(RuntimeError):  # The loop has ended, and nobody is left to be told.
+            self._loop.call_soon_threadsafe(self._done, self._next_index, failure)
 
     def _done(self, end: int, failure: Exception | None) -> None:
         if failure is not None:

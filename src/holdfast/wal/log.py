@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -79,6 +79,15 @@ class Wal:
         self.opened.log_to(log, directory.path)
         self._whole = AtomicChange(self._rounds.stop_half_way)
         self._rounds.start()
+
+    @property
+    def on_stop(self) -> Callable[[Exception], None]:
+        """Called, in the thread that writes, when the log has stopped by itself."""
+        return self._rounds.on_stop
+
+    @on_stop.setter
+    def on_stop(self, tell: Callable[[Exception], None]) -> None:
+        self._rounds.on_stop = tell
 
     @classmethod
     def open(

@@ -115,6 +115,7 @@ class RoundsLog:
         self._saves = self._durable_saves = 0
         self._saved_in: deque[tuple[int, int]] = deque()  # Round, and how often was saved by then.
         self._failure: Exception | None = None
+        self.on_stop: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005
         self._is_closing = False
         self._gone = threading.Event()
         self._forgetting = Forgetting()
@@ -325,6 +326,7 @@ class RoundsLog:
             self._changed.notify_all()
         for _, _, callback in told:
             callback(failure)
+        self.on_stop(failure)
 
     # Purge
 

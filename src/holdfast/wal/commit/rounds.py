@@ -56,6 +56,7 @@ class Rounds:
         self._written_at = clock.monotonic()
         self.queued_size = 0
         self.sync_count = 0
+        self.on_stop: Callable[[Exception], None] = lambda failure: None  # noqa: ARG005  # Called by whoever wrote.
         self._thread = WriterThread(self._turn, self._mark_when_idle, settings.marker_delay_ms) if threaded else None
 
     def start(self) -> None:
@@ -193,6 +194,7 @@ class Rounds:
         if self._durable is not None:
             self._durable.finish(None)  # An interrupted callback was not the last one.
         self._end_with(failure)
+        self.on_stop(failure)  # Perhaps nobody waited, as for a marker; and nobody would hear of it otherwise.
 
     def stop_half_way(self, cause: BaseException) -> None:
         """A change was interrupted: refuse everything from now on. The caller holds the lock; the writer tells."""
