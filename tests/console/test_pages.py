@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,6 +103,21 @@ def test_reads_of_a_partition_are_counted_by_place(place: Place) -> None:
     after = place.asked.page("/topics/customers/1")["own_reads"]
     assert sum(after.values()) > sum(before.values())
     assert set(after) <= {"buffer", "in-flight", "spilled", "cache", "store"}
+
+
+def test_what_was_run_beside_the_broker_has_left_its_last_word(place: Place, tmp_path: Path) -> None:
+    """V6: a verification and a backup of the store that the broker serves; what damage says is not hidden."""
+    data = Path(place.broker.data)
+    for command in (["log", "verify", str(data)], ["backup", str(data), str(tmp_path / "backup")]):
+        subprocess.run([sys.executable, "-m", "holdfast", *command], check=True, capture_output=True)
+    rows = {each["kind"]: each for each in place.asked.page("/proof/reports")["rows"]}
+    assert rows.keys() >= {"verify", "backup"}
+    assert rows["verify"]["said"].startswith("sound: ")
+    assert str(tmp_path / "backup") in rows["backup"]["said"]
+    assert all(each["is_good"] and 0 <= time.time() * 1000 - each["at_ms"] < 120_000 for each in rows.values())
+    (data / "objects" / "reports" / "verify.json").write_bytes(b"{}")
+    rows = {each["kind"]: each for each in place.asked.page("/proof/reports")["rows"]}
+    assert (rows["verify"]["is_good"], rows["backup"]["is_good"]) == (False, True)
 
 
 def test_what_keeps_the_log_is_named(place: Place) -> None:

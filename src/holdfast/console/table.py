@@ -8,7 +8,7 @@ from holdfast.console.pages.access import access, verdict
 from holdfast.console.pages.groups import group, groups
 from holdfast.console.pages.overview import overview
 from holdfast.console.pages.partition import manifests, partition, segment
-from holdfast.console.pages.proof import proof, verify
+from holdfast.console.pages.proof import proof, reports, verify
 from holdfast.console.pages.records import WANTED, record, records, timeline
 from holdfast.console.pages.store import objects, store
 from holdfast.console.pages.subscriptions import subscriptions
@@ -161,6 +161,14 @@ ROUTES: Final = (
         PageRight.CLUSTER,
         "Proof: what is known to be damaged, not served or not readable.",
         "some microseconds for each partition",
+    ),
+    Route(
+        "/proof/reports",
+        reports,
+        PageRight.CLUSTER,
+        "The last audit, verification, backup and repair that were run on this store.",
+        "four reads of the store, in a thread",
+        is_scan=True,
     ),
     Route(
         "/topics/{topic}/{partition}/verify",

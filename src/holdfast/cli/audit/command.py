@@ -22,6 +22,7 @@ from holdfast.cli.job.options import (
     store_options,
     tell_here,
 )
+from holdfast.cli.terminal.kept import keep_result
 from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
@@ -109,10 +110,19 @@ def audit(
     ):
         reports = run(session, opened, topics or (), evidence, decode=not headers_only, on_done=progress)
     _show(reports, progress, as_json=as_json)
+    keep_result(opened.open(), "audit", _said(reports), is_good=all(each.is_sound for each in reports))
     if plot is not None:
         _plot(plot, reports, progress)
     if not all(each.is_sound for each in reports):
         raise typer.Exit(1)
+
+
+def _said(reports: Sequence[PartitionReport]) -> str:
+    total = _total(reports)
+    return (
+        f"{total['delivered_percent']:.4f} % of {total['offsets']} offsets of {len(reports)} partitions accounted for, "
+        f"{total['missing']} missing, {total['duplicates']} duplicates"
+    )
 
 
 def _show(reports: Sequence[PartitionReport], progress: JobProgress, *, as_json: bool) -> None:

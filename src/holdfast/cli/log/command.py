@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.log.lines import DUMP_HEADING, STAT_COLUMNS, dump_line, partition_line, stat_row
+from holdfast.cli.terminal.kept import keep_result
 from holdfast.cli.terminal.talk import data_console, give_json, tell
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ def verify_command(
             print(f"{each.verdict}: {said(each)}")
         print(_verdict(totals, look))
         _tell_deleted(look)
+    keep_result(look.objects, "verify", _verdict(totals, look), is_good=not totals.problems)
     sys.stdout.flush()
     if totals.problems:
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast.cli.terminal.kept import keep_result
 from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def repair(
             plan = look(path, objects, wal)
             accepted = bool(plan.items) and accept == plan.token
             kept = str(apply(plan)) if accepted else None
+            if accepted:
+                losses = sum(each.is_loss for each in plan.items)
+                said = f"{len(plan.items)} items repaired, {losses} of them losses; the originals are in {kept}"
+                keep_result(objects, "repair", said, is_good=not losses)
         finally:
             lock.release()
     _give(plan, kept, as_json=as_json)

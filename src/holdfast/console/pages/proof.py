@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from holdfast.cluster.reports import last_reports
 from holdfast.console.pages.asked import number_in
 from holdfast.console.routes import Visit
 from holdfast.errors import Corrupt
@@ -40,6 +41,13 @@ async def proof(visit: Visit) -> dict[str, Any]:
         "owner_looks": parts.logs.owner.looks,
         "owner_failures": parts.logs.owner.failures,
     }
+
+
+async def reports(visit: Visit) -> dict[str, Any]:
+    """What audits, backups and repairs have left in the store."""
+    parts = visit.parts
+    rows = await parts.calls.run(lambda: [each._asdict() for each in last_reports(parts.logs.objects)])
+    return {"rows": rows}
 
 
 async def verify(visit: Visit) -> dict[str, Any]:

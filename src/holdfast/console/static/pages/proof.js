@@ -1,7 +1,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { A, Badge, Empty, Figure, Figures, Meter, Note, query, Section, Sheet, topicPath, Waiting } from "../parts/bits.js";
-import { bytes, count, duration, millis } from "../parts/format.js";
-import { ask, useLive } from "../parts/live.js";
+import { ago, bytes, count, duration, millis, time } from "../parts/format.js";
+import { ask, useLive, useOnce } from "../parts/live.js";
 import { Table } from "../parts/table.js";
 
 export default function Proof({ query: asked }) {
@@ -22,12 +22,26 @@ export default function Proof({ query: asked }) {
           title="Every partition is served, and none is known to be damaged.">What is found here, or by a reader, would be listed with the object
           and the byte.<//>`} />
       <//>
-      <${Section} title="From elsewhere">
-        <p class="hint">This broker does not know of audits, backups and repairs: they run beside it and keep their result where they were
-          started. <code>holdfast audit</code> counts what was delivered, <code>holdfast doctor</code> looks at the machine, <code>holdfast backup</code> copies all of it, <code>holdfast log verify</code> holds every stored byte against its crcs.</p>
-      <//>`}<//>
+`}<//>
+    <${Reports} /><//>`;
+}
+
+// What was run beside the broker has left its last word in the store.
+function Reports() {
+  return html`<${Section} title="Last audit, backup and repair">
+    <${Waiting} state=${useOnce("/proof/reports")}>${(data) => html`<${Table} label="Reports" rows=${data.rows} columns=${REPORTS(data.at_ms)}
+      empty=${html`<${Empty} title="None was run yet."><code>holdfast audit</code> counts what was delivered, <code>holdfast backup</code> copies
+        all of it, <code>holdfast log verify</code> holds every stored byte against its crcs: what each said last will be here.<//>`} />`}<//>
   <//>`;
 }
+
+const REPORTS = (now) => [
+  { name: "kind", title: "what" },
+  { name: "at_ms", title: "when", cell: (row) => html`<span title=${time(row.at_ms)}>${ago(row.at_ms, now)}</span>` },
+  { name: "is_good", title: "", cell: (row) => html`<${Badge} level=${row.is_good ? "ok" : "bad"}>${row.is_good ? "good" : "not good"}<//>` },
+  { name: "said", title: "it said" },
+  { name: "host", title: "on" },
+];
 
 const FAILED = [
   { name: "topic", cell: (row) => html`<${A} href=${topicPath(row.topic)}>${row.topic}-${row.partition}<//>` },
