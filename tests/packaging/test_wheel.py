@@ -56,12 +56,30 @@ def light(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return install(tmp_path_factory.mktemp("light"), "base.txt")
 
 
-def install(folder: Path, pinned: str) -> Installed:
+@pytest.fixture(scope="module")
+def newest(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The same on the newest Python of this machine."""
+    return install(tmp_path_factory.mktemp("newest"), "base.txt", newest_python())
+
+
+def newest_python() -> str:
+    """Where several are, the highest that we know to work; this one otherwise."""
+    roots = [Path(each) for each in os.environ.get("PATH", "").split(":")]
+    roots += Path.home().glob(".pyenv/versions/*/bin")
+    for minor in (14, 13, 12):
+        for root in roots:
+            python = root / f"python3.{minor}"
+            if python.exists() and run(python, "-c", "import ssl, ctypes, venv").returncode == 0:
+                return str(python)
+    return sys.executable
+
+
+def install(folder: Path, pinned: str, python: str = sys.executable) -> Installed:
     """Everything pinned comes from uv's cache, which installing has filled; only what is not there is fetched."""
     uv("build", "--offline", "--wheel", "--no-build-isolation", "--python", sys.executable, "-o", folder / "dist", ROOT)
     [wheel] = (folder / "dist").glob("*.whl")
     there = Installed(wheel, folder / "venv")
-    uv("venv", "-q", "--python", sys.executable, there.folder)
+    uv("venv", "-q", "--python", python, there.folder)
     uv("pip", "install", "-q", "--python", there.python, "--require-hashes", "-r", ROOT / "requirements" / pinned)
     uv("pip", "install", "-q", "--offline", "--python", there.python, "--no-deps", wheel)
     return there
@@ -93,6 +111,21 @@ def test_the_light_install_serves_real_clients(light: Installed, tmp_path: Path)
         assert any("holdfast[fast]" in line for line in broker.said)
         assert any("no port for subscribers" in line and "holdfast[arrow]" in line for line in broker.said)
         assert broker.stop() == 0
+
+
+def test_the_newest_python_of_this_machine_serves_as_well(newest: Installed, tmp_path: Path) -> None:
+    with RunningBroker(tmp_path, python=newest.python, environment={"PYTHONPATH": ""}) as broker:
+        broker.topic("orders", *(f"{number}" for number in range(100)))
+        assert len(broker.read("orders")) == 100
+        assert broker.stop() == 0
+
+
+def test_the_source_archive_makes_the_same_wheel(installed: Installed, tmp_path: Path) -> None:
+    uv("build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", tmp_path, ROOT)
+    [source], [wheel] = tmp_path.glob("*.tar.gz"), tmp_path.glob("*.whl")
+    assert source.stat().st_size < 20 << 20
+    with zipfile.ZipFile(wheel) as made, zipfile.ZipFile(installed.wheel) as other:
+        assert set(made.namelist()) == set(other.namelist())
 
 
 def test_the_light_install_is_light(light: Installed) -> None:
