@@ -61,4 +61,11 @@ BUGS = [
         "",
         "tests/metrics/test_status.py::test_a_broker_is_well_in_one_line",
     ),
+    bug(
+        "a forked broker loads everything again",
+        "testing/template.py",
+        "    _load()\n    gc.collect()\n",
+        "    gc.collect()\n",
+        "tests/testing/test_template.py::test_a_start_takes_less_than_two_fifths_of_a_second_of_a_processor",
+    ),
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -93,34 +92,37 @@ def test_workers_of_xdist_share_a_broker_or_have_one_each(tmp_path: Path, option
     assert len(seen) == brokers
 
 
-def test_a_script_of_any_language_gets_a_broker_and_lets_it_go() -> None:
+def test_a_script_of_any_language_gets_a_broker_and_lets_it_go(place: Path) -> None:
     """It is there when its address is printed, and gone with its folder when it was told to."""
-    before = folders()
-    up = holdfast("testing", "up", "--print-bootstrap", "--topic", "orders:2", "--set", "num.partitions=3")
+    up = holdfast("testing", "up", "--print-bootstrap", "--topic", "orders:2", "--set", "num.partitions=3", place=place)
     address = up.stdout.strip()
     assert up.stdout == f"{address}\n"
-    described = holdfast("topic", "describe", "orders", "--bootstrap", address).stdout
-    assert "2 partitions" in described
-    assert len(folders() - before) == 1
-    holdfast("testing", "down", address)
+    assert "2 partitions" in holdfast("topic", "describe", "orders", "--bootstrap", address, place=place).stdout
+    assert len(list(place.glob(f"{PREFIX}*"))) == 1
+    holdfast("testing", "down", address, place=place)
     until = time.monotonic() + 30
-    while folders() - before and time.monotonic() < until:
+    while any(place.iterdir()) and time.monotonic() < until:
         time.sleep(0.05)
-    assert folders() <= before
-    assert "was started by" in holdfast("testing", "down", address, code=1).stderr
+    assert list(place.iterdir()) == []
+    assert "was started by" in holdfast("testing", "down", address, place=place, code=1).stderr
 
 
-def test_a_broker_that_cannot_start_says_why() -> None:
-    done = holdfast("testing", "up", "--print-bootstrap", "--set", "num.partitions=many", code=1)
+def test_a_broker_that_cannot_start_says_why(place: Path) -> None:
+    done = holdfast("testing", "up", "--print-bootstrap", "--set", "num.partitions=many", place=place, code=1)
     assert (done.stdout, "num.partitions" in done.stderr) == ("", True)
 
 
-def holdfast(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """For temporary folders, of this test alone."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    return folder
+
+
+def holdfast(*arguments: str, place: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    done = subprocess.run([COMMAND, *arguments], env=clean, capture_output=True, text=True, timeout=90)
+    surroundings = clean | {"TMPDIR": str(place)}
+    done = subprocess.run([COMMAND, *arguments], env=surroundings, capture_output=True, text=True, timeout=90)
     assert done.returncode == code, done.stderr
     return done
-
-
-def folders() -> set[str]:
-    return {each.name for each in Path(tempfile.gettempdir()).glob(f"{PREFIX}*")}

@@ -96,6 +96,20 @@ def holdfast_own_broker(holdfast_settings: Mapping[str, object]) -> Iterator[Run
         yield broker
 
 
+_begun = False
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """The first test that wants a broker lets its parts be loaded, while the others are collected."""
+    global _begun
+    if not _begun and any(name.startswith("holdfast_") for name in getattr(item, "fixturenames", ())):
+        from holdfast.testing.template import TEMPLATE
+
+        _begun = True
+        if not item.config.option.collectonly:
+            TEMPLATE.begin()
+
+
 def _running(settings: Mapping[str, object]) -> AbstractContextManager[RunningBroker]:
     return running_broker(**dict(settings))  # type: ignore[arg-type]
 

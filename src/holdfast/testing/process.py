@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from holdfast.testing.ports import free_port
 if TYPE_CHECKING:
     from holdfast.client import ClientSettings
     from holdfast.record.records import Record
+    from holdfast.testing.template import ForkedProcess
     from holdfast.testing.topics import Written
 
 _READY = "Kafka clients at "  # In lines of either form.
@@ -47,6 +49,7 @@ class RunningBroker:
         options: Sequence[str] = (),
         entry: Sequence[str] = ("-m", "holdfast.cli"),
         sets_listeners: bool = False,
+        forks: bool = False,
     ) -> None:
         self.data = data
         self.port = port or free_port()
@@ -56,7 +59,8 @@ class RunningBroker:
         self._options = tuple(options)
         self._entry = tuple(entry)  # What Python runs as the command `holdfast`.
         self._listen_option = () if sets_listeners else ("--listen", self.bootstrap)  # Or its settings name `port`.
-        self._process: subprocess.Popen[str] | None = None
+        self._forks = forks  # Out of a process that has loaded everything, where that can be had.
+        self._process: subprocess.Popen[str] | ForkedProcess | None = None
         self._listener: threading.Thread | None = None
         self._said_enough = threading.Event()  # It listens, or has ended.
         self._listens = False
@@ -77,18 +81,12 @@ class RunningBroker:
     def start(self) -> None:
         """Start it, and come back when it serves clients."""
         assert not self.is_running, "it is running already"
-        command = [self._python, *self._entry, "serve", "--data", str(self.data), *self._listen_option]
+        arguments = ["serve", "--data", str(self.data), *self._listen_option, *self._options]
         own = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         self._said_enough.clear()
         self._listens = False
-        process = self._process = subprocess.Popen(
-            [*command, *self._options],
-            env={**own, "HOLDFAST_SERVE_ENDS_WITH_STDIN": "true", **self._environment},
-            stdin=subprocess.PIPE,  # Closed by the system when this process ends, in whatever way.
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",  # A library may say what strangers have sent.
+        process = self._process = self._spawn(
+            arguments, {**own, "HOLDFAST_SERVE_ENDS_WITH_STDIN": "true", **self._environment}
         )
         self._listener = threading.Thread(target=self._listen, args=(process,), daemon=True)
         self._listener.start()
@@ -97,7 +95,24 @@ class RunningBroker:
             self.close()
             raise BrokerDidNotStart(list(self.said))
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def _spawn(self, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[str] | ForkedProcess:
+        """Its stdin is closed by the system when this process ends, in whatever way."""
+        if self._forks:
+            from holdfast.testing.template import TEMPLATE
+
+            with contextlib.suppress(OSError):
+                return TEMPLATE.start(arguments, environment)
+        return subprocess.Popen(
+            [self._python, *self._entry, *arguments],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",  # A library may say what strangers have sent.
+        )
+
+    def _listen(self, process: subprocess.Popen[str] | ForkedProcess) -> None:
         """Take what it says for as long as it lives, so that a full pipe never stops it."""
         assert process.stderr is not None
         with process.stderr as lines:
@@ -171,7 +186,7 @@ class RunningBroker:
         if self.is_running:
             self.kill()
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _started(self) -> subprocess.Popen[str] | ForkedProcess:
         assert self._process is not None, "it was never started"
         return self._process
 

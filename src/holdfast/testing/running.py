@@ -29,7 +29,7 @@ def running_broker(data: Path | None = None, *, port: int = 0, **settings: objec
     """
     given = checked(settings)
     with temporary_folder() as folder:
-        broker = RunningBroker(data or folder / "data", port=port, environment=variables(given))
+        broker = RunningBroker(data or folder / "data", port=port, environment=variables(given), forks=True)
         with broker:
             yield broker
 
@@ -40,7 +40,7 @@ def running_brokers(count: int, **settings: object) -> Iterator[list[RunningBrok
     given = variables(checked(settings))
     with ExitStack() as stack:
         folders = [stack.enter_context(temporary_folder()) for _ in range(count)]
-        brokers = [RunningBroker(folder / "data", environment=given) for folder in folders]
+        brokers = [RunningBroker(folder / "data", environment=given, forks=True) for folder in folders]
         for broker in brokers:
             stack.callback(broker.close)
         with ThreadPoolExecutor(max(count, 1)) as starting:

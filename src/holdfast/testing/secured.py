@@ -33,7 +33,7 @@ class SecuredBroker(RunningBroker):
     """A broker whose only listener is SASL_SSL, and what its users need to come through it."""
 
     def __init__(self, data: Path, authority: AuthorityFolder, port: int, environment: Mapping[str, str]) -> None:
-        super().__init__(data, port=port, environment=environment, sets_listeners=True)
+        super().__init__(data, port=port, environment=environment, sets_listeners=True, forks=True)
         self.authority = authority
 
     @staticmethod
