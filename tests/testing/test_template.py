@@ -1,4 +1,4 @@
-"""Brokers that are forked out of a process which has loaded everything: quick to start, and otherwise like any other."""
+"""Brokers that are forked out of a process which has loaded everything: quick to start, else like any other."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_forked_broker_has_its_own_settings_lines_and_exit_code() -> None:
 
 
 def test_a_setting_that_is_wrong_is_told_as_ever() -> None:
-    with pytest.raises(BrokerDidNotStart, match="num.partitions"), running_broker(num_partitions="many"):
+    with pytest.raises(BrokerDidNotStart, match=r"num\.partitions"), running_broker(num_partitions="many"):
         pass
 
 
