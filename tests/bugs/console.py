@@ -45,9 +45,9 @@ BUGS = [
     ),
     bug(
         "the console answers to any name",
-        "console/console.py",
-        "        if name in self._names:\n            return True\n",
-        "        if name:\n            return True\n",
+        "console/answers.py",
+        "    if name in names:\n        return True\n",
+        "    if name:\n        return True\n",
         PAGES + "::test_a_name_that_is_not_ours_is_not_answered",
     ),
     bug(

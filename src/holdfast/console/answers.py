@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from ipaddress import ip_address
 from typing import Any, Final
 
 from holdfast.console.link import HttpAnswer, HttpRequest
@@ -89,3 +90,17 @@ def as_json(status: int, value: dict[str, Any], headers: tuple[tuple[str, str], 
 
 def as_text(status: int, text: str) -> HttpAnswer:
     return HttpAnswer(status, "text/plain; charset=utf-8", f"{text}\n".encode())
+
+
+def is_ours(host: str, names: frozenset[str]) -> bool:
+    """A name that an attacker's DNS points here is none of ours; an address cannot be pointed anywhere."""
+    name = host.lower().rpartition(":")[0] if not host.endswith("]") and ":" in host else host.lower()
+    if name in names:
+        return True
+    try:
+        return bool(ip_address(name.strip("[]")))
+    except ValueError:
+        return False
+
+
+NOT_OURS: Final = as_text(421, "this console is not known by that name: console.hosts lists its names")

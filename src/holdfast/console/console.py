@@ -6,10 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from ipaddress import ip_address
 from typing import Any, Final
 
-from holdfast.console.answers import as_json, as_text, body_of, check, check_same_origin, failed
+from holdfast.console.answers import NOT_OURS, as_json, as_text, body_of, check, check_same_origin, failed, is_ours
 from holdfast.console.changes import CHANGES, ChangeAsked, make
 from holdfast.console.files import Files
 from holdfast.console.link import HttpAnswer, HttpRequest
@@ -42,24 +41,14 @@ class Console:
         self._scans = 0
 
     async def handle(self, request: HttpRequest) -> HttpAnswer:
-        if not self._is_ours(request.headers.get("host", "")):
-            return as_text(421, "this console is not known by that name: console.hosts lists its names")
+        if not is_ours(request.headers.get("host", ""), self._names):
+            return NOT_OURS
         if request.path.startswith("/static/") and request.method == "GET":
             return self._files.answer(request.path)
         try:
             return await self._route(request)
         except HoldfastError as failure:
             return failed(failure)
-
-    def _is_ours(self, host: str) -> bool:
-        """A name that an attacker's DNS points here is none of ours; an address cannot be pointed anywhere."""
-        name = host.lower().rpartition(":")[0] if not host.endswith("]") and ":" in host else host.lower()
-        if name in self._names:
-            return True
-        try:
-            return bool(ip_address(name.strip("[]")))
-        except ValueError:
-            return False
 
     async def _route(self, request: HttpRequest) -> HttpAnswer:
         accept = request.headers.get("accept", "")

@@ -135,7 +135,10 @@ class _Life:
 
     def _be_taken_over(self, txn: int) -> None:
         """A rival with the same id begins: it ends what is open with an abort, and nothing can commit it any more."""
-        self._client.flush(_CALL_S)
+        try:
+            self._client.flush(_CALL_S)
+        except KafkaException as failure:  # It took so long that the broker has ended it already.
+            raise GoneWrong(str(failure)) from failure
         self._reports.write()
         self._history.invoke("abort", producer=self._producer, txn=txn)
         client(self._ground, self._name)

@@ -218,6 +218,9 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         stack.callback(around.calls.close)
         await stack.enter_async_context(followed(listeners, around.calls, reload))
         place = StartPlace(listeners, timings.traffic if timings else None)
+        if console:
+            await stack.enter_async_context(console.begun())
+            place = place._replace(on_waiting=console.tell_waiting)
         broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:

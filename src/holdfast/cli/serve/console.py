@@ -19,6 +19,7 @@ from holdfast.broker.topics import OpenTopic
 from holdfast.cli.serve.doors import Door
 from holdfast.cli.serve.metrics import version
 from holdfast.cli.serve.timings import Timings
+from holdfast.console.before import BeforeBroker
 from holdfast.console.console import Console
 from holdfast.console.files import Files
 from holdfast.console.history import History
@@ -50,6 +51,7 @@ class ConsolePort:
         self._settings = settings
         self._log_settings = logs
         self._timings = timings
+        self._before = BeforeBroker(self._names())
         otherwise = "choose another with --console HOST:PORT (serve.console_listen)"
         self._bound = bind(parse_address(door.listen), otherwise)
 
@@ -58,10 +60,22 @@ class ConsolePort:
         return Address(*self._bound.getsockname()[:2])
 
     @asynccontextmanager
+    async def begun(self) -> AsyncIterator[None]:
+        """The port, for as long as the block lasts: before there is a broker it says what is waited for."""
+        tls = self._listener.tls if self._listener is not None else None
+        async with listening(self._before.handle, self._bound, tls):
+            yield
+
+    def tell_waiting(self, reason: str) -> None:
+        """The store is waited for; why, and where it is, only where nobody is asked who they are anyway."""
+        why = reason if self._listener is None else "the broker's log says why"
+        self._before.said = f"The broker waits for its store: {why}."
+
+    @asynccontextmanager
     async def served(
         self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path
     ) -> AsyncIterator[None]:
-        """The port, for as long as the block lasts."""
+        """The pages, for as long as the block lasts."""
         context, listener = opened.context, self._listener
         parts = self._parts(opened, server, around, data)
         gate = ConsoleGate(SideDoor(server, listener) if listener is not None else None, context.gate)
@@ -71,18 +85,19 @@ class ConsolePort:
         tls = listener.tls if listener is not None else None
         following = asyncio.ensure_future(parts.history.follow(lambda: _figures(parts)))
         try:
-            async with listening(console.handle, self._bound, tls):
-                scheme = "http" if tls is None else "https"
-                log.info("console at %s://%s/", scheme, self.address, extra={"facts": {"event": "console"}})
-                if listener is None and not is_loopback(self.address.host):
-                    log.warning(
-                        "the console is reached from other machines and asks nobody who they are: whoever connects "
-                        "sees every record%s",
-                        ", and may change everything" if self._settings.write else "",
-                        extra={"facts": {"event": "unguarded"}},
-                    )
-                yield
+            self._before.hand_over(console.handle)
+            scheme = "http" if tls is None else "https"
+            log.info("console at %s://%s/", scheme, self.address, extra={"facts": {"event": "console"}})
+            if listener is None and not is_loopback(self.address.host):
+                log.warning(
+                    "the console is reached from other machines and asks nobody who they are: whoever connects "
+                    "sees every record%s",
+                    ", and may change everything" if self._settings.write else "",
+                    extra={"facts": {"event": "unguarded"}},
+                )
+            yield
         finally:
+            self._before.take_back("The broker is stopping.")
             following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await following

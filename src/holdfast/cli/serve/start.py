@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +68,7 @@ class StartPlace(NamedTuple):
 
     listeners: Sequence[OpenListener]
     traffic: Traffic | None
+    on_waiting: Callable[[str], None] = lambda reason: None  # noqa: ARG005  # Who else hears why the store is waited for.
 
 
 def addresses(listeners: Sequence[OpenListener]) -> str:
@@ -193,6 +194,7 @@ class _Wait:
             await stack.enter_async_context(metrics.waiting(watched, server, self._rules))
         if attempt.done() and attempt.exception() is not None:
             self._reason = str(attempt.exception())
+        place.on_waiting(self._reason)
         self._say_first()
         saying = asyncio.ensure_future(self._say_again())
         try:
@@ -215,6 +217,7 @@ class _Wait:
                 return await attempt
             except AWAY as failure:
                 self._reason = str(failure)
+                self._place.on_waiting(self._reason)
                 log.debug("still away: %s", failure)
             if self._opening.is_answered:  # It had taken the log, and failed later: the log is closed.
                 await self._opening.read_log()
