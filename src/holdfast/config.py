@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from holdfast.broker.configs.kafka import FOREIGN
 from holdfast.broker.settings import OVERRIDE, BrokerSettings, kafka_name
+from holdfast.cluster.settings import ClusterSettings
 from holdfast.console.settings import ConsoleSettings
 from holdfast.errors import Rejected, nearest
 from holdfast.io.objects.settings import StoreSettings
@@ -108,6 +109,7 @@ class Settings:
     broker: BrokerSettings = field(default_factory=BrokerSettings)
     subscribe: SubscribeSettings = field(default_factory=SubscribeSettings)
     console: ConsoleSettings = field(default_factory=ConsoleSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
 
 class Given(NamedTuple):
@@ -239,6 +241,7 @@ def build(given: Iterable[Given]) -> Settings:
             raise Rejected(f"{last[section].source} sets {section} wrongly: {failure}") from None
     settings = Settings(**made)
     _check_ports(settings)
+    _check_cluster(settings)
     return settings
 
 
@@ -255,6 +258,16 @@ def _check_ports(settings: Settings) -> None:
     short, serve = ServeSettings(), settings.serve
     if settings.broker.listeners and (serve.listen, serve.advertise) != (short.listen, short.advertise):
         raise Rejected("listeners is set, and serve.listen or serve.advertise (--listen, --advertise) too: keep one")
+
+
+def _check_cluster(settings: Settings) -> None:
+    """Who takes over has only the store."""
+    if not settings.cluster.member:
+        return
+    if settings.wal.place != "store":
+        raise Rejected("cluster.member needs wal.place=store: what is on a broker's disk is lost to the others")
+    if not settings.serve.store:
+        raise Rejected("cluster.member needs serve.store (--store): all brokers of a cluster share it")
 
 
 def _section_type(section: str) -> Any:

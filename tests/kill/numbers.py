@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -38,7 +40,13 @@ def group_settings(address: str, group: str, protocol: str) -> dict[str, object]
     return {**QUIET, "bootstrap.servers": address, "group.id": group, **fixed, **classic}
 
 
-def produce(number: int, address: str, history: History, stop: threading.Event) -> None:
+def produce(
+    number: int,
+    address: str,
+    history: History,
+    stop: threading.Event,
+    more: Mapping[str, object] = MappingProxyType({}),
+) -> None:
     """Write numbers, each to a partition of its own turn, a few thousand each second."""
     producer = Producer(
         {
@@ -48,6 +56,7 @@ def produce(number: int, address: str, history: History, stop: threading.Event) 
             "linger.ms": 2,
             "message.timeout.ms": 120_000,
             "queue.buffering.max.messages": 2000,
+            **more,
         }
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from holdfast.broker.guard.gate import Gate
 from holdfast.broker.guard.users import Users
@@ -15,10 +17,17 @@ from holdfast.coordinator.group.coordinator import GroupCoordinator
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.coordinator import TransactionCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
+from holdfast.io.address import Address
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
+
+Others: TypeAlias = Callable[[str], Sequence[tuple[int, Address]]]  # Of a listener: numbers, and where they are.
+
+
+def nobody_else(_listener: str) -> Sequence[tuple[int, Address]]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +50,4 @@ class BrokerContext:
     clock: Clock
     chance: Chance
     heavy: BlockingCalls  # For work that would hold the event loop for too long.
+    others: Others = nobody_else  # Brokers of a cluster beside this one.

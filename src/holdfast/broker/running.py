@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from holdfast.broker.broker import Broker
 from holdfast.broker.configs.dynamic import settings_now
-from holdfast.broker.context import BrokerContext
+from holdfast.broker.context import BrokerContext, Others, nobody_else
 from holdfast.broker.coordinators import GroupTopics, ProducerIdBlocks, open_groups, open_shares, open_transactions
 from holdfast.broker.guard.audit import Audit
 from holdfast.broker.guard.gate import Gate
@@ -31,7 +31,7 @@ from holdfast.cluster.auth_log import AuthLog
 from holdfast.cluster.metadata_log import PREFIX, MetadataLog
 from holdfast.coordinator.share.coordinator import ShareCoordinator
 from holdfast.coordinator.transaction.producer_ids import ProducerIds
-from holdfast.errors import Unavailable
+from holdfast.errors import Rejected, Unavailable
 from holdfast.io.calls import BlockingCalls, ThreadCalls
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
@@ -68,6 +68,7 @@ class BrokerEnvironment:
     quarantine: Callable[[], Directory] | None = None  # Where tails go that no partition can hold; made when needed.
     reserve_size: int = 0  # Bytes of the disk kept for the way back when it is full.
     here: Here | None = None  # Which data directory it is.
+    others: Others = nobody_else  # Brokers that share the store.
 
     @classmethod
     def real(
@@ -101,6 +102,18 @@ class AllSettings:
     wal: WalSettings
     check_store: bool = False  # Whether the store is asked for put-if-absent before anything depends on it.
     take_over: bool = True  # Whether a new write-ahead log may go on with a store that another one was used with.
+    is_member: bool = False  # Whether other brokers share the store.
+
+
+class StoreShared(Rejected):
+    """A broker that is alone has come to a cluster's store."""
+
+    def __init__(self, url: str, names: Sequence[str]) -> None:
+        super().__init__(
+            f"{url} is shared by brokers of a cluster ({'; '.join(names)}): start this one with --cluster, or stop "
+            "all of them cleanly first"
+        )
+        self.names = tuple(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +164,8 @@ async def opened(
         metadata = await around.calls.run(
             MetadataLog, logs.objects, identity.cluster, identity.broker, patience, logs.incarnation
         )
+        if metadata.metadata.lives.by_broker and not settings.is_member:
+            raise StoreShared(logs.objects.url, [each.name for each in metadata.metadata.lives.eldest_first])
         await _lead(metadata, logs, around.calls)
         logs.collect_versions(PREFIX, lambda: metadata.metadata.version)
         auth = await around.calls.run(
@@ -192,6 +207,7 @@ async def opened(
                 around.clock,
                 around.chance,
                 heavy,
+                around.others,
             )
             pause = around.calls.pause
             rounds = [producer_ids.keep_spare(pause), Reopening(topics).run(pause)] if around.threaded else []

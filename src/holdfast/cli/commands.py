@@ -32,6 +32,7 @@ class CommandPlace(NamedTuple):
 
 COMMANDS: Final = {
     "serve": CommandPlace(_RUN, "serve.command", "serve", "serve.help:ServeCommand"),
+    "cluster": CommandPlace(_RUN, "cluster.command"),
     "user": CommandPlace(_RUN, "user.command"),
     "doctor": CommandPlace(_RUN, "doctor.command", "doctor"),
     "testing": CommandPlace(_RUN, "testing"),

@@ -72,6 +72,7 @@ def holdfast(
     \b
     Examples:
       holdfast serve --data ./data             start a broker
+      holdfast cluster status s3://bucket      who shares a store, and who leads
       holdfast doctor                          whether a broker can run here
       holdfast testing up                      a broker for tests, gone afterwards
       holdfast demo                            kill a broker, count everything

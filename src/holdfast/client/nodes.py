@@ -149,20 +149,35 @@ class NamedBroker(Nodes):
     """Asks the broker that was named, whatever it is about; what it advertises to other clients is not looked at.
 
     For whoever stands before one broker, perhaps through a tunnel: the addresses it tells may lead nowhere from there.
+    Where there are several, they have to be followed.
     """
 
+    def __init__(self, connector: Connector) -> None:
+        super().__init__(connector)
+        self._is_alone: bool | None = None
+
+    def _the_one(self) -> Connection | None:
+        """The broker that was named, if there is no other."""
+        named = self.any()
+        if self._is_alone is None:
+            self._is_alone = len(read_metadata(named, []).brokers) == 1
+        return named if self._is_alone else None
+
     def by_leader(self, pairs: Iterable[Pair]) -> dict[Connection, list[Pair]]:
-        wanted = [(topic, partition) for topic, partition in pairs]
-        return {self.any(): wanted} if wanted else {}
+        wanted, named = [(topic, partition) for topic, partition in pairs], self._the_one()
+        if named is None:
+            return super().by_leader(wanted)
+        return {named: wanted} if wanted else {}
 
     def controller(self) -> Connection:
-        return self.any()
+        return self._the_one() or super().controller()
 
     def all(self) -> Iterator[Connection]:
-        yield self.any()
+        named = self._the_one()
+        yield from (super().all() if named is None else [named])
 
-    def coordinator(self, kind: int, key: str) -> Connection:  # noqa: ARG002 (the same one for all)
-        return self.any()
+    def coordinator(self, kind: int, key: str) -> Connection:
+        return self._the_one() or super().coordinator(kind, key)
 
 
 def _address(kind: int, key: str, found: Coordinator | FindCoordinatorResponse) -> Address:

@@ -4,6 +4,10 @@ Rejected
 ├── TopicUnknown
 ├── TopicExists
 ├── ProducerIdsTaken      by another process: take those behind them
+├── BrokerLives           a broker of that number is in the cluster already
+├── LifeOver              it was ended: join again
+├── LeaderLives           another leads
+├── TooManyBrokers
 ├── UserUnknown
 ├── BadUser               a name, a salt or keys that cannot be kept
 ├── TooManyUsers
@@ -38,6 +42,40 @@ class ProducerIdsTaken(Rejected):
         super().__init__(f"producer ids from {start} on cannot be taken: those below {end} are taken")
         self.start = start
         self.end = end
+
+
+class BrokerLives(Rejected):
+    """A number stands for one broker."""
+
+    def __init__(self, broker: int, name: str) -> None:
+        super().__init__(f"broker {broker} is in the cluster already, {name}: give this one another number (node.id)")
+        self.broker = broker
+        self.name = name
+
+
+class LifeOver(Rejected):
+    """A life that was ended never comes back."""
+
+    def __init__(self, broker: int, life: int) -> None:
+        super().__init__(f"life {life} of broker {broker} is over")
+        self.broker = broker
+        self.life = life
+
+
+class LeaderLives(Rejected):
+    """There is one leader."""
+
+    def __init__(self, leader: int) -> None:
+        super().__init__(f"life {leader} leads")
+        self.leader = leader
+
+
+class TooManyBrokers(Rejected):
+    """The cluster is full."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"there are {limit} brokers in the cluster already")
+        self.limit = limit
 
 
 class UserUnknown(Rejected):

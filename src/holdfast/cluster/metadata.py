@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from holdfast.cluster.errors import ProducerIdsTaken, TopicExists, TopicUnknown
+from holdfast.cluster.lives import Lives
 
 Configs = Mapping[str, str]
 DELETED_MAX = 2000  # Of more deleted topics only the last are remembered.
@@ -43,6 +44,7 @@ class Metadata:
     broker_configs: Configs = field(default_factory=dict)  # Set while brokers ran, by `kind/resource/name`.
     quotas: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # By entity, in its JSON form.
     deleted: tuple[UUID, ...] = ()  # Topics, so that a broker which comes back late does not take them for lost.
+    lives: Lives = field(default_factory=Lives)  # Of brokers that share the store; one that is alone has none.
 
     def topic(self, name: str) -> Topic:
         found = self.topics.get(name)
@@ -57,12 +59,14 @@ class Metadata:
         raise TopicUnknown(str(topic_id))
 
     def to_body(self) -> dict[str, Any]:
+        lives = {"lives": self.lives.to_body()} if self.lives.last else {}
         return {
             "topics": [each.to_row() for each in self.topics.values()],
             "producer_ids_end": self.producer_ids_end,
             "broker_configs": dict(self.broker_configs),
             "quotas": {entity: dict(values) for entity, values in self.quotas.items()},
             "deleted": [each.hex for each in self.deleted],
+            **lives,
         }
 
     @classmethod
@@ -76,6 +80,7 @@ class Metadata:
             MappingProxyType(body["broker_configs"]),
             MappingProxyType(body["quotas"]),
             tuple(UUID(hex=each) for each in body.get("deleted", ())),
+            Lives.from_body(body["lives"]) if "lives" in body else Lives(),
         )
 
 
@@ -172,4 +177,7 @@ _APPLY: dict[str, Any] = {
     "producer_ids": _producer_ids,
     "broker_configs": lambda metadata, configs: replace(metadata, broker_configs=MappingProxyType(configs)),
     "quota": _quota,
+    "join": lambda metadata, *content: replace(metadata, lives=metadata.lives.joined(*content)),
+    "end": lambda metadata, *content: replace(metadata, lives=metadata.lives.ended(*content)),
+    "lead": lambda metadata, *content: replace(metadata, lives=metadata.lives.led_by(*content)),
 }

@@ -19,8 +19,15 @@ def _apply_all(metadata: Metadata, steps: Sequence[Step]) -> Metadata:
     return metadata
 
 
-# Format 1 did not say which process wrote it, nor which topics were deleted.
-METADATA: Final = SharedKind(PREFIX, "metadata", 2, Metadata, Metadata.from_body, _apply_all)
+FORMAT: Final = 3  # Releases that know only the second know of no lives.
+FORMAT_ALONE: Final = 2  # Format 1 did not say which process wrote it, nor which topics were deleted.
+
+
+def _format_of(metadata: Metadata) -> int:
+    return FORMAT if metadata.lives.last else FORMAT_ALONE
+
+
+METADATA: Final = SharedKind(PREFIX, "metadata", FORMAT, Metadata, Metadata.from_body, _apply_all, _format_of)
 
 
 class MetadataLog(VersionLog[Metadata]):

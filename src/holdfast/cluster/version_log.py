@@ -54,6 +54,7 @@ class SharedKind(Generic[V]):
     empty: Callable[[str], V]  # Of a cluster's id.
     from_body: Callable[[str, int, dict[str, Any]], V]
     apply: Callable[[V, Sequence[Step]], V]  # Raises when a step does not fit.
+    format_of: Callable[[V], int] | None = None  # An earlier one that will do for a value, if there is one.
 
     def encode(self, value: V, steps: Sequence[Step], stamp: Stamp) -> bytes:
         body: dict[str, Any] = {
@@ -68,7 +69,7 @@ class SharedKind(Generic[V]):
             body["full"] = value.to_body()
         else:
             body["steps"] = steps
-        return seal(self.kind, self.format, body)
+        return seal(self.kind, self.format if self.format_of is None else self.format_of(value), body)
 
     def decode(self, name: str, cluster_id: str, data: bytes) -> dict[str, Any]:
         body = unseal(name, self.kind, self.format, data)

@@ -1,4 +1,4 @@
-"""DescribeCluster: the brokers. There is one."""
+"""DescribeCluster: the brokers. This one leads."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ async def handle(context: BrokerContext, message: DescribeClusterRequest, reques
         reason = "this is a broker; there are no controllers beside it"
         return DescribeClusterResponse(error_code=code, error_message=reason, cluster_id="", brokers=[])
     node = context.settings.node_id
+    brokers = (node, request.told), *context.others(request.session.listener)
     return DescribeClusterResponse(
         error_code=Code.NONE,
         endpoint_type=_BROKERS,
         cluster_id=context.cluster_id,
         controller_id=node,
-        brokers=[DescribeClusterBroker(broker_id=node, host=request.told.host, port=request.told.port)],
+        brokers=[DescribeClusterBroker(broker_id=number, host=at.host, port=at.port) for number, at in brokers],
         cluster_authorized_operations=cluster_operations(request, asked=message.include_cluster_authorized_operations),
     )

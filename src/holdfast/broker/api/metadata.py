@@ -1,4 +1,4 @@
-"""Metadata: which topics there are, and who leads them. There is one broker, and it leads all.
+"""Metadata: which topics there are, and who leads them: this broker. Others of its cluster can only take over.
 
 Clients ask often and topics seldom change, so a topic's part of the answer is kept, as bytes, with the topic.
 """
@@ -61,9 +61,12 @@ async def handle(context: BrokerContext, message: MetadataRequest, request: Requ
 
 def _around(context: BrokerContext, message: MetadataRequest, request: Request) -> MetadataResponse:
     """All but the topics."""
-    node, (host, port) = context.settings.node_id, request.told
+    node = context.settings.node_id
+    brokers = (node, request.told), *context.others(request.session.listener)
     return MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node, host=host, port=port, rack=None)],
+        brokers=[
+            MetadataResponseBroker(node_id=number, host=at.host, port=at.port, rack=None) for number, at in brokers
+        ],
         cluster_id=context.cluster_id,
         controller_id=node,
         topics=[],

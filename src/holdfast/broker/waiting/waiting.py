@@ -57,13 +57,15 @@ _NULL_NAME_FROM = 12
 class NotYet(Unavailable):
     """There is no answer of this kind that says: try again. The connection is closed, which says it, too."""
 
-    def __init__(self, api: str) -> None:
-        super().__init__(f"{api} is not answered: the store has not answered since the start")
+    def __init__(self, api: str, why: str) -> None:
+        super().__init__(f"{api} is not answered: {why}")
         self.api = api
 
 
 class Waiting:
     """Answers from a copy of the metadata, and from the write-ahead log."""
+
+    why = "the store has not answered since the start"
 
     def __init__(
         self, copy: Metadata, node_id: int, reads: WaitingReads | None = None, rules: Rules | None = None
@@ -83,13 +85,13 @@ class Waiting:
         header = request.header
         api = find(header.api_key, header.api_version) if header.api_key != Key.API_VERSIONS else None
         if api is not None and self._rules is not None and request.session.principal not in self._rules.super_users:
-            raise NotYet(f"{api.name} of {request.session.principal}")
+            raise NotYet(f"{api.name} of {request.session.principal}", self.why)
         if (
             api is not None
             and api.key == Key.PRODUCE
             and produce.decode_request(request.version, request.body).acks == 0
         ):
-            raise NotYet("Produce without an answer")
+            raise NotYet("Produce without an answer", self.why)
         try:
             version, body = request.version, await self._answer(Key(header.api_key), request)
         except UnsupportedVersion:
@@ -101,7 +103,7 @@ class Waiting:
     async def _answer(self, key: Key, request: Request) -> Body:
         version = request.version
         if key == Key.PRODUCE:
-            return [encode_produced(version, _produced(produce.decode_request(version, request.body)))]
+            return [encode_produced(version, produced(produce.decode_request(version, request.body)))]
         if key == Key.FETCH:
             wanted = fetch.decode_request(version, request.body)
             if wanted.session_id:  # A new one names all partitions again.
@@ -120,7 +122,7 @@ class Waiting:
         elif isinstance(message, FindCoordinatorRequest):
             answer = _coordinators(message, version)
         else:
-            answer = _refused(key, version)
+            answer = refused(key, version, _NOBODY, self.why)
         return encode_response(key, version, answer)
 
     def _metadata(self, message: MetadataRequest, request: Request) -> MetadataResponse:
@@ -183,11 +185,12 @@ class Switch:
         return await self.work.handle(request)
 
 
-def _produced(message: produce.ProduceRequest) -> list[ProducedTopic]:
+def produced(message: produce.ProduceRequest, code: Code = NOT_NOW) -> list[ProducedTopic]:
+    """A refusal of all of it."""
     return [
         ProducedTopic(
             topic.topic_id if topic.topic_id is not None else topic.name or "",
-            [Produced(each.partition, NOT_NOW) for each in topic.partitions],
+            [Produced(each.partition, code) for each in topic.partitions],
         )
         for topic in message.topics
     ]
@@ -213,10 +216,10 @@ def _coordinators(message: FindCoordinatorRequest, version: int) -> FindCoordina
     return FindCoordinatorResponse(coordinators=[Coordinator(key=key, **nobody) for key in message.coordinator_keys])
 
 
-def _refused(key: Key, version: int) -> Message:
+def refused(key: Key, version: int, code: Code, why: str) -> Message:
     """An answer that is an error as a whole, where this API has one."""
     made: Any = response_class(key)
     if not any(each.name == "error_code" and each.is_in(version) for each in fields_of(made)):
-        raise NotYet(key.name)
-    refused: Message = made(error_code=_NOBODY)
-    return refused
+        raise NotYet(key.name, why)
+    answer: Message = made(error_code=code)
+    return answer

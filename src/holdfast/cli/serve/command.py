@@ -6,6 +6,7 @@ The parts are imported where they are used: `--help`, `--version` and completion
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -17,7 +18,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +26,7 @@ from holdfast.cli.serve.end import end, is_call_left, say, tell_stopped
 from holdfast.cli.serve.lines import begin_lines
 from holdfast.cli.serve.memory import give_large_buffers_back
 from holdfast.cli.serve.reload import Reload
-from holdfast.errors import HoldfastError, Rejected
+from holdfast.errors import Fenced, HoldfastError, Rejected, Unavailable
 
 if TYPE_CHECKING:
     from holdfast import config
@@ -41,6 +42,7 @@ log = logging.getLogger("holdfast")
 
 _STOPS = signal.SIGTERM, signal.SIGINT
 _SWITCH_S = 0.001  # How long a thread may hold the interpreter while the event loop waits for it.
+_AGAIN_S = 0.5  # Before a broker joins its cluster again.
 _GIVE_UP_S = 2.0  # For what is open to be closed when a start is broken off.
 
 DataOption = Annotated[
@@ -62,6 +64,10 @@ StoreOption = Annotated[
 WalPlaceOption = Annotated[
     str | None,
     typer.Option("--wal-place", metavar="PLACE", help="disk, or store: then no disk is needed; short for wal.place."),
+]
+ClusterOption = Annotated[
+    bool,
+    typer.Option("--cluster", help="Share the store with other brokers; short for cluster.member and wal.place=store."),
 ]
 TakeOverOption = Annotated[
     bool,
@@ -105,6 +111,7 @@ def serve(
     advertise: AdvertiseOption = None,
     store: StoreOption = None,
     wal_place: WalPlaceOption = None,
+    cluster: ClusterOption = False,
     take_over: TakeOverOption = False,
     metrics: MetricsOption = None,
     console: ConsoleOption = None,
@@ -121,6 +128,7 @@ def serve(
       holdfast serve --listen 0.0.0.0:9092 --advertise broker.example:9092
       holdfast serve --store s3://bucket/prefix --set num.partitions=4
       holdfast serve --store s3://bucket/prefix --wal-place store
+      holdfast serve --store s3://bucket/prefix --cluster --set node.id=1
       holdfast serve --metrics 127.0.0.1:9095 --console 127.0.0.1:9096
       holdfast serve --config server.properties
       holdfast serve --config holdfast.toml --log-level debug --log-format json
@@ -133,6 +141,7 @@ def serve(
     short |= {"console_listen": console}
     short |= {"take_over": "true" if take_over else None, "log_level": log_level, "log_format": log_format}
     given += [f"serve.{name}={value}" for name, value in short.items() if value is not None]
+    given = ["cluster.member=true", "wal.place=store", *given] if cluster else given
     given += [f"wal.place={wal_place}"] if wal_place is not None else []
 
     def load() -> config.Settings:
@@ -169,7 +178,7 @@ async def run(settings: config.Settings, load: Callable[[], config.Settings]) ->
     if settings.serve.ends_with_stdin:
         stop_at_end_of(sys.stdin.fileno(), stop)
     with reload.heard(lambda: load().serve.log_level):
-        life = asyncio.ensure_future(_live(settings, stop, served, reload))
+        life = asyncio.ensure_future(_live_on(settings, stop, served, reload))
         signalled = asyncio.ensure_future(stop.wait())
         await asyncio.wait([life, signalled], return_when=asyncio.FIRST_COMPLETED)
         signalled.cancel()
@@ -184,6 +193,19 @@ async def _give_up(life: asyncio.Future[None]) -> None:
     await asyncio.wait([life], timeout=_GIVE_UP_S)
     log.info("stopped before anybody was served", extra={"facts": {"event": "stopped"}})
     end(0)
+
+
+async def _live_on(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event, reload: Reload) -> None:
+    """One life; in a cluster another one after each that others have ended, or that its store has failed."""
+    while True:
+        try:
+            return await _live(settings, stop, served, reload)
+        except (Fenced, Unavailable) as over:
+            if not settings.cluster.member or not served.is_set() or stop.is_set():
+                raise
+            log.warning("this broker joins the cluster again: %s", over, extra={"facts": {"event": "fenced"}})
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _AGAIN_S)
 
 
 async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.Event, reload: Reload) -> None:
@@ -210,6 +232,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         wal=settings.wal,
         check_store=True,
         take_over=settings.serve.take_over,
+        is_member=settings.cluster.member,
     )
     async with AsyncExitStack() as stack:
         stack.enter_context(held(data, "serve"))
@@ -221,7 +244,18 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if console:
             await stack.enter_async_context(console.begun())
             place = place._replace(on_waiting=console.tell_waiting)
-        broker, server = await started(stack, around, everything, data, place, metrics)
+        over: asyncio.Future[Fenced] | None = None
+        if settings.cluster.member:
+            from holdfast.cli.serve.cluster import joined, led
+
+            member = await stack.enter_async_context(joined(around, settings.cluster, settings.broker.node_id, place))
+            served.set()
+            leader = await led(stack, around, everything, place, member, stop)
+            if leader is None:
+                return
+            broker, server, over = leader
+        else:
+            broker, server = await started(stack, around, everything, data, place, metrics)
         served.set()
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
@@ -246,7 +280,7 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         freeze_survivors()
         sys.setswitchinterval(_SWITCH_S)
         logs = broker.context.logs
-        failure = await _stopped(stop, logs)
+        failure = await _stopped(stop, logs, over)
         log.info("stopping", extra={"facts": {"event": "stopping"}})
         partitions = [each for topic in broker.context.topics.all() for each in topic.logs]
     failure = failure or logs.own_failure
@@ -336,12 +370,16 @@ def _console(
     return ConsolePort(door, wanted, settings.log, timings)
 
 
-async def _stopped(stop: asyncio.Event, logs: Logs) -> Exception | None:
-    """Wait for a signal, or for the logs to fail: then nothing can be served any more."""
+async def _stopped(stop: asyncio.Event, logs: Logs, over: asyncio.Future[Fenced] | None) -> Exception | None:
+    """Wait for a signal, or for the logs to fail, or for the end of our life: then nothing can be served any more."""
     signalled = asyncio.ensure_future(stop.wait())
     failed = asyncio.ensure_future(logs.failed())
-    await asyncio.wait([signalled, failed], return_when=asyncio.FIRST_COMPLETED)
+    ends: list[asyncio.Future[Any]] = [signalled, failed, *([] if over is None else [over])]
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     signalled.cancel()
+    if over is not None and over.done():
+        failed.cancel()
+        return over.result()
     if failed.done():
         return failed.result()
     failed.cancel()

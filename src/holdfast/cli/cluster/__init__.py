@@ -1,0 +1,1 @@
+"""`holdfast cluster`: brokers that share a store."""

@@ -1,0 +1,79 @@
+"""`holdfast cluster`: look at brokers that share a store.
+
+The parts are imported where they are used: `--help`, `--version` and completion must not wait for them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.cli.terminal.table import give_table
+from holdfast.cli.terminal.talk import give_json, tell
+
+app = typer.Typer(no_args_is_help=True, help="Look at brokers that share a store.", rich_markup_mode="rich")
+
+_COLUMNS = {
+    "broker": "broker",
+    "life": "life",
+    "address": "address",
+    "state": "state",
+    "beat": "beat",
+    "version": "metadata",
+    "place": "place",
+}
+
+PlaceArgument = Annotated[
+    str, typer.Argument(metavar="STORE", help="The store they share, such as s3://bucket/prefix.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")]
+
+
+@app.callback()
+def cluster() -> None:
+    """Look at brokers that share a store."""
+
+
+@app.command("status")
+def status_command(place: PlaceArgument, as_json: JsonOption = False) -> None:
+    """Say who is in the cluster, who leads, and who has fallen silent, from the store alone.
+
+    It takes some seconds: a broker lives if it says something meanwhile. Exit code 1: nobody leads, or the leader is
+    silent.
+
+    \b
+    Examples:
+      holdfast cluster status s3://bucket/prefix
+      holdfast cluster status /srv/store --json
+    """
+    from holdfast.io.calls import ThreadCalls
+    from holdfast.operate.members import look_at_members
+    from holdfast.operate.place import open_place
+
+    found = look_at_members(open_place(place, None).objects, ThreadCalls().block)
+    if as_json:
+        give_json(found)
+    else:
+        _show(found)
+    if not any(each["state"] == "leads" for each in found["brokers"]):
+        raise typer.Exit(1)
+
+
+def _show(found: dict[str, Any]) -> None:
+    if found["brokers"]:
+        give_table(found["brokers"], _COLUMNS, as_json=False)
+    leader = next((each for each in found["brokers"] if each["leads"]), None)
+    if not found["brokers"]:
+        tell("no broker shares this store now")
+    elif leader is None:
+        tell("nobody leads: the eldest that lives will in a moment")
+    elif leader["state"] == "silent":
+        tell(
+            f"broker {leader['broker']} leads and is silent: the eldest that lives takes over after cluster.takeover_ms"
+        )
+    size = found["series_size"]
+    tell(
+        f"cluster {found['cluster']}, metadata {found['version']}: {found['partitions']} partitions; "
+        f"{size} bytes in {found['series']} series of rounds"
+    )

@@ -1,0 +1,112 @@
+"""`holdfast serve` as one of several brokers on one store: it joins, waits until it may lead, takes over, serves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+from holdfast.broker.net.server import Server
+from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, follow, opened
+from holdfast.broker.standby import LeasedWork, Standby
+from holdfast.broker.waiting.waiting import Switch
+from holdfast.cli.serve.start import StartPlace, addresses
+from holdfast.cluster.identity import claim_store
+from holdfast.cluster.member import Member, Self
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.cluster.settings import ClusterSettings
+from holdfast.errors import Fenced
+from holdfast.io.calls import ThreadCalls
+from holdfast.io.objects.off_loop import OffLoopObjects
+from holdfast.io.versions import VersionRetries
+from holdfast.log.ownership.owner import Here
+
+log = logging.getLogger("holdfast")
+
+_THREADS = 2  # A beat never waits for a look at others.
+
+
+class Led(NamedTuple):
+    """A broker that leads, and its ports."""
+
+    broker: Opened
+    server: Server
+    over: asyncio.Future[Fenced]  # Others have ended its life.
+
+
+@asynccontextmanager
+async def joined(
+    around: BrokerEnvironment, settings: ClusterSettings, node_id: int, place: StartPlace
+) -> AsyncIterator[Member]:
+    """A member of the cluster that the store belongs to; it leaves on the way out."""
+    calls = ThreadCalls(_THREADS, 1)
+    try:
+        objects = OffLoopObjects(around.objects)
+        patience = VersionRetries(around.clock, around.chance, calls.block)
+        cluster = await calls.run(claim_store, objects, f"{around.chance.bits(128):032x}")
+        incarnation = f"{around.chance.bits(128):032x}"
+        metadata = await calls.run(MetadataLog, objects, cluster, "", patience, incarnation)
+        here = around.here or Here()
+        listeners = {each.name: each.told for each in place.listeners}
+        me = Self(node_id, incarnation, here.place, here.name, listeners)
+        member = Member(metadata, objects, me, settings, calls, around.clock)
+        await member.join()
+        member.start()
+        try:
+            yield member
+        finally:
+            await member.leave()
+    finally:
+        calls.close()
+
+
+async def led(
+    stack: AsyncExitStack,
+    around: BrokerEnvironment,
+    settings: AllSettings,
+    place: StartPlace,
+    member: Member,
+    stop: asyncio.Event,
+) -> Led | None:
+    """Answer who leads, until we do; None if a signal came before. Everything is closed with the stack."""
+    broker = settings.broker
+    rules = broker.rules_of(()) if broker.has_authorizer else None
+    standby = Standby(lambda: member.metadata, broker.node_id, member.others, lambda: member.leads, rules)
+    switch = Switch(standby)
+    server = await stack.enter_async_context(answering(switch, broker, place.listeners, around.clock, place.traffic))
+    facts = {"event": "standing_by", "broker": broker.node_id, "listen": addresses(place.listeners)}
+    said = "broker %d is ready to take over, Kafka clients at %s"
+    log.info(said, broker.node_id, facts["listen"], extra={"facts": facts})
+    leads = asyncio.ensure_future(member.until_we_lead())
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait([leads, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not leads.done():
+            return None
+        was_seen = leads.result()
+    finally:
+        for task in (leads, stopped):
+            task.cancel()
+    began = around.clock.monotonic()
+    calls = ThreadCalls()
+    stack.callback(calls.close)
+    found = await stack.enter_async_context(
+        opened(replace(around, calls=calls, others=member.others), replace(settings, take_over=was_seen))
+    )
+    stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
+    owner = found.context.logs.owner
+    switch.work = LeasedWork(found.broker, lambda: member.has_lease(owner.seen_at))
+    server.held = found.broker.held
+    follow(server, found)
+    standby.lead(switch.work)
+    over: asyncio.Future[Fenced] = asyncio.get_running_loop().create_future()
+    leading = asyncio.ensure_future(member.lead_on(over.set_result))
+    stack.callback(leading.cancel)
+    took_s = around.clock.monotonic() - began
+    facts = {"event": "took_over", "broker": broker.node_id, "seconds": round(took_s, 2)}
+    count = sum(len(each.logs) for each in found.context.topics.all())
+    log.info("broker %d leads %d partitions, after %.1f s", broker.node_id, count, took_s, extra={"facts": facts})
+    return Led(found, server, over)

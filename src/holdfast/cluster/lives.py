@@ -1,0 +1,116 @@
+"""Lives: the stays of brokers in a cluster, from `join` to `end`, and which of them leads. Part of the metadata.
+
+A life has a number that no other had before or will have. One of them leads everything; the others are ready to take
+over. Each step says what it expects, so that two brokers that decide the same thing at once make one decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver, TooManyBrokers
+from holdfast.io.address import Address
+
+NOBODY: Final = 0
+LIVES_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLife:
+    """One stay of a broker."""
+
+    broker: int
+    life: int
+    incarnation: str  # Of its process.
+    place: str  # Tells its data directory from others;
+    name: str  # the same for people.
+    listeners: Mapping[str, Address]  # Where clients of each are told to find it.
+
+    def to_row(self) -> dict[str, Any]:
+        return {
+            "life": self.life,
+            "incarnation": self.incarnation,
+            "place": self.place,
+            "name": self.name,
+            "listeners": {name: list(address) for name, address in self.listeners.items()},
+        }
+
+    @classmethod
+    def from_row(cls, broker: int, row: Mapping[str, Any]) -> BrokerLife:
+        listeners = {name: Address(*address) for name, address in row["listeners"].items()}
+        return cls(broker, row["life"], row["incarnation"], row["place"], row["name"], MappingProxyType(listeners))
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """All that live now."""
+
+    last: int = NOBODY  # The number of the last that began.
+    leader: int = NOBODY
+    by_broker: Mapping[int, BrokerLife] = field(default_factory=dict)
+
+    @property
+    def leading(self) -> BrokerLife | None:
+        return next((each for each in self.by_broker.values() if each.life == self.leader), None)
+
+    @property
+    def eldest_first(self) -> list[BrokerLife]:
+        return sorted(self.by_broker.values(), key=lambda each: each.life)
+
+    def has(self, life: int) -> bool:
+        return any(each.life == life for each in self.by_broker.values())
+
+    def joined(self, broker: int, row: Mapping[str, Any]) -> Lives:
+        before = self.by_broker.get(broker)
+        if before is not None:
+            raise BrokerLives(broker, before.name)
+        if len(self.by_broker) >= LIVES_MAX:
+            raise TooManyBrokers(LIVES_MAX)
+        made = BrokerLife.from_row(broker, {**row, "life": self.last + 1})
+        return replace(self, last=made.life, by_broker=MappingProxyType({**self.by_broker, broker: made}))
+
+    def ended(self, broker: int, life: int) -> Lives:
+        self._check(broker, life)
+        left = {each: found for each, found in self.by_broker.items() if each != broker}
+        leader = NOBODY if self.leader == life else self.leader
+        return replace(self, leader=leader, by_broker=MappingProxyType(left))
+
+    def led_by(self, broker: int, life: int) -> Lives:
+        self._check(broker, life)
+        if self.leader not in (NOBODY, life):
+            raise LeaderLives(self.leader)
+        return replace(self, leader=life)
+
+    def _check(self, broker: int, life: int) -> None:
+        found = self.by_broker.get(broker)
+        if found is None or found.life != life:
+            raise LifeOver(broker, life)
+
+    def to_body(self) -> dict[str, Any]:
+        rows = {str(broker): each.to_row() for broker, each in self.by_broker.items()}
+        return {"last": self.last, "leader": self.leader, "brokers": rows}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> Lives:
+        rows = {int(broker): BrokerLife.from_row(int(broker), row) for broker, row in body["brokers"].items()}
+        return cls(body["last"], body["leader"], MappingProxyType(rows))
+
+
+def join(broker: int, incarnation: str, place: str, name: str, listeners: Mapping[str, Address]) -> list[Any]:
+    """Begin a life, with the next number. Expects that this broker has none."""
+    row = BrokerLife(broker, NOBODY, incarnation, place, name, listeners).to_row()
+    del row["life"]
+    return ["join", broker, row]
+
+
+def end(life: BrokerLife) -> list[Any]:
+    """Expects that it lives."""
+    return ["end", life.broker, life.life]
+
+
+def lead(life: BrokerLife) -> list[Any]:
+    """Expects that it lives, and that nobody leads."""
+    return ["lead", life.broker, life.life]

@@ -1,0 +1,278 @@
+"""One broker in its cluster: it joins, says again and again that it lives, waits until it may lead, and ends.
+
+    join    begins a life in the metadata; an earlier one of this broker is ended, if it is known to be dead
+    beat    puts the lease
+    wait    until nobody leads, or the leader has fallen silent, or has ended itself
+    lead    one version of the metadata ends the leader before and names us: of several that try, one succeeds
+
+Who is named has yet to take the store over (`log.recovery.begin_rounds`), which is where the leader before is fenced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import NoReturn
+
+from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver
+from holdfast.cluster.lease import BeatWatch, Lease, lease_name, read_lease
+from holdfast.cluster.lives import BrokerLife, Lives, end, join, lead
+from holdfast.cluster.metadata import Metadata
+from holdfast.cluster.metadata_log import MetadataLog
+from holdfast.cluster.settings import ClusterSettings
+from holdfast.errors import Fenced, HoldfastError, Unavailable
+from holdfast.io.address import Address
+from holdfast.io.calls import BlockingCalls
+from holdfast.io.clock import Clock
+from holdfast.io.objects import Objects
+
+log = logging.getLogger(__name__)
+
+_JOINS_EVERY = 2  # Intervals: so often a leader looks who has joined, for clients that ask it,
+_GONE_S = 30.0  # So long a broker that was taken over is still told of.
+_OTHERS_EVERY = 3  # and, of these looks, in one of so many whether the others still live: nobody waits for their end.
+
+
+class LifeEnded(Fenced):
+    """Others have ended this life: it has to begin another."""
+
+    def __init__(self, broker: int, life: int) -> None:
+        super().__init__(f"life {life} of broker {broker} was ended by others, who heard nothing of it for a while")
+        self.broker = broker
+        self.life = life
+
+
+@dataclass(frozen=True, slots=True)
+class Self:
+    """Who joins."""
+
+    broker: int
+    incarnation: str
+    place: str
+    name: str
+    listeners: Mapping[str, Address]
+
+
+class Member:
+    """State changes on the loop. `calls` are its own: no slow segment keeps a beat waiting."""
+
+    def __init__(
+        self,
+        metadata: MetadataLog,
+        objects: Objects,
+        me: Self,
+        settings: ClusterSettings,
+        calls: BlockingCalls,
+        clock: Clock,
+    ) -> None:
+        self._log = metadata
+        self._objects = objects
+        self._me = me
+        self._settings = settings
+        self._calls = calls
+        self._clock = clock
+        self._interval_s = settings.lease_renew_ms / 1000
+        self._beat = 0
+        self._life: BrokerLife | None = None
+        self._watches: dict[int, BeatWatch] = {}
+        self._beating: asyncio.Task[None] | None = None
+        self._is_blind = False
+        self.beat_at = clock.boottime()  # When the last beat that succeeded began.
+        self.leads = False
+        self._gone: BrokerLife | None = None  # Whom we have taken over,
+        self._gone_at = 0.0  # and when.
+
+    @property
+    def metadata(self) -> Metadata:
+        """As it was seen last."""
+        return self._log.metadata
+
+    @property
+    def life(self) -> BrokerLife:
+        assert self._life is not None, "it has not joined"
+        return self._life
+
+    def has_lease(self, owner_seen_at: float) -> bool:
+        """Whether clients may be answered: we have said that we live, and have seen that we lead, not long ago."""
+        seen = min(self.beat_at, owner_seen_at)
+        return self._clock.boottime() - seen < self._settings.lease_ms / 1000
+
+    # To begin and to end
+
+    async def join(self) -> None:
+        """Begin a life. Raises BrokerLives if another broker of this number lives, elsewhere."""
+        me = self._me
+        step = join(me.broker, me.incarnation, me.place, me.name, me.listeners)
+        while True:
+            lives = (await self._calls.run(self._log.refresh)).lives
+            before = lives.by_broker.get(me.broker)
+            if before is not None and before.place != me.place and not await self._falls_silent(before):
+                raise BrokerLives(me.broker, before.name)
+            try:
+                found = await self._calls.run(self._log.commit, *([] if before is None else [end(before)]), step)
+            except (BrokerLives, LifeOver):
+                continue  # Others have ended it meanwhile, or one of the same number was quicker.
+            self._life = found.lives.by_broker[me.broker]
+            break
+        if before is not None:
+            await self._forget(before)
+        await self.beat()
+        facts = {"event": "joined", "broker": me.broker, "life": self.life.life}
+        log.info("broker %d joined the cluster, life %d", me.broker, self.life.life, extra={"facts": facts})
+
+    async def leave(self) -> None:
+        """End our life, as far as the store lets us: otherwise others do when they hear nothing any more."""
+        if self._beating is not None:
+            self._beating.cancel()
+            await asyncio.gather(self._beating, return_exceptions=True)
+        if self._life is None:
+            return
+        with contextlib.suppress(HoldfastError):
+            await self._calls.run(self._log.commit, end(self._life))
+            await self._forget(self._life)
+            facts = {"event": "left", "broker": self._life.broker, "life": self._life.life}
+            log.info("broker %d left the cluster", self._life.broker, extra={"facts": facts})
+
+    async def _forget(self, life: BrokerLife) -> None:
+        self._watches.pop(life.life, None)
+        with contextlib.suppress(HoldfastError):
+            await self._calls.run(self._objects.delete, lease_name(life.broker, life.life))
+
+    # To say that we live
+
+    def start(self) -> None:
+        """Beat from now on."""
+        self._beating = asyncio.ensure_future(self._beat_on())
+
+    async def _beat_on(self) -> NoReturn:
+        while True:
+            await self._calls.pause(self._interval_s)
+            try:
+                await self.beat()
+                self._is_blind = False
+            except HoldfastError as failure:
+                level = logging.DEBUG if self._is_blind else logging.WARNING
+                log.log(level, "nobody hears that broker %d lives: %s", self._me.broker, failure)
+                self._is_blind = True
+
+    async def beat(self) -> None:
+        """Say once that we live."""
+        began = self._clock.boottime()
+        self._beat += 1
+        state, seen = "leading" if self.leads else "waiting", self.metadata.version
+        lease = Lease(self.life.broker, self.life.life, self._beat, state, seen)
+        await self._calls.run(self._objects.put, lease.object_name, [lease.encode()])
+        self.beat_at = began
+
+    # To lead
+
+    async def until_we_lead(self) -> bool:
+        """Wait until the metadata names us. Whether somebody led before whose end was seen: nobody need be asked."""
+        was_seen = False
+        while True:
+            with contextlib.suppress(Unavailable):  # No time passes while the store does not answer.
+                lives = await self._look()
+                gone = lives.leading
+                if gone == self.life:  # By a commit that had no answer.
+                    self.leads = True
+                elif gone is not None and not await self._is_silent(gone):
+                    was_seen = True
+                else:
+                    await self._try_to_lead(lives)
+                if self.leads:
+                    return was_seen
+            await self._calls.pause(self._interval_s)
+
+    async def _look(self) -> Lives:
+        lives = (await self._calls.run(self._log.refresh)).lives
+        if not lives.has(self.life.life):
+            raise LifeEnded(self.life.broker, self.life.life)
+        return lives
+
+    async def _try_to_lead(self, lives: Lives) -> None:
+        """The eldest at once, the next one an interval later, and so on: one version of the metadata decides."""
+        elder = [each for each in lives.eldest_first if each.life not in (self.life.life, lives.leader)]
+        rank = sum(each.life < self.life.life for each in elder)
+        if rank:
+            await self._calls.pause(rank * self._interval_s)
+            now = await self._look()
+            if now.leader != lives.leader or (now.leading is not None and not await self._is_silent(now.leading)):
+                return
+        gone = lives.leading
+        try:
+            await self._calls.run(self._log.commit, *([] if gone is None else [end(gone)]), lead(self.life))
+        except (LeaderLives, LifeOver):
+            return
+        self.leads = True
+        facts = {"event": "leads", "broker": self.life.broker, "life": self.life.life}
+        if gone is None:
+            log.info("nobody leads: broker %d does", self.life.broker, extra={"facts": facts})
+        else:
+            silent_s = self._watch(gone).silent_s
+            said = "broker %d has said nothing for %.1f s: broker %d takes over"
+            log.warning(said, gone.broker, silent_s, self.life.broker, extra={"facts": facts | {"gone": gone.broker}})
+            self._gone, self._gone_at = gone, self._clock.boottime()
+            await self._forget(gone)
+
+    async def lead_on(self, on_over: Callable[[Fenced], None]) -> None:
+        """While we lead: end others that fall silent. `on_over` is told when we were ended ourselves."""
+        for number in count(1):
+            await self._calls.pause(_JOINS_EVERY * self._interval_s)
+            try:
+                lives = await self._look()
+                if number % _OTHERS_EVERY == 0:
+                    await self._end_silent(lives)
+            except LifeEnded as over:
+                on_over(over)
+                return
+            except HoldfastError as failure:
+                log.debug("the others cannot be looked at: %s", failure)
+
+    async def _end_silent(self, lives: Lives) -> None:
+        for each in lives.eldest_first:
+            if each.life != self.life.life and await self._is_silent(each):
+                await self._calls.run(self._log.commit, end(each))
+                await self._forget(each)
+                facts = {"event": "ended", "broker": each.broker, "life": each.life}
+                log.warning("broker %d has fallen silent, and is ended", each.broker, extra={"facts": facts})
+
+    # To look at others
+
+    def others(self, listener: str) -> list[tuple[int, Address]]:
+        """Who else lives, and where clients of this listener find it; for a while also whom we have taken over.
+
+        librdkafka loses sight of a partition whose leader changes in the answer that its broker is missing from.
+        """
+        known = {each.broker: each for each in self.metadata.lives.by_broker.values()}
+        if self._gone is not None and self._clock.boottime() - self._gone_at < _GONE_S:
+            known.setdefault(self._gone.broker, self._gone)
+        known.pop(self._me.broker, None)
+        return [(each.broker, each.listeners[listener]) for each in known.values() if listener in each.listeners]
+
+    def _watch(self, life: BrokerLife) -> BeatWatch:
+        return self._watches.setdefault(life.life, BeatWatch(self._settings.takeover_ms / 1000, self._interval_s))
+
+    async def _is_silent(self, life: BrokerLife) -> bool:
+        """Look at it once."""
+        watch = self._watch(life)
+        try:
+            found = await self._calls.run(read_lease, self._objects, life.broker, life.life)
+        except Unavailable:
+            watch.missed()
+            raise
+        watch.saw(None if found is None else found.beat, self._clock.boottime())
+        return watch.is_silent
+
+    async def _falls_silent(self, life: BrokerLife) -> bool:
+        """Wait until it is silent, or has said something."""
+        first = await self._calls.run(read_lease, self._objects, life.broker, life.life)
+        while not await self._is_silent(life):
+            await self._calls.pause(self._interval_s)
+            found = await self._calls.run(read_lease, self._objects, life.broker, life.life)
+            if found is not None and (first is None or found.beat != first.beat):
+                return False
+        return True

@@ -1,0 +1,89 @@
+"""Known ways to lead a cluster twice, too early, or never."""
+
+from __future__ import annotations
+
+from tests.bugs.bug import Bug, Edit
+
+LIVES = "tests/cluster/test_lives.py"
+MEMBERS = "tests/cluster/test_members.py"
+
+_LIVES = "cluster/lives.py"
+_LEASE = "cluster/lease.py"
+_MEMBER = "cluster/member.py"
+
+BUGS = [
+    Bug(
+        "a life that others have ended still counts as the leader",
+        (Edit(_LIVES, "leader = NOBODY if self.leader == life else self.leader", "leader = self.leader"),),
+        (f"{LIVES}::test_an_ended_leader_leads_no_more",),
+    ),
+    Bug(
+        "a second broker takes the lead over from a live one",
+        (Edit(_LIVES, "if self.leader not in (NOBODY, life):", "if False:"),),
+        (f"{LIVES}::test_of_two_that_take_over_at_once_one_leads",),
+    ),
+    Bug(
+        "the number of an ended life is used again",
+        (
+            Edit(
+                _LIVES,
+                '{**row, "life": self.last + 1}',
+                '{**row, "life": max((each.life for each in self.by_broker.values()), default=0) + 1}',
+            ),
+        ),
+        (f"{LIVES}::test_a_life_has_a_number_that_no_other_ever_has",),
+    ),
+    Bug(
+        "lives are written in a format that earlier releases take for theirs",
+        (Edit("cluster/metadata_log.py", "return FORMAT if metadata.lives.last else FORMAT_ALONE", "return 2"),),
+        (f"{LIVES}::test_earlier_releases_refuse_a_cluster_and_open_a_broker_that_is_alone",),
+    ),
+    Bug(
+        "time passes while the store does not answer",
+        (
+            Edit(_LEASE, "        self._looked_at = None\n\n    @property", "        pass\n\n    @property"),
+            Edit(_LEASE, "min(now - self._looked_at, self._step_s_max)", "now - self._looked_at"),
+        ),
+        (f"{LIVES}::test_no_time_passes_while_the_store_does_not_answer",),
+    ),
+    Bug(
+        "the sleep of an observer counts as the silence of others",
+        (Edit(_LEASE, "min(now - self._looked_at, self._step_s_max)", "now - self._looked_at"),),
+        (f"{LIVES}::test_no_time_passes_while_the_observer_sleeps",),
+    ),
+    Bug(
+        "a life is silent after one look",
+        (Edit(_LEASE, " and self._looks > LOOKS_MIN", ""),),
+        (f"{LIVES}::test_a_life_whose_beat_stands_still_is_silent",),
+    ),
+    Bug(
+        "the lease counts from the end of a beat that took long, and not at all from what the owner saw",
+        (Edit(_MEMBER, "seen = min(self.beat_at, owner_seen_at)", "seen = self.beat_at"),),
+        (f"{MEMBERS}::test_who_is_not_seen_to_own_the_store_has_no_lease",),
+    ),
+    Bug(
+        "a leader does not look whether it was ended",
+        (Edit(_MEMBER, "        if not lives.has(self.life.life):\n", "        if False:\n"),),
+        (f"{MEMBERS}::test_a_leader_that_was_stopped_has_no_lease_when_it_goes_on",),
+    ),
+    Bug(
+        "a broker that leaves does not say so",
+        (Edit(_MEMBER, "await self._calls.run(self._log.commit, end(self._life))", "pass"),),
+        (f"{MEMBERS}::test_a_leader_that_leaves_is_followed_within_two_looks",),
+    ),
+    Bug(
+        "a broker waits for its own last life to fall silent",
+        (Edit(_MEMBER, "before.place != me.place and not await", "not await"),),
+        (f"{MEMBERS}::test_a_broker_that_comes_back_to_its_place_does_not_wait_for_itself",),
+    ),
+    Bug(
+        "a broker takes the number of another that lives",
+        (Edit(_MEMBER, "and not await self._falls_silent(before):", "and False:"),),
+        (f"{MEMBERS}::test_a_number_that_lives_elsewhere_is_refused_and_one_that_is_silent_is_not",),
+    ),
+    Bug(
+        "brokers that have gone stay in the cluster",
+        (Edit(_MEMBER, "await self._end_silent(lives)", "pass"),),
+        (f"{MEMBERS}::test_the_leader_ends_others_that_fall_silent",),
+    ),
+]

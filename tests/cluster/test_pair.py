@@ -1,0 +1,304 @@
+"""Real brokers that share a store: one leads, is killed, stopped, sent away, and another goes on in its place."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewTopic
+from tests.kill.numbers import PARTITIONS, QUIET, TOPIC, History, produce, read_all
+from tests.support.broker_process import COMMAND, BrokerProcess
+from tests.support.s3_server import S3Server, missing
+
+from holdfast.client import Client
+from holdfast.testing import free_port
+from holdfast.testing.process import BrokerDidNotStart
+
+QUICK = ("cluster.lease_renew_ms=200", "cluster.lease_ms=600", "cluster.takeover_ms=1200", "log.owner_check_ms=200")
+SEVERAL = {
+    "metadata.recovery.strategy": "rebootstrap",  # As every client has it that is told of several brokers.
+    "socket.timeout.ms": 5000,  # A client waits so long for a broker that is stopped, and keeps the rest waiting.
+}
+GAP_S_MAX = 10.0  # C2.
+
+
+@pytest.fixture(params=["a directory", pytest.param("S3", marks=pytest.mark.s3)])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    if request.param == "a directory":
+        yield str(tmp_path / "store")
+        return
+    if reason := missing():
+        pytest.skip(reason)
+    with S3Server() as server:
+        for name, value in server.options.items():
+            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        yield f"s3://{server.fresh_bucket()}"
+
+
+class Cluster:
+    """Brokers on one store."""
+
+    def __init__(self, folder: Path, store: str, settings: tuple[str, ...] = QUICK) -> None:
+        self._folder = folder
+        self._store = store
+        self._settings = ("wal.interval_ms=5", "subscribe.listen=none", *settings, f"serve.store={store}")
+        self.brokers: dict[int, BrokerProcess] = {}
+        self._ports: dict[int, int] = {}
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self.brokers.values():
+            each.close()
+
+    def made(self, number: int, name: str = "", port: int = 0) -> BrokerProcess:
+        """A broker that is not started yet."""
+        port = port or self._ports.setdefault(number, free_port())
+        settings = (*self._settings, f"node.id={number}")
+        return BrokerProcess(self._folder / (name or f"b{number}"), port=port, settings=settings, options=["--cluster"])
+
+    def start(self, number: int) -> BrokerProcess:
+        """It can be reached when this returns, and leads if nobody else does."""
+        found = self.brokers[number] = self.made(number)
+        found.start()
+        return found
+
+    def lose(self, number: int) -> None:
+        """kill -9, and everything on its machine is gone."""
+        self.brokers[number].kill()
+        shutil.rmtree(self._folder / f"b{number}")
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(each.address for each in self.brokers.values())
+
+    def until(self, number: int, said: str, seconds: float = 30.0) -> None:
+        """Wait until a broker has said this."""
+        deadline = time.monotonic() + seconds
+        while not any(re.search(said, each) for each in self.brokers[number].said):
+            assert time.monotonic() < deadline, f"broker {number} never said {said}: {self.brokers[number].said[-5:]}"
+            time.sleep(0.02)
+
+    def settings(self) -> dict[str, object]:
+        """Of a client that knows all of them."""
+        return {**QUIET, **SEVERAL, "bootstrap.servers": self.bootstrap}
+
+    def until_known(self) -> None:
+        """Wait until the leader tells of all brokers: clients that come earlier hear of some at their next look."""
+        admin = AdminClient({**QUIET, "bootstrap.servers": self.brokers[1].address})
+        deadline = time.monotonic() + 30
+        while set(admin.list_topics(timeout=10).brokers) != set(self.brokers):
+            assert time.monotonic() < deadline, "a broker that has joined is not known"
+            time.sleep(0.1)
+
+    def make_topic(self) -> None:
+        admin = AdminClient(self.settings())
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result()
+
+
+class Writers:
+    """Two producers under way, and the longest time between two acks."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.history, self._stop = History(), threading.Event()
+        self._threads = [
+            threading.Thread(target=produce, args=(number, bootstrap, self.history, self._stop, SEVERAL))
+            for number in range(2)
+        ]
+        for each in self._threads:
+            each.start()
+
+    def more(self, count: int = 500) -> float:
+        """Wait until so many more are acknowledged; the longest time without any."""
+        before, since, longest = len(self.history.acked), time.monotonic(), 0.0
+        wanted = before + count
+        while before < wanted:
+            assert time.monotonic() < since + 60, "nothing is acknowledged any more"
+            time.sleep(0.01)
+            now, there = time.monotonic(), len(self.history.acked)
+            longest = max(longest, now - since)
+            if there > before:
+                before, since = there, now
+        return longest
+
+    def end(self) -> None:
+        self._stop.set()
+        for each in self._threads:
+            each.join()
+
+    def check(self, bootstrap: str) -> None:
+        """All that was acknowledged is there, once, in order."""
+        self.end()
+        found = read_all(bootstrap)
+        assert not self.history.refused
+        assert not self.history.problems
+        for (number, at), (partition, offset) in self.history.acked.items():
+            assert found[partition][offset] == f"{number}:{at}", "An acknowledged record was lost."
+        for records in found:
+            assert len(set(records)) == len(records), "A record is there twice."
+            for number in range(2):
+                order = [int(each.partition(":")[2]) for each in records if each.startswith(f"{number}:")]
+                assert order == sorted(order), "Records are in another order."
+
+
+def test_another_broker_goes_on_when_the_leader_is_killed(store: str, tmp_path: Path) -> None:
+    """C2, C4: kill -9 of the leader of three, with its machine, then of the next, then of the last.
+
+    The settings are those that everybody has.
+    """
+    with Cluster(tmp_path, store, ()) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        cluster.start(2)
+        cluster.start(3)
+        cluster.until_known()
+        cluster.make_topic()
+        writers = Writers(cluster.bootstrap)
+        try:
+            gaps = []
+            for lost in (1, 2):
+                writers.more()
+                cluster.lose(lost)
+                gaps.append(writers.more())
+            cluster.until(3, "broker 3 leads")
+        finally:
+            writers.end()
+        cluster.lose(3)
+        cluster.start(4)  # On a machine where nothing is.
+        cluster.until(4, "broker 4 leads")
+        print(f"without an ack for {' and '.join(f'{each:.1f} s' for each in gaps)}")
+        assert max(gaps) <= GAP_S_MAX
+        writers.check(cluster.brokers[4].address)
+
+
+def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path) -> None:
+    """C3, D3: SIGSTOP, another takes over, SIGCONT."""
+    with Cluster(tmp_path, str(tmp_path / "store")) as cluster:
+        first = cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        cluster.start(2)
+        cluster.until_known()
+        cluster.make_topic()
+        writers = Writers(cluster.bootstrap)
+        try:
+            writers.more()
+            first.signal(signal.SIGSTOP)
+            cluster.until(2, "broker 2 leads")
+            writers.more()
+            first.signal(signal.SIGCONT)
+            cluster.until(1, "joins the cluster again")
+            cluster.until(1, "broker 1 joined the cluster, life 3")
+            writers.more()
+        finally:
+            first.signal(signal.SIGCONT)
+            writers.end()
+        writers.check(cluster.bootstrap)
+        with Client(first.address, patience_s=10.0) as client:
+            assert client.metadata([]).controller == 2
+
+
+def test_a_leader_that_leaves_is_followed_at_once(tmp_path: Path) -> None:
+    """C5: SIGTERM ends its life in the metadata: nobody waits for it to fall silent."""
+    settings = ("cluster.takeover_ms=60000", "cluster.lease_renew_ms=200")
+    with Cluster(tmp_path, str(tmp_path / "store"), settings) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        cluster.start(2)
+        cluster.until_known()
+        cluster.make_topic()
+        writers = Writers(cluster.bootstrap)
+        try:
+            writers.more()
+            assert cluster.brokers[1].stop() == 0
+            gap = writers.more()
+            cluster.until(2, "nobody leads: broker 2 does")
+        finally:
+            writers.end()
+        print(f"without an ack for {gap:.1f} s")
+        writers.check(cluster.bootstrap)
+
+
+def test_clients_hear_of_all_brokers_from_each_of_them(tmp_path: Path) -> None:
+    """C1: who leads, who coordinates, and where the others are; commands go by it, too."""
+    with Cluster(tmp_path, str(tmp_path / "store")) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        second = cluster.start(2)
+        deadline = time.monotonic() + 30
+        for number in (1, 2):
+            admin = AdminClient({**QUIET, "bootstrap.servers": cluster.brokers[number].address})
+            while set((found := admin.list_topics(timeout=10)).brokers) != {1, 2}:
+                assert time.monotonic() < deadline
+            assert found.controller_id == 1
+        with Client(second.address, follow_leaders=False, patience_s=20.0) as client:
+            client.create_topics({"t": 2})
+            assert [each.leader for each in client.topic("t").partitions] == [1, 1]
+        consumer = Consumer({**QUIET, "bootstrap.servers": second.address, "group.id": "g", "log_level": 0})
+        consumer.subscribe(["t"])
+        while not consumer.assignment():
+            assert time.monotonic() < deadline, "a group cannot be joined through a broker that does not lead"
+            consumer.poll(0.1)
+        consumer.close()
+
+
+def test_the_store_alone_tells_who_lives_and_who_leads(tmp_path: Path) -> None:
+    """C12: also with no broker left. The test of C12."""
+    store = str(tmp_path / "store")
+    with Cluster(tmp_path, store) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        cluster.start(2)
+        code, found = status(store)
+        assert code == 0
+        assert [(each["broker"], each["state"]) for each in found["brokers"]] == [(1, "leads"), (2, "ready")]
+        assert found["leader"] == 1
+        for each in cluster.brokers.values():
+            each.signal(signal.SIGSTOP)
+        code, found = status(store)
+        assert code == 1
+        assert [(each["broker"], each["state"]) for each in found["brokers"]] == [(1, "silent"), (2, "silent")]
+
+
+def status(store: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run([COMMAND, "cluster", "status", store, "--json"], capture_output=True, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_number_that_lives_is_refused(tmp_path: Path) -> None:
+    """C12: with the place of the broker that has it."""
+    with Cluster(tmp_path, str(tmp_path / "store")) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        with pytest.raises(BrokerDidNotStart, match=r"broker 1 is in the cluster already, .*b1 on"):
+            cluster.made(1, "another", free_port()).start()
+
+
+def test_a_broker_that_is_alone_is_refused_on_a_store_that_others_share(tmp_path: Path) -> None:
+    """C12: it would be fenced by them at once."""
+    store = str(tmp_path / "store")
+    with Cluster(tmp_path, store) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        cluster.brokers[1].kill()
+        alone = BrokerProcess(tmp_path / "alone", settings=(f"serve.store={store}", "wal.place=store"))
+        with pytest.raises(BrokerDidNotStart, match="is shared by brokers of a cluster"):
+            alone.start()
+
+
+@pytest.mark.parametrize(("missing_one", "said"), [("wal.place=disk", "wal.place=store"), ("serve.store=", "--store")])
+def test_a_member_needs_a_shared_store_for_everything(tmp_path: Path, missing_one: str, said: str) -> None:
+    """C12: what is on a machine's disk is lost to the others."""
+    settings = ("cluster.member=true", "wal.place=store", f"serve.store={tmp_path / 'store'}", missing_one)
+    with pytest.raises(BrokerDidNotStart, match=said):
+        BrokerProcess(tmp_path / "b", settings=settings).start()
