@@ -18,8 +18,8 @@ BUGS = [
         (
             Edit(
                 "client/nodes.py",
-                "# noqa: ARG002 (the same one for all)\n        return self.any()",
-                "\n        return super().coordinator(kind, key)",
+                "return self._the_one() or super().coordinator(kind, key)",
+                "return super().coordinator(kind, key)",
             ),
         ),
         (f"{NAMED}::test_the_broker_that_was_named_is_asked_for_everything",),
