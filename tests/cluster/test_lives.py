@@ -85,7 +85,7 @@ def test_an_ended_leader_leads_no_more() -> None:
 
 
 def test_there_is_an_end_to_how_many_join() -> None:
-    """C1: the metadata is read as a whole by everybody."""
+    """K10: the metadata is read as a whole by everybody."""
     lives = Lives()
     for broker in range(LIVES_MAX):
         lives = lives.joined(*join(broker, "", "", "", {})[1:])

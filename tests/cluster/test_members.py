@@ -88,7 +88,7 @@ def test_who_is_not_seen_to_own_the_store_has_no_lease() -> None:
 
 
 def test_a_leader_that_leaves_is_followed_within_two_looks() -> None:
-    """C5: its end is in the metadata."""
+    """C2: its end is in the metadata."""
 
     async def go(world: World) -> None:
         first, second, _ = await three(world)

@@ -209,7 +209,7 @@ def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path
 
 
 def test_a_leader_that_leaves_is_followed_at_once(tmp_path: Path) -> None:
-    """C5: SIGTERM ends its life in the metadata: nobody waits for it to fall silent."""
+    """C2: SIGTERM ends its life in the metadata: nobody waits for it to fall silent."""
     settings = ("cluster.takeover_ms=60000", "cluster.lease_renew_ms=200")
     with Cluster(tmp_path, str(tmp_path / "store"), settings) as cluster:
         cluster.start(1)
@@ -230,7 +230,7 @@ def test_a_leader_that_leaves_is_followed_at_once(tmp_path: Path) -> None:
 
 
 def test_clients_hear_of_all_brokers_from_each_of_them(tmp_path: Path) -> None:
-    """C1: who leads, who coordinates, and where the others are; commands go by it, too."""
+    """C2: who leads, who coordinates, and where the others are; commands go by it, too."""
     with Cluster(tmp_path, str(tmp_path / "store")) as cluster:
         cluster.start(1)
         cluster.until(1, "broker 1 leads")
