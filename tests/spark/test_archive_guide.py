@@ -66,7 +66,7 @@ def test_the_examples(spark: Any, broker: BrokerProcess, tmp_path: Path, monkeyp
             printed.append(done.stdout)
         else:
             here = f"--bootstrap {broker.address}"
-            shell(re.sub(r"holdfast (topic create|produce)", rf"holdfast \1 {here}", line), tmp_path)
+            shell(re.sub(r"holdfast (topic create|produce|wait)", rf"holdfast \1 {here}", line), tmp_path)
     archived = ds.dataset(tmp_path / "archive", partitioning="hive").to_table()
     assert archived.num_rows == 5
     assert "0 rows added" in printed[1]

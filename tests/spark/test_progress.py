@@ -49,7 +49,7 @@ def test_a_job_shows_how_far_it_is_and_sums_up(connector: None, tmp_path: Path) 
     cluster.run(make)
     terminal = Terminal()
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast.cli", "audit", "--path", cluster.path],
+        [sys.executable, "-m", "holdfast.cli", "audit", "--path", cluster.path, "--master", "local[2]"],
         stdout=subprocess.PIPE,
         stderr=terminal.theirs,
         env=terminal.environment,

@@ -96,6 +96,8 @@ def _run_here(units: Sequence[Unit[T]], work: Callable[[T], R], on_done: OnDone 
     """One after the other, in this process: an error is raised as it is."""
     done, results = Done(), []
     total = Done(len(units), sum(each.segments for each in units), sum(each.bytes for each in units))
+    if on_done is not None:
+        on_done(done, total)
     for unit in units:
         results.append(work(unit.task))
         done = Done(done.tasks + 1, done.segments + unit.segments, done.bytes + unit.bytes)

@@ -6,6 +6,7 @@ The tasks are the same functions, one after the other. Which way a job goes is d
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -42,10 +43,16 @@ class SmallFirst:
         return self._session
 
 
+def _has_begun() -> bool:
+    """Whether this process has a session of Spark."""
+    spark = sys.modules.get("pyspark.sql")
+    return spark is not None and spark.SparkSession.getActiveSession() is not None
+
+
 @contextmanager
 def small_first(settings: SessionSettings, on_here: Callable[[int], None]) -> Iterator[Any]:
-    """What `--master` says: `none`, or a Spark; without it, as much as is needed."""
-    if settings.master is None and not settings.conf and settings.is_local:
+    """What `--master` says: `none`, or a Spark; without it the one that has begun, or as much as is needed."""
+    if settings.master is None and not settings.conf and settings.is_local and not _has_begun():
         size_max: int | None = SMALL_SIZE_MAX
     elif settings.master == NO_SPARK:
         size_max = None
