@@ -133,6 +133,7 @@ docs: install
 	@$(BIN)/python docs/tools/reference.py
 	@$(BIN)/python docs/tools/kafka_apis.py
 	@$(BIN)/python docs/tools/metrics.py
+	@$(BIN)/python docs/tools/subscribe_proto.py
 	@$(BIN)/python docs/tools/console.py
 	@$(BIN)/python docs/tools/guarantees.py
 	@$(BIN)/python docs/tools/bench_page.py

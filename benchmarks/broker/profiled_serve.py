@@ -23,7 +23,7 @@ def main(folder: str, address: str) -> None:
     settings = config.load(None, {}, [f"serve.data_path={folder}", f"serve.listen={address}"])
     profiler = cProfile.Profile()
     profiler.enable()
-    asyncio.run(serve.run(settings))
+    asyncio.run(serve.run(settings, lambda: settings))
     profiler.disable()
     pstats.Stats(profiler, stream=sys.stdout).strip_dirs().sort_stats("tottime").print_stats(_LINES)
 

@@ -28,4 +28,24 @@ BUGS = [
         (Edit("spark/jobs/run.py", "while not self._over.wait(_POLL_S):", "while not self._over.wait(3600):"),),
         ("tests/spark/test_progress.py::test_progress_is_told_while_tasks_run",),
     ),
+    Bug(
+        "spark: a table without its options is told of a missing path only",
+        (Edit("spark/source/options.py", "    if not options:\n", "    if False:\n"),),
+        ("tests/spark/test_source_options.py::test_a_table_that_lost_its_options",),
+    ),
+    Bug(
+        "spark: a slip in what protects a broker passes for an option that does nothing",
+        (Edit("spark/source/options.py", " and not name.startswith(PROTECTING)", ""),),
+        ("tests/spark/test_source_options.py::test_options_of_sparks_own_source_are_taken_with_one_warning",),
+    ),
+    Bug(
+        "spark: an idle stream lists every partition",
+        (Edit("catalog/catalog.py", " and versions.is_free(number + 1)", " and False"),),
+        ("tests/spark/test_idle.py::test_an_idle_stream_asks_little_of_the_store",),
+    ),
+    Bug(
+        "spark: a broker that does not answer passes for one that has nothing new",
+        (Edit("spark/source/looks.py", "            return None\n", "            return self._ends\n"),),
+        ("tests/spark/test_idle.py::test_a_stream_with_a_broker_asks_it_alone",),
+    ),
 ]

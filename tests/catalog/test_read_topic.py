@@ -12,7 +12,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 
-from holdfast.catalog import Times, open_catalog, read_topic
+from holdfast.catalog import Times, open_catalog, read_topic, topic_reader
+from holdfast.catalog.frames import _library
+from holdfast.catalog.rows import TYPES
 from holdfast.errors import Corrupt, Rejected
 from holdfast.testing import running_broker
 from holdfast.types import TopicPartition
@@ -78,6 +80,26 @@ def test_parts_of_a_topic(stored: Path) -> None:
     assert {int(each["key"]) for each in late} == set(range(2900, 2950))  # type: ignore[call-overload]
     shown = rows(list(read_topic(catalog, "t", partitions=[0], committed=False, columns=["value"])))
     assert shown[-1] == {"value": b"taken back"}
+
+
+def test_a_reader_of_arrow(stored: Path) -> None:
+    """P1: one reader for all libraries that take Arrow: with the schema of the columns asked for, also where no row is,
+    and no more rows than asked for."""
+    catalog = open_catalog(str(stored))
+    whole = topic_reader(catalog, "t").read_all()
+    assert whole.num_rows == COUNT
+    assert whole.schema.names == list(TYPES)
+    some = topic_reader(catalog, "t", columns=["offset", "key"], partitions=[2], limit=7).read_all()
+    assert some.to_pydict()["offset"] == list(range(7))
+    none = topic_reader(catalog, "t", columns=["value"], times=Times(1, 2)).read_all()
+    assert (none.num_rows, none.schema.names) == (0, ["value"])
+    assert topic_reader(catalog, "t", limit=0).read_all().num_rows == 0
+
+
+def test_a_library_that_is_not_there(stored: Path) -> None:
+    """P1: it is said which, and what works without it."""
+    with pytest.raises(Rejected, match="absent is not installed: pip install absent, or use topic_reader"):
+        _library("absent")
 
 
 def test_what_is_asked_wrongly_is_said(stored: Path) -> None:

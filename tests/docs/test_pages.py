@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / "docs" / "tools"
 
 
-@pytest.mark.parametrize("tool", ["reference.py", "guarantees.py", "metrics.py", "console.py"])
+@pytest.mark.parametrize("tool", ["reference.py", "guarantees.py", "metrics.py", "subscribe_proto.py", "console.py"])
 def test_a_generated_page_is_up_to_date(tool: str) -> None:
     done = subprocess.run([sys.executable, TOOLS / tool, "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

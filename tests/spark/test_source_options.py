@@ -72,6 +72,27 @@ def test_wrong_options_are_told(cluster: StoredCluster, tmp_path: Path, said: st
     assert said in str(caught.value)
 
 
+def test_options_of_sparks_own_source_are_taken_with_one_warning(
+    cluster: StoredCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """P1: who moves over leaves a job's options as they are: those that do nothing here are told in one line; a slip in
+    what protects stays an error, with the nearest name."""
+    options = {"kafkaConsumer.pollTimeoutMs": "512", "fetchOffset.numRetries": "3", "kafka.max.poll.records": "500"}
+    assert read(tmp_path, **options) == list(range(30))
+    [line] = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert line.endswith("fetchoffset.numretries, kafka.max.poll.records, kafkaconsumer.polltimeoutms")
+    with pytest.raises(
+        Rejected, match=r"there is no option kafka.security.protocl, did you mean kafka.security.protocol"
+    ):
+        read(tmp_path, **{"kafka.security.protocl": "SSL"})
+
+
+def test_a_table_that_lost_its_options() -> None:
+    """P1: Spark keeps no options for tables of Python sources: it is said what to write instead."""
+    with pytest.raises(Rejected, match="CREATE TEMPORARY VIEW"):
+        parse({}, stream=False)
+
+
 def test_a_wrong_value_is_told_with_its_option() -> None:
     """P1: the error's fields are the option, its value, and what it must be."""
     with pytest.raises(BadSourceOption) as caught:

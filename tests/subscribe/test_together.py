@@ -14,7 +14,7 @@ from tests.subscribe.pieces import a_piece
 from tests.subscribe.place import place_with, write
 
 from holdfast.io.clock import SystemClock
-from holdfast.subscribe import Source
+from holdfast.subscribe import Source, Subscription, subscribe
 from holdfast.subscribe.client.unpacking import batch_piece
 from holdfast.subscribe.merge.merge import Merge, MergeState
 from holdfast.subscribe.server.stream import ServerStream
@@ -83,6 +83,43 @@ async def test_what_comes_while_a_message_is_sent_goes_together(tmp_path: Path, 
             assert [(await client.take("event")).event.offset for _ in range(100)] == list(range(2, 102))
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+@in_loop
+async def test_followers_share_what_is_decoded(tmp_path: Path) -> None:
+    """S1, S4: what was decoded for one serves the others, also those that number their lanes otherwise; each gets
+    every event once, with its own filter."""
+    async with place_with(tmp_path) as place:
+        logs = {name: (await place.topic(name))[0] for name in ("a", "b")}
+        asked = [("b",), ("a", "b"), ("b", "a")]
+        following = [subscribe(place.address, sources) for sources in asked]
+        following.append(subscribe(place.address, "b", filter="/none"))
+
+        async def events(subscription: Subscription, count: int) -> list[tuple[str, int]]:
+            found: list[tuple[str, int]] = []
+            async with asyncio.timeout(60):
+                async for event in subscription:
+                    found.append((event.topic, event.offset))
+                    if len(found) == count:
+                        break
+            return found
+
+        tasks = [
+            asyncio.ensure_future(events(each, 40 * len(names))) for each, names in zip(following, asked, strict=False)
+        ]
+        silent = asyncio.ensure_future(events(following[3], 1))
+        async with asyncio.timeout(60):
+            while not all(each.stats.live for each in following):
+                await asyncio.sleep(0.01)
+        for _ in range(40):
+            for log in logs.values():
+                await write(log, [SystemClock().now_ms()])
+        await write(logs["b"], [SystemClock().now_ms()], "/none")
+        for names, task in zip(asked, tasks, strict=True):
+            found = await task
+            assert sorted(found) == sorted((name, offset) for name in names for offset in range(40))
+        assert await silent == [("b", 40)]
+        assert place.site.pieces.shared > 0
 
 
 def calls_of(lanes: int) -> int:

@@ -58,10 +58,8 @@ def settings(folder: Path, *, jars: bool = True) -> dict[str, str]:
 
 
 def start(folder: Path, *, jars: bool = True) -> Any:
-    """A session with the source registered."""
+    """A session, which finds the source by itself."""
     from pyspark.sql import SparkSession
-
-    from holdfast.spark import register
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # Whatever python3 is on the path, workers need what we have.
     builder = SparkSession.builder.master("local[2]").appName("holdfast")
@@ -69,7 +67,6 @@ def start(folder: Path, *, jars: bool = True) -> Any:
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    register(session)
     return session
 
 

@@ -91,7 +91,9 @@ def test_a_checkpoint_while_a_partition_waits(pair: Pair, topic: str) -> None:
     live = Live(sync)
     try:
         wait_until(lambda: sync.look()[0].counts.records == 5 and sync.look()[0].saves)
+        [lane] = sync._directions[0]._lanes
         abort_one(pair.at_a, topic)
+        wait_until(lambda: lane.point.position == 7)  # Behind the record that was taken back, and its marker.
         write(pair.at_a, topic, 0, [*numbered("before", 20), LARGE])
         wait_until(lambda: sync.look()[0].held)
     finally:

@@ -6,6 +6,7 @@ catalog = open_catalog("./data")             # Or a store: s3://bucket/prefix.
 catalog.topics                               # By name.
 for batch in read_topic(catalog, "orders"):  # Arrow record batches, partition by partition, in order.
     …
+to_polars(catalog, "orders")                 # Or to_pandas, duckdb_scan, topic_reader.
 
 Nothing takes a lock. What is in the store is read; the newest records, which are only in the broker's write-ahead log
 yet, are not: `read_topic` says up to where it read (`catalog.readable`).
@@ -20,6 +21,7 @@ from holdfast.face import face
 if TYPE_CHECKING:
     from holdfast.catalog.catalog import Catalog, open_catalog
     from holdfast.catalog.errors import DataLost, NotMadeYet, OutOfRange
+    from holdfast.catalog.frames import duckdb_scan, to_pandas, to_polars, topic_reader
     from holdfast.catalog.store import Store, find_store
     from holdfast.catalog.times import Times
     from holdfast.catalog.topic import read_topic
@@ -31,9 +33,13 @@ __all__ = [
     "OutOfRange",
     "Store",
     "Times",
+    "duckdb_scan",
     "find_store",
     "open_catalog",
     "read_topic",
+    "to_pandas",
+    "to_polars",
+    "topic_reader",
 ]
 
 # Arrow and the compiled loops are loaded when they are used.
@@ -46,8 +52,12 @@ __getattr__ = face(
         "OutOfRange": "holdfast.catalog.errors",
         "Store": "holdfast.catalog.store",
         "Times": "holdfast.catalog.times",
+        "duckdb_scan": "holdfast.catalog.frames",
         "find_store": "holdfast.catalog.store",
         "open_catalog": "holdfast.catalog.catalog",
         "read_topic": "holdfast.catalog.topic",
+        "to_pandas": "holdfast.catalog.frames",
+        "to_polars": "holdfast.catalog.frames",
+        "topic_reader": "holdfast.catalog.frames",
     },
 )

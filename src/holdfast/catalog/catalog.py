@@ -1,7 +1,7 @@
 """What a cluster has stored, seen from the driver: its topics, and the manifest of each partition that is asked for.
 
 Nothing takes a lock, and no broker is asked. Opening costs five requests and four for each partition, made by many
-threads; looking again costs two, one for each partition, and two more where something was written.
+threads; looking again costs one small read, one for each partition, and three more where something was written.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from holdfast.catalog.errors import NotMadeYet
 from holdfast.catalog.store import Store, cluster_of, find_store
@@ -16,7 +17,7 @@ from holdfast.cluster.metadata import Topic
 from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.io.chance import SystemChance
 from holdfast.io.clock import SystemClock
-from holdfast.io.versions import VersionRetries, Versions, full_before
+from holdfast.io.versions import GRACE_S, VersionRetries, Versions, full_before
 from holdfast.segment.manifest.codec import Steps
 from holdfast.segment.manifest.load import load_newest
 from holdfast.segment.manifest.manifest import Manifest
@@ -25,7 +26,14 @@ from holdfast.types import OffsetRange, PartitionId, TopicPartition
 THREADS = 16
 
 Chosen = Callable[[Topic], bool]
-Loaded = tuple[Manifest, Steps]
+
+
+class LoadedManifest(NamedTuple):
+    """A manifest as it was loaded, and when it was last known to be the newest."""
+
+    manifest: Manifest
+    steps: Steps
+    seen_s: float
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Catalog:
     missing: frozenset[TopicPartition]  # Known to the cluster, but without a manifest.
     _metadata: MetadataLog = field(repr=False)
     _chosen: Chosen = field(repr=False)
-    _loaded: Mapping[PartitionId, Loaded] = field(repr=False)
+    _loaded: Mapping[PartitionId, LoadedManifest] = field(repr=False)
 
     def manifest(self, where: TopicPartition) -> Manifest:
         """A partition's manifest; one that must be there and is not is an error, never an empty partition."""
@@ -93,7 +101,7 @@ def _choice(metadata: MetadataLog, topics: Iterable[str] | Chosen | None) -> Cho
     return lambda topic: topic.name in names
 
 
-def _look(store: Store, metadata: MetadataLog, chosen: Chosen, before: Mapping[PartitionId, Loaded]) -> Catalog:
+def _look(store: Store, metadata: MetadataLog, chosen: Chosen, before: Mapping[PartitionId, LoadedManifest]) -> Catalog:
     topics = {name: topic for name, topic in metadata.metadata.topics.items() if chosen(topic)}
     homes = {
         TopicPartition(topic.name, number): PartitionId(topic.topic_id, number)
@@ -108,9 +116,14 @@ def _look(store: Store, metadata: MetadataLog, chosen: Chosen, before: Mapping[P
     return Catalog(store, topics, manifests, frozenset(homes.keys() - manifests.keys()), metadata, chosen, there)
 
 
-def _load(store: Store, home: PartitionId, before: Loaded | None) -> Loaded | None:
-    versions = Versions(store.open(), home.manifests)
+def _load(store: Store, home: PartitionId, before: LoadedManifest | None) -> LoadedManifest | None:
+    versions, now_s = Versions(store.open(), home.manifests), SystemClock().boottime()
     if before is None:
-        return load_newest(versions)
-    number = before[0].version
-    return load_newest(versions, number, (full_before(number), before[1].full)) or before
+        found = load_newest(versions)
+        return None if found is None else LoadedManifest(*found, now_s)
+    number = before.manifest.version
+    # A number that was used and deleted looks free, but not before its grace is over.
+    if now_s < before.seen_s + GRACE_S / 2 and versions.is_free(number + 1):
+        return before._replace(seen_s=now_s)
+    found = load_newest(versions, number, (full_before(number), before.steps.full))
+    return before._replace(seen_s=now_s) if found is None else LoadedManifest(*found, now_s)

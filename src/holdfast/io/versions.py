@@ -185,6 +185,14 @@ class Versions:
         is_version = len(digits) == 20 and digits.isdecimal() and digits.isascii() and name == self.name(int(digits))
         return int(digits) if is_version else None
 
+    def is_free(self, number: int) -> bool:
+        """Whether nobody has taken a number, or it was deleted again: one small read, where a listing costs more."""
+        try:
+            self.objects.get(self.name(number), 0, 1)
+        except NotFound:
+            return True
+        return False
+
     def newest(self, after: int | None = None) -> int | None:
         """The highest number that is taken, looking only above `after` if that is given; None if there is none.
 

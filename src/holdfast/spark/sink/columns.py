@@ -14,6 +14,7 @@ from holdfast.record.columnar.columns import Columns
 from holdfast.record.columnar.cut import row_sizes
 from holdfast.record.columnar.key_hash import partitions_of
 from holdfast.spark.sink.errors import BadColumns, HeaderWithoutKey, NoSuchPartition, NoTopic
+from holdfast.spark.sink.json_texts import json_texts
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -30,7 +31,7 @@ class RowTarget(NamedTuple):
     batch_size_max: int
 
 
-def check_schema(schema: Any, topic: str | None, *, include_timestamp: bool) -> None:
+def check_schema(schema: Any, topic: str | None, *, include_timestamp: bool, json_values: bool = False) -> None:
     """Is this a data frame that can be written? Columns of other names are left out, as Spark's own sink does."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {name: _kind(text) for name, text in types.items()}
@@ -39,8 +40,9 @@ def check_schema(schema: Any, topic: str | None, *, include_timestamp: bool) -> 
     if topic is None and "topic" not in types:
         raise BadColumns("the data frame has no column topic, and the option topic is not given")
     for name, allowed in _TYPES.items():
-        if name in kinds and kinds[name] not in allowed:
-            raise BadColumns(f"column {name} is of type {types[name]}, not {' or '.join(allowed)}")
+        if name in kinds and kinds[name] not in allowed and not (json_values and name == "value"):
+            hint = "; valueFormat=json writes it as JSON" if name == "value" else ""
+            raise BadColumns(f"column {name} is of type {types[name]}, not {' or '.join(allowed)}{hint}")
     if "headers" in types and types["headers"] != _HEADERS:
         raise BadColumns(f"column headers is of type {types['headers']}, not {_HEADERS}")
     if include_timestamp and kinds.get("timestamp") != "timestamp":
@@ -53,9 +55,11 @@ def _kind(text: str) -> str:
     return "string" if text.startswith(("string", "varchar", "char")) else text
 
 
-def record_columns(batch: pa.RecordBatch, *, include_timestamp: bool) -> pa.RecordBatch:
+def record_columns(batch: pa.RecordBatch, *, include_timestamp: bool, json_values: bool = False) -> pa.RecordBatch:
     """Key, value, headers and timestamp, those that are there, in types that can be encoded."""
     columns: dict[str, Any] = {name: batch.column(name) for name in ("key", "value") if name in batch.schema.names}
+    if json_values:
+        columns["value"] = json_texts(columns["value"])
     if "headers" in batch.schema.names:
         columns["headers"] = _checked_headers(batch.column("headers"))
     if include_timestamp:

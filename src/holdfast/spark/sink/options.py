@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,10 @@ from holdfast.client.settings import BOOTSTRAP, WORDS, ClientSettings, words_of
 from holdfast.errors import nearest
 from holdfast.record.layout import Codec
 from holdfast.spark.sink.errors import BadSinkOption
+from holdfast.spark.source.options import KNOWN as OF_SOURCE
+from holdfast.spark.source.options import is_needless
+
+log = logging.getLogger(__name__)
 
 _STORE = "store."
 _KAFKA = "kafka."
@@ -24,6 +29,8 @@ _KNOWN = (
     "sinkId",
     "jobId",
     "includeTimestamp",
+    "valueFormat",
+    "createTopics",
     "maxCommitBytes",
     "stagingGraceHours",
 )
@@ -45,6 +52,8 @@ class SinkOptions:
     job_id: str | None = None  # A batch job that must not be written twice.
     codec: int = Codec.LZ4
     include_timestamp: bool = False
+    json_values: bool = False  # A value of whatever type is written as JSON.
+    create_topics: int = 0  # Topics that are not there are made with so many partitions; 0: that is an error.
     transaction_timeout_ms: int = _TIMEOUT_MS
     commit_size_max: int = _COMMIT_SIZE_MAX
     grace_hours: int = _GRACE_HOURS
@@ -61,11 +70,13 @@ def read_options(given: Mapping[str, str], kafka: ClientSettings | None = None) 
     return SinkOptions(
         kafka=kafka or _kafka(lower),
         staging=_staging(lower, store),
-        topic=lower.get("topic"),
+        topic=lower.get("topic") or _only_topic(lower.get("subscribe", "")),
         sink_id=lower.get("sinkid"),
         job_id=lower.get("jobid"),
         codec=_codec(lower.get("kafka.compression.type", "lz4")),
         include_timestamp=_switch(lower, "includeTimestamp"),
+        json_values=_is_json(lower.get("valueformat")),
+        create_topics=_number(lower, "createTopics", 0),
         transaction_timeout_ms=_number(lower, "kafka.transaction.timeout.ms", _TIMEOUT_MS),
         commit_size_max=_number(lower, "maxCommitBytes", _COMMIT_SIZE_MAX),
         grace_hours=_number(lower, "stagingGraceHours", _GRACE_HOURS),
@@ -80,10 +91,15 @@ def _kafka(lower: Mapping[str, str]) -> ClientSettings:
 
 
 def _check_names(names: Iterable[str]) -> None:
-    known = {each.lower() for each in _KNOWN} | set(_SPARKS_OWN)
+    known = {each.lower() for each in (*_KNOWN, *OF_SOURCE)} | set(_SPARKS_OWN)  # A view is read and written.
+    needless = []
     for name in names:
-        if name.lower() not in known:
+        if is_needless(name.lower(), known):
+            needless.append(name)
+        elif name.lower() not in known:
             raise BadSinkOption(name, f"is unknown to the sink{nearest(name, _KNOWN)}")
+    if needless:
+        log.warning("options of Spark's own Kafka sink that do nothing here: %s", ", ".join(sorted(needless)))
 
 
 def _staging(lower: Mapping[str, str], store: Mapping[str, str]) -> Store:
@@ -98,6 +114,18 @@ def _staging(lower: Mapping[str, str], store: Mapping[str, str]) -> Store:
         "is missing: executors stage what they write before the driver commits it. Name a directory or bucket that "
         "driver and executors share, or give path, the broker's data directory or store",
     )
+
+
+def _only_topic(subscribe: str) -> str | None:
+    """The topic of a view that is read and written, where it is one."""
+    names = [name.strip() for name in subscribe.split(",") if name.strip()]
+    return names[0] if len(names) == 1 else None
+
+
+def _is_json(text: str | None) -> bool:
+    if text not in (None, "json"):
+        raise BadSinkOption("valueFormat", f"is {text!r}, but it must be json, or be left out")
+    return text == "json"
 
 
 def _codec(name: str) -> int:

@@ -26,6 +26,7 @@ from holdfast.spark.sink.commit_record import BatchKey, BatchMemory
 from holdfast.spark.sink.options import SinkOptions, read_options
 from holdfast.spark.sink.staging import Job, StagedObject, Stager, Targets
 from holdfast.spark.sink.staging_sweep import sweep_job, sweep_old
+from holdfast.spark.telling import sentence_first
 
 _QUERY = "sql.streaming.queryId"
 _RUN = "spark.jobGroup.id"
@@ -49,7 +50,7 @@ def batch_writer(given: Mapping[str, str], schema: Any, *, overwrite: bool) -> B
     options = _checked(given, schema, overwrite=overwrite)
     if options.topic is not None:
         with Client(options.kafka, _CLIENT_ID) as client:
-            client.topic(options.topic)  # One clear error here is worth many from tasks.
+            Targets(client, options.create_topics)(options.topic)  # One clear error here is worth many from tasks.
     tag = f"{SystemChance().bits(64):016x}"
     return BatchWriter(options, Job(options.sink_id or f"job-{tag}", f"job-{tag}"))
 
@@ -66,7 +67,7 @@ def _checked(given: Mapping[str, str], schema: Any, *, overwrite: bool) -> SinkO
     options = read_options(given)
     if overwrite:
         raise Rejected('a topic cannot be overwritten: write with mode("append"), streams with outputMode("append")')
-    check_schema(schema, options.topic, include_timestamp=options.include_timestamp)
+    check_schema(schema, options.topic, include_timestamp=options.include_timestamp, json_values=options.json_values)
     return options
 
 
@@ -84,7 +85,8 @@ class BatchWriter(DataSourceArrowWriter):
         job_id = self._options.job_id
         key = None if job_id is None else BatchKey(f"job {job_id}", self._job.name, 0)
         memory = None if key is None else BatchMemory(self._job.sink, key)
-        _commit(self._options, self._job, _staged(messages), memory)
+        with sentence_first():
+            _commit(self._options, self._job, _staged(messages), memory)
         _tidy(self._options, self._job, thorough=True)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002
@@ -129,7 +131,9 @@ def _stage(options: SinkOptions, job: Job, batches: Iterator[pa.RecordBatch]) ->
     assert context is not None  # Only tasks call this.
     name = f"{job.prefix}{context.partitionId():06}-{context.attemptNumber()}"
     with Client(options.kafka, _CLIENT_ID) as client:
-        stager = Stager(options, options.staging.open(), Targets(client), SystemClock(), SystemChance(), name)
+        stager = Stager(
+            options, options.staging.open(), Targets(client, options.create_topics), SystemClock(), SystemChance(), name
+        )
         return tuple(stager.stage(batches))
 
 

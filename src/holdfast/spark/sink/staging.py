@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from holdfast.client import Client
+from holdfast.client.errors import Refused, TopicNotFound
 from holdfast.io.chance import Chance
 from holdfast.io.clock import Clock
 from holdfast.io.objects import Objects
+from holdfast.protocol.codes import Code
 from holdfast.record.columnar.arrow import from_arrow
 from holdfast.record.columnar.columns import Columns
 from holdfast.record.columnar.cut import BatchCut, cut
@@ -76,18 +78,32 @@ def _digest(text: str) -> str:
 
 
 class Targets:
-    """Looks topics up, each once."""
+    """Looks topics up, each once; makes those that are not there, if that was asked for."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, create: int = 0) -> None:
         self._client = client
+        self._create = create  # With so many partitions.
         self._found: dict[str, RowTarget] = {}
 
     def __call__(self, topic: str) -> RowTarget:
         if topic not in self._found:
-            count = len(self._client.topic(topic).partitions)
+            count = self._count(topic)
             limit = self._client.describe_configs(topic, ["max.message.bytes"]).get("max.message.bytes")
             self._found[topic] = RowTarget(topic, count, int(limit or _MESSAGE_SIZE_MAX))
         return self._found[topic]
+
+    def _count(self, topic: str) -> int:
+        try:
+            return len(self._client.topic(topic).partitions)
+        except TopicNotFound:
+            if not self._create:
+                raise
+        try:
+            self._client.create_topics({topic: self._create})
+        except Refused as failure:  # Another task was quicker.
+            if failure.code != Code.TOPIC_ALREADY_EXISTS:
+                raise
+        return len(self._client.topic(topic).partitions)
 
 
 class Stager:
@@ -110,7 +126,8 @@ class Stager:
         return self._staged
 
     def _put(self, rows: pa.RecordBatch) -> None:
-        wanted = record_columns(rows, include_timestamp=self._options.include_timestamp)
+        options = self._options
+        wanted = record_columns(rows, include_timestamp=options.include_timestamp, json_values=options.json_values)
         columns = from_arrow(wanted, self._clock.now_ms())
         places = self._chooser.choose(rows, columns)
         pieces = list(self._pieces(columns, places))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.catalog.plan import SPLIT_SIZE
@@ -20,6 +21,8 @@ from holdfast.spark.source.bounds import (
     parse_times,
 )
 from holdfast.spark.source.subscription import Assigned, Matching, NamedTopics, Subscription
+
+log = logging.getLogger(__name__)
 
 STORE_PREFIX = "store."
 KAFKA_PREFIX = "kafka."
@@ -44,6 +47,33 @@ KNOWN = (
     *(f"{KAFKA_PREFIX}{word}" for word in WORDS),
     "kafka.isolation.level",
 )
+# Of Spark's own Kafka source: how its consumers in executors are kept and asked. Nothing here is like it, so they are
+# taken, and one line says that they do nothing.
+PROTECTING = ("kafka.security.", "kafka.sasl.", "kafka.ssl.")  # A slip in one of these is an error.
+# Of the sink: a view in SQL has one set of options, and is read and written.
+OF_SINK = (
+    "topic",
+    "staging",
+    "sinkId",
+    "jobId",
+    "includeTimestamp",
+    "valueFormat",
+    "createTopics",
+    "maxCommitBytes",
+    "stagingGraceHours",
+    "kafka.compression.type",
+    "kafka.transaction.timeout.ms",
+)
+NEEDLESS = (
+    "kafkaConsumer.pollTimeoutMs",
+    "fetchOffset.numRetries",
+    "fetchOffset.retryIntervalMs",
+    "groupIdPrefix",
+    "kafka.group.id",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+)
+_WAYS = ("subscribe", "subscribePattern", "assign")
 _ENDINGS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 
 
@@ -70,10 +100,21 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
     """Options as Spark hands them over: the case of their names does not count."""
     options = {name.lower(): text for name, text in given.items()}
     known = {name.lower(): name for name in KNOWN}
+    if not options:
+        raise Rejected(
+            "Spark hands on no options: it keeps none for a table of a source that is written in Python. Make a view "
+            "instead: CREATE TEMPORARY VIEW name USING holdfast OPTIONS (path '…', subscribe '…')"
+        )
+    of_sink = {name.lower() for name in OF_SINK}
+    needless = [name for name in options if is_needless(name, {*known, *of_sink})]
     for name in options:
-        if name not in known and not name.startswith(STORE_PREFIX):
+        if name not in known and name not in of_sink and not name.startswith(STORE_PREFIX) and name not in needless:
             raise Rejected(f"there is no option {name}{nearest(name, KNOWN)}")
+    if needless:
+        log.warning("options of Spark's own Kafka source that do nothing here: %s", ", ".join(sorted(needless)))
     named = {known[name]: text for name, text in options.items() if name in known}
+    if "topic" in options and not any(way in named for way in _WAYS):
+        named["subscribe"] = options["topic"]  # As the sink calls it.
     if "path" not in named:
         raise Rejected("the option path is missing: name a broker's data directory or its store, as in .load(path)")
     if stream:
@@ -95,6 +136,14 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
     )
 
 
+def is_needless(name: str, known: Container[str]) -> bool:
+    """Whether an option, in lower case, is one that Spark's own source has and this one has no use for."""
+    if name in known:
+        return False
+    is_clients = name.startswith(KAFKA_PREFIX) and not name.startswith(PROTECTING)
+    return is_clients or name in {each.lower() for each in NEEDLESS}
+
+
 def _kafka(named: Mapping[str, str]) -> ClientSettings | None:
     """How brokers are reached. Whoever says how they are protected wants them asked."""
     words = {word: text for word, text in words_of(named, KAFKA_PREFIX).items() if word != BOOTSTRAP or text}
@@ -102,7 +151,7 @@ def _kafka(named: Mapping[str, str]) -> ClientSettings | None:
 
 
 def _subscription(named: Mapping[str, str]) -> Subscription:
-    ways = [name for name in ("subscribe", "subscribePattern", "assign") if name in named]
+    ways = [name for name in _WAYS if name in named]
     if len(ways) != 1:
         found = " and ".join(ways) or "none of them"
         raise Rejected(f"give one of subscribe, subscribePattern and assign; there is {found}")

@@ -21,6 +21,7 @@ from holdfast.spark.source.ranges import ranges_of
 from holdfast.spark.source.schema import check_schema, full_schema
 from holdfast.spark.source.tail import TailTask, read_tail
 from holdfast.spark.source.view import View, whole_view
+from holdfast.spark.telling import sentence_first
 from holdfast.types import OffsetRange, TopicPartition
 
 
@@ -44,25 +45,29 @@ class HoldfastSource(DataSource):
         return full_schema(include_headers=str(self.options.get("includeHeaders", "false")).lower() == "true")
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        check_schema(schema)
-        options = parse(dict(self.options), stream=False)
-        return PruningReader(options, schema) if options.push_filters else BatchReader(options, schema)
+        with sentence_first():
+            check_schema(schema)
+            options = parse(dict(self.options), stream=False)
+            return PruningReader(options, schema) if options.push_filters else BatchReader(options, schema)
 
     def streamReader(self, schema: StructType) -> Any:  # noqa: N802
         from holdfast.spark.source.stream import StreamReader
 
-        check_schema(schema)
-        return StreamReader(parse(dict(self.options), stream=True), schema)
+        with sentence_first():
+            check_schema(schema)
+            return StreamReader(parse(dict(self.options), stream=True), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> Any:  # noqa: FBT001 - Spark calls it so.
         from holdfast.spark.sink.sink import batch_writer
 
-        return batch_writer(dict(self.options), schema, overwrite=overwrite)
+        with sentence_first():
+            return batch_writer(dict(self.options), schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: N802, FBT001
         from holdfast.spark.sink.sink import stream_writer
 
-        return stream_writer(dict(self.options), schema, overwrite=overwrite)
+        with sentence_first():
+            return stream_writer(dict(self.options), schema, overwrite=overwrite)
 
 
 class BatchReader(DataSourceReader):
@@ -74,10 +79,11 @@ class BatchReader(DataSourceReader):
         self._wanted = EVERYTHING
 
     def partitions(self) -> list[InputPartition]:
-        view = whole_view(self._options)
-        ranges = ranges_of(view, self._options, SystemClock())
-        wanted = {where: self._wanted.of(each) for where, each in ranges.items() if self._wanted.has(where)}
-        return list(parts(view, wanted, self._options, self._wanted))
+        with sentence_first():
+            view = whole_view(self._options)
+            ranges = ranges_of(view, self._options, SystemClock())
+            wanted = {where: self._wanted.of(each) for where, each in ranges.items() if self._wanted.has(where)}
+            return list(parts(view, wanted, self._options, self._wanted))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return rows_of(partition, self._schema, self._options)

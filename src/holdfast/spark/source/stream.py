@@ -22,11 +22,12 @@ from holdfast.errors import Rejected
 from holdfast.io.clock import SystemClock
 from holdfast.spark.source.continuity import Continuity
 from holdfast.spark.source.limits import limited
+from holdfast.spark.source.looks import Looks
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.progress import Progress, Reached, from_json, to_json
 from holdfast.spark.source.ranges import resolve
 from holdfast.spark.source.source import parts, rows_of
-from holdfast.spark.source.view import View, first_view, next_view
+from holdfast.spark.source.view import View
 from holdfast.types import TopicPartition
 
 
@@ -36,21 +37,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: ReadOptions, schema: StructType) -> None:
         self._options = options
         self._schema = schema
-        self._view: View | None = None
+        self._looks = Looks(options)
         self._target: Progress | None = None  # For available-now: nothing above this is read.
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_view": None}  # Open connections do not travel.
+        return {**self.__dict__, "_looks": Looks(self._options)}  # Open connections do not travel.
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        view = self._look()
+        view = self._looks.anew()
         starts = resolve(view, self._options.starting, self._options, SystemClock())
         continuity = Continuity(view, self._options)
         checked = {where: continuity.first(where, offset) for where, offset in starts.items()}
         return to_json({where: _reached(view, where, offset) for where, offset in checked.items()})
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        view = self._look()
+        view = self._looks.for_trigger()
         begun = from_json(start)
         ranges = Continuity(view, self._options).ranges(begun, self._ends(view, begun))
         count_max = None if isinstance(limit, ReadAllAvailable) else _rows_of(limit)
@@ -65,10 +66,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if count_max is None else ReadMaxRows(count_max)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        return None if self._view is None else to_json(self._ends(self._view, {}))
+        return None if self._looks.view is None else to_json(self._ends(self._looks.view, {}))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        view = self._look()
+        view = self._looks.anew()
         self._target = {where: _reached(view, where, marks.end) for where, marks in view.marks.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
@@ -86,7 +87,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Spark keeps how far it has come; nothing is kept here."""
 
     def stop(self) -> None:
-        self._view = None
+        self._looks.close()
 
     def _ends(self, view: View, begun: Progress) -> Progress:
         """How far the stream may read now. What came after the target was taken stays where it is."""
@@ -97,18 +98,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         known = {where: min(each, target[where], key=_offset) for where, each in ends.items() if where in target}
         return {where: each for where, each in begun.items() if where in ends} | known
 
-    def _look(self) -> View:
-        self._view = first_view(self._options) if self._view is None else next_view(self._view, self._options)
-        return self._view
-
     def _look_for(self, ended: Progress) -> View:
         """The last look, if it has seen as far as that; otherwise a new one."""
-        view = self._view
+        view = self._looks.view
         if view is not None and all(
             where in view.marks and view.marks[where].stored >= each.offset for where, each in ended.items()
         ):
             return view
-        return self._look()
+        return self._looks.anew()
 
 
 def _reached(view: View, where: TopicPartition, offset: int) -> Reached:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from holdfast.catalog.catalog import Catalog, open_catalog
 from holdfast.catalog.errors import NotMadeYet
@@ -18,6 +18,8 @@ from holdfast.client.offsets import LATEST, FoundOffset
 from holdfast.spark.source.options import ReadOptions
 from holdfast.spark.source.subscription import Assigned, is_chosen, partitions_of
 from holdfast.types import TopicPartition
+
+Ends: TypeAlias = Mapping[TopicPartition, int]
 
 
 class PartitionBounds(NamedTuple):
@@ -66,6 +68,12 @@ def look(catalog: Catalog, options: ReadOptions, *, gone_is_fine: bool = False) 
         if any(end.offset > catalog.readable(where, committed=options.committed).end for where, end in ends.items()):
             catalog = catalog.refresh()
     return View(catalog, {where: _marks(catalog, where, options, ends) for where in wanted})
+
+
+def ends_of(client: Client, view: View, *, committed: bool) -> Ends:
+    """Where the partitions of a view can be read to now: one request to each of their brokers."""
+    told = client.list_offsets(dict.fromkeys(view.marks, LATEST), committed=committed)
+    return {where: max(each.offset, view.marks[where].stored) for where, each in told.items()}
 
 
 def _ends(

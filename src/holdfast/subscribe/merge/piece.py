@@ -59,6 +59,10 @@ class Piece:
 
     def raised(self, order_time: int) -> Piece:
         """The piece behind others that reach this order time."""
+        if all(each.order_time >= order_time for each in self.after.values()) and (
+            not len(self.times) or self.times[0] >= order_time
+        ):
+            return self  # Mostly: times grow.
         times = np.maximum(self.times, order_time)
         after = {lane: each._replace(order_time=max(each.order_time, order_time)) for lane, each in self.after.items()}
         return replace(self, times=times, after=after)

@@ -17,10 +17,11 @@ from holdfast.log.partition.read import Read
 from holdfast.subscribe.filter import Filter
 from holdfast.subscribe.merge.bound import before, has_passed
 from holdfast.subscribe.merge.merge import MergeLane, MergeState
-from holdfast.subscribe.merge.piece import NO_EPOCH, Piece, Position, Range, decode_piece
+from holdfast.subscribe.merge.piece import NO_EPOCH, Position, Range, decode_piece
 from holdfast.subscribe.merge.pump import Pump
 from holdfast.subscribe.merge.sizes import held_size, is_little
 from holdfast.subscribe.merge.small_batch import COUNT_MAX, few_piece
+from holdfast.subscribe.server.live_pieces import LivePiece, LivePieces
 from holdfast.subscribe.server.topics import SourcePartition
 
 log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class ReaderContext:
     """What all lanes of one subscription share."""
 
     pump: Pump
+    pieces: LivePieces
     calls: BlockingCalls
     filter: Filter | None
     until_ms: int | None
@@ -80,18 +82,25 @@ class ReaderContext:
                 self.pump.set_state(lane.merging, MergeState.ENDED)
                 await self.live.wait()
             seen = watermark.value  # Before the read: what comes later moves it past this.
-            read = await self._read(lane, at.offset)
-            if read is None:
-                at = await self._skip(lane, at)
-                continue
-            if read.next_offset == at.offset:
-                await self._wait(lane, seen)
-                continue
+            key = lane.found.topic_id, lane.found.partition, at.offset, self.filter
+            found = self.pieces.find(key, lane.number) if self.live.is_set() else None
+            if found is None:
+                read = await self._read(lane, at.offset)
+                if read is None:
+                    at = await self._skip(lane, at)
+                    continue
+                if read.next_offset == at.offset:
+                    await self._wait(lane, seen)
+                    continue
+                self.pump.set_state(lane.merging, MergeState.BUSY)
+                found = await self._decode(lane, at, read, seen)
+                if self.live.is_set():
+                    self.pieces.keep(key, found)
             self.pump.set_state(lane.merging, MergeState.BUSY)
-            piece = await self._decode(lane, at, read)
+            piece = found.piece.raised(at.order_time)
             at = piece.after[lane.number]
             await self.pump.put(lane.merging, before(piece, self.until_ms))
-            is_all = read.end_reached and at.offset == read.next_offset and watermark.value == seen
+            is_all = found.ended_at == seen == watermark.value
             if is_all and self.live.is_set() and not has_passed(at, self.until_ms):
                 await self._wait(lane, seen)  # Now, not after one more empty read.
         self._end(lane)
@@ -115,7 +124,7 @@ class ReaderContext:
         await self.on_skipped(lane, at.offset, log_start)
         return at._replace(offset=log_start, epoch=NO_EPOCH)
 
-    async def _decode(self, lane: ServerLane, at: Position, read: Read) -> Piece:
+    async def _decode(self, lane: ServerLane, at: Position, read: Read, seen: int) -> LivePiece:
         end = read.next_offset if self.live.is_set() else min(read.next_offset, lane.bound)
         wanted = Range(lane.number, at.offset, end, read.aborted, self.filter, lane.name)
         if read.record_count <= _SMALL_COUNT and is_little(read.buffers):
@@ -129,4 +138,5 @@ class ReaderContext:
             await self.on_skipped(lane, each.start, each.end)
         growth = max(held_size(piece) / max(sum(map(len, read.buffers)), 1), 1.0)
         lane.read_size = max(min(8 * lane.read_size, int(self.read_size / growth)), READ_SIZE_LEAST)
-        return piece.raised(at.order_time)
+        is_all = read.end_reached and end == read.next_offset
+        return LivePiece(piece, seen if is_all else -1)

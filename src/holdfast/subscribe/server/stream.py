@@ -122,6 +122,7 @@ class ServerStream:
         read_size = max(READ_SIZE_MIN, min(READ_SIZE_MAX, share))
         self._reading = ReaderContext(
             self._pump,
+            site.pieces,
             site.calls,
             asked.filter,
             asked.until_ms,

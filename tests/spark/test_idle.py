@@ -1,0 +1,95 @@
+"""What a stream asks for while nothing comes, counted: few requests, small ones, and nothing is seen late for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.spark.disturbed import disturb
+from tests.support.spark_store import StoredCluster
+
+from holdfast.catalog.catalog import catalog_in
+from holdfast.catalog.store import find_store
+from holdfast.client import Client
+from holdfast.io.clock import ManualClock
+from holdfast.io.objects.faulty import Call
+from holdfast.io.objects.local.objects import LocalObjects
+from holdfast.record.build import build
+from holdfast.record.records import Record
+from holdfast.spark.source.looks import STORE_S, TOPICS_S, Looks
+from holdfast.spark.source.options import ReadOptions, parse
+from holdfast.spark.source.subscription import is_chosen
+from holdfast.spark.source.view import View, look
+from holdfast.testing import running_broker
+from holdfast.types import TopicPartition
+
+TRIGGERS = 50
+
+
+class Watched:
+    """A stream's looks by a clock that the test moves, with every request to the store."""
+
+    def __init__(self, path: Path, **options: str) -> None:
+        self.calls: list[Call] = []
+        self.clock = ManualClock()
+        self._path = path
+        given = parse({"path": str(path), "subscribe": "t", **options}, stream=True)
+        self.looks = Looks(given, self.clock, self._begin)
+        self.looks.anew()
+        self.looks.anew()
+        self.calls.clear()
+
+    def _begin(self, options: ReadOptions) -> View:
+        store = disturb(find_store(str(self._path)), self.calls.append)
+        return look(catalog_in(store, topics=lambda topic: is_chosen(options.subscription, topic)), options)
+
+    def end(self, partition: int = 0) -> int:
+        return self.looks.for_trigger().marks[TopicPartition("t", partition)].end
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> StoredCluster:
+    return StoredCluster(LocalObjects(tmp_path))
+
+
+def test_an_idle_stream_asks_little_of_the_store(cluster: StoredCluster, tmp_path: Path) -> None:
+    """P2: within a second fifty triggers ask nothing; then one small read for the topics and one for each partition, no
+    listing. What is new is seen at the next look, and from then on at every trigger until it ends."""
+    partitions = cluster.topic("t", 4)
+    for each in partitions:
+        each.count(10)
+        each.flush()
+    watched = Watched(tmp_path)
+    assert [watched.end() for _ in range(TRIGGERS)] == [10] * TRIGGERS
+    assert watched.calls == []
+    watched.clock.advance(STORE_S)
+    assert watched.end() == 10
+    assert [each.kind for each in watched.calls] == ["get"] * 5
+    partitions[2].count(5)
+    partitions[2].flush()
+    watched.clock.advance(STORE_S)
+    assert watched.end(2) == 15
+    partitions[2].count(5)
+    partitions[2].flush()
+    assert watched.end(2) == 20
+
+
+def test_a_stream_with_a_broker_asks_it_alone(tmp_path: Path) -> None:
+    """P2: while nothing comes a trigger is one question to the broker, and none to the store; what comes is seen by the
+    next trigger, and a broker that is away is no answer that nothing has come."""
+    with running_broker(data=tmp_path / "data") as broker, Client(broker.bootstrap) as client:
+        client.create_topics({"t": 4})
+        client.produce({("t", 0): build([Record(b"k", b"v", 1)] * 3)})
+        watched = Watched(tmp_path / "data", **{"kafka.bootstrap.servers": broker.bootstrap})
+        assert [watched.end() for _ in range(TRIGGERS)] == [3] * TRIGGERS
+        assert watched.calls == []
+        client.produce({("t", 0): build([Record(b"k", b"v", 1)] * 2)})
+        assert watched.end() == 5
+        broker.kill()
+        broker.start()
+        assert watched.end() == 5
+        with Client(broker.bootstrap) as other:
+            other.create_partitions("t", 5)
+        watched.clock.advance(TOPICS_S)
+        assert TopicPartition("t", 4) in watched.looks.for_trigger().marks
+        watched.looks.close()
