@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import NamedTuple, TypeAlias
@@ -125,6 +125,7 @@ class SubscriptionCounts:
 
 
 Traffic: TypeAlias = dict[str, ApiCounts]  # By the API's name.
+ErrorCounts: TypeAlias = Counter[tuple[str, int]]  # By the API's name, and the code that its answer had.
 
 
 class PortCounts(NamedTuple):

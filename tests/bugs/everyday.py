@@ -68,4 +68,11 @@ BUGS = [
         "    gc.collect()\n",
         "tests/testing/test_template.py::test_a_start_takes_less_than_two_fifths_of_a_second_of_a_processor",
     ),
+    bug(
+        "what a produce request was refused for is not counted",
+        "broker/api/produce.py",
+        '        self._produce.errors["Produce", code] += 1\n',
+        "",
+        "tests/metrics/test_metrics.py::test_errors_are_counted_by_api_and_code",
+    ),
 ]

@@ -21,7 +21,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 from tests.support.ports import ports_of
 
+from holdfast.client import Client
+from holdfast.errors import HoldfastError
 from holdfast.metrics.catalog import METRICS, exposed
+from holdfast.record.build import build
+from holdfast.record.records import Record
 from holdfast.testing import RunningBroker, running_broker
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
@@ -198,3 +202,22 @@ def test_garbage_ends_its_own_connection_and_nothing_else(broker: RunningBroker,
 def test_without_an_address_there_is_no_port(holdfast_broker: RunningBroker) -> None:
     assert not [line for line in holdfast_broker.said if "metrics" in line]
     assert ports_of(holdfast_broker.pid) == {holdfast_broker.port}
+
+
+def test_errors_are_counted_by_api_and_code() -> None:
+    """What clients were told, of an API in messages, of Produce and of Fetch, which are not."""
+    with running_broker(serve_metrics_listen="127.0.0.1:0", auto_create_topics_enable=False) as broker:
+        broker.topic("orders", "one")
+        with Client(broker.bootstrap, follow_leaders=False, patience_s=0) as client:
+            for ask in (
+                lambda: client.create_topics({"orders": 1}),
+                lambda: client.produce({("orders", 7): bytes(build([Record(None, b"x")]))}),
+                lambda: client.produce({("orders", 7): bytes(build([Record(None, b"x")]))}),
+            ):
+                with pytest.raises(HoldfastError):
+                    ask()
+            assert client.fetch({("orders", 0): 99})["orders", 0].error is not None
+        told = scrape(broker)
+        assert told.get("holdfast_errors_total", api="CreateTopics", code="TOPIC_ALREADY_EXISTS") == 1
+        assert told.get("holdfast_errors_total", api="Produce", code="UNKNOWN_TOPIC_OR_PARTITION") == 2
+        assert told.get("holdfast_errors_total", api="Fetch", code="OFFSET_OUT_OF_RANGE") == 1

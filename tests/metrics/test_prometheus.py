@@ -94,6 +94,7 @@ def use(bootstrap: str) -> None:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "billing", "auto.offset.reset": "earliest"})
     consumer.subscribe(["orders"])
     assert consumer.poll(60) is not None
+    consumer.list_topics("there is none", timeout=60)  # An error that is counted.
     consumer.commit(asynchronous=False)
     consumer.close()
 

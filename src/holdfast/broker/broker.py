@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,8 @@ from holdfast.broker.net.loop_watch import HeldLoop
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.slices import Slices
 from holdfast.broker.table import HANDLERS, MessageHandler, Raw, Whole
-from holdfast.protocol.api import Key, find
+from holdfast.measure import ErrorCounts
+from holdfast.protocol.api import APIS, Key, find
 from holdfast.protocol.classes import response_class
 from holdfast.protocol.errors import UnknownApi, UnsupportedVersion
 from holdfast.protocol.header import frame_response
@@ -62,6 +63,12 @@ class Broker:
             context.gate,
             context.throttle,
         )
+        self._fetch.errors = self._produce.errors
+
+    @property
+    def errors(self) -> ErrorCounts:
+        """The error codes that clients were told, by API."""
+        return self._produce.errors
 
     def count_answers_in(self, answers: Budget) -> None:
         """What fetches read counts in the budget of the port that sends it."""
@@ -111,7 +118,9 @@ class Broker:
             return await self.held.watch(api.key, self._fetch.handle(request), spent)
         rights = self._gate.rights(row, request.session, api.name)
         if row.first is not None and not rights.may(row.first):
-            return encode_response(api.key, request.version, _refused(api.key, request.version, row.first))
+            refused = _refused(api.key, request.version, row.first)
+            self._count(api.key, codes_in(refused))
+            return encode_response(api.key, request.version, refused)
         request = request._replace(rights=rights, pace=Slices(self._context.clock))
         if isinstance(handler, Whole):
             handler = self._shielded(api.key, handler.handler, spent)
@@ -125,6 +134,10 @@ class Broker:
 
         return handle
 
+    def _count(self, key: Key, codes: Iterable[int]) -> None:
+        for each in codes:
+            self.errors[APIS[key].name, each] += 1
+
     async def _handle(self, key: Key, handler: MessageHandler, request: Request) -> Body:
         """Large messages are decoded and encoded in a thread, so that the loop is not held for them."""
         run, version, body = self._context.heavy.run, request.version, request.body
@@ -137,10 +150,22 @@ class Broker:
         if not isinstance(answer, Message):
             return answer
         if _item_count(answer) <= _LARGE_COUNT:
+            self._count(key, codes_in(answer))
             return encode_response(key, version, answer)
         encoded = await run(encode_response, key, version, answer)
+        self._count(key, await run(list, codes_in(answer)))
         await pace.let_go(answer)
         return encoded
+
+
+def codes_in(message: Message) -> Iterator[int]:
+    """The error codes of an answer, also of its parts."""
+    if code := getattr(message, "error_code", 0):
+        yield code
+    for items in lists_of(message):
+        if items and isinstance(items[0], Message):
+            for each in items:
+                yield from codes_in(each)
 
 
 def _item_count(message: Message) -> int:

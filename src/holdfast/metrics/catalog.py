@@ -48,6 +48,12 @@ METRICS = (
         "From a request's arrival to its answer. Of Produce it is the time to the ack; of Fetch and JoinGroup it "
         "includes the wait that the client asked for.",
     ),
+    Metric(
+        "holdfast_errors",
+        "counter",
+        ("api", "code"),
+        "Error codes that clients were told, in Kafka's words; each part of an answer counts.",
+    ),
     Metric("holdfast_loop_held", "counter", ("api",), "Times an API's work held the event loop for 5 ms or more."),
     Metric("holdfast_loop_held_seconds", "counter", ("api",), "How long it did, in all."),
     Metric("holdfast_throttled", "counter", ("quota",), "Requests whose client was told to wait, by the quota."),

@@ -22,7 +22,8 @@ from holdfast.io.clock import Clock
 from holdfast.io.objects.timed import StoreTimes
 from holdfast.log.logs import Logs
 from holdfast.log.partition.partition import PartitionLog
-from holdfast.measure import HeldCounts, Histogram, PortCounts, SubscriptionCounts, ThrottleCounts, Traffic
+from holdfast.measure import ErrorCounts, HeldCounts, Histogram, PortCounts, SubscriptionCounts, ThrottleCounts, Traffic
+from holdfast.protocol.codes import Code
 
 _AT_A_TIME = 100  # Partitions or groups, then others have their turn.
 
@@ -54,6 +55,7 @@ class Watched:
     topics: Callable[[], Sequence[WatchedTopic]]
     port: Callable[[], PortCounts]
     traffic: Traffic
+    errors: ErrorCounts
     held: Mapping[str, HeldCounts]
     throttled: Mapping[str, ThrottleCounts]
     syncs: Histogram
@@ -91,6 +93,8 @@ def _clients(watched: Watched) -> Iterator[Sample]:
     yield from traffic_samples(watched.traffic)
     for name in ("holdfast_store_waiting", "holdfast_store_waiting_seconds", "holdfast_store_waiting_partitions"):
         yield Sample(name, (), 0)
+    for (api, code), count in sorted(watched.errors.items()):
+        yield Sample("holdfast_errors", (api, Code(code).name), count)
     for api, held in sorted(watched.held.items()):
         yield Sample("holdfast_loop_held", (api,), held.count)
         yield Sample("holdfast_loop_held_seconds", (api,), held.seconds)

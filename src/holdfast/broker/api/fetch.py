@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -30,6 +31,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.io.calls import BlockingCalls
 from holdfast.io.clock import Clock
 from holdfast.log.partition.partition import PartitionLog
+from holdfast.measure import ErrorCounts
 from holdfast.protocol.codes import Code
 from holdfast.protocol.hot.fetch import TOPIC_IDS_FROM, FetchPartition, FetchRequest, decode_request
 from holdfast.protocol.hot.fetch_response import Fetched, FetchedTopic, encode_response
@@ -60,6 +62,7 @@ class Fetch:
         gate: Gate,
         throttle: Throttle,
     ) -> None:
+        self.errors: ErrorCounts = Counter()
         self._throttle = throttle
         self._gate = gate
         self._topics = topics
@@ -87,11 +90,11 @@ class Fetch:
                 message, by_id=request.version >= TOPIC_IDS_FROM, owner=request.session.principal.name, named=named
             )
         except SessionUnknown:
-            return encode_response(request.version, [], error_code=Code.FETCH_SESSION_ID_NOT_FOUND)
+            return self._refused(request.version, Code.FETCH_SESSION_ID_NOT_FOUND)
         except SessionMixed:
-            return encode_response(request.version, [], error_code=Code.FETCH_SESSION_TOPIC_ID_ERROR)
+            return self._refused(request.version, Code.FETCH_SESSION_TOPIC_ID_ERROR)
         except SessionEpochWrong:
-            return encode_response(request.version, [], error_code=Code.INVALID_FETCH_SESSION_EPOCH)
+            return self._refused(request.version, Code.INVALID_FETCH_SESSION_EPOCH)
         size_max = self._throttle.fetch_size_max(request) if self._throttle.is_on else None
         if size_max == 0:
             return self._nothing(request, session, incremental=incremental)
@@ -109,6 +112,10 @@ class Fetch:
             reading.release()  # From here on the connection counts what it sends.
             if not session.session_id:
                 session.watch.close()
+
+    def _refused(self, version: int, code: Code) -> Body:
+        self.errors["Fetch", code] += 1
+        return encode_response(version, [], error_code=code)
 
     def _nothing(self, request: Request, session: FetchSession, *, incremental: bool) -> Body:
         """For whoever has used up their quota. A session that would begin with nothing does not begin."""
@@ -301,6 +308,8 @@ class _Reading:
         self._answers[key] = answer
         self._size += size_of(answer)
         self._hold(self._size)
+        if answer.error_code:
+            self._fetch.errors["Fetch", answer.error_code] += 1
         failed = answer.error_code != 0 or answer.diverging_epoch is not None
         self._failed = self._failed or failed
         end = answer.last_stable_offset if self._committed else answer.high_watermark

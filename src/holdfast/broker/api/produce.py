@@ -8,6 +8,7 @@ appended, not until it is durable.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -27,6 +28,7 @@ from holdfast.io.clock import Clock
 from holdfast.log.logs import Logs
 from holdfast.log.partition.admission import admit
 from holdfast.log.partition.partition import Appended, PartitionLog
+from holdfast.measure import ErrorCounts
 from holdfast.protocol.api import Key
 from holdfast.protocol.codes import Code
 from holdfast.protocol.header import frame_response
@@ -73,6 +75,7 @@ class Produce:
         self._heavy = heavy
         self.gate = gate
         self._validator = Validator()
+        self.errors: ErrorCounts = Counter()
         self._looking = asyncio.Semaphore(_VALIDATED_MAX)
 
     def start(self, request: Request, done: Done) -> bool:
@@ -389,6 +392,7 @@ class _Answering:
         code = _OWN_CODES.get(type(failure)) or code_of(failure)
         if isinstance(failure, NotInTransaction) and self._request.version < _ABORTABLE_FROM:
             code = Code.INVALID_TXN_STATE
+        self._produce.errors["Produce", code] += 1
         wrong = failure.indices if isinstance(failure, RecordsWithoutKey) else ()
         return Produced(index, code, error_message=str(failure), wrong_records=wrong)
 

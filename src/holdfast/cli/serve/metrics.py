@@ -85,6 +85,7 @@ class Metrics:
             topics=lambda: [WatchedTopic(each.topic.name, each.logs) for each in context.topics.all()],
             port=server.counts,
             traffic=self._timings.traffic,
+            errors=opened.broker.errors,
             held=opened.broker.held.counts,
             throttled={kind.value: counts for kind, counts in context.throttle.counts.items()},
             syncs=self._timings.syncs,
