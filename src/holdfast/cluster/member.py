@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from holdfast.cluster.errors import BrokerLives, LeaderLives, LifeOver
 from holdfast.cluster.lease import BeatWatch, Lease, lease_name, read_lease
@@ -55,6 +55,13 @@ class Self:
     place: str
     name: str
     listeners: Mapping[str, Address]
+
+
+class SeenLife(NamedTuple):
+    """A life, as another sees it."""
+
+    life: BrokerLife
+    silent_s: float
 
 
 class Member:
@@ -252,6 +259,14 @@ class Member:
             known.setdefault(self._gone.broker, self._gone)
         known.pop(self._me.broker, None)
         return [(each.broker, each.listeners[listener]) for each in known.values() if listener in each.listeners]
+
+    def seen(self) -> list[SeenLife]:
+        """All that live, the eldest first, and for how long we have seen each of the others say nothing new."""
+        watches = self._watches
+        return [
+            SeenLife(each, watches[each.life].silent_s if each.life in watches else 0.0)
+            for each in self.metadata.lives.eldest_first
+        ]
 
     def _watch(self, life: BrokerLife) -> BeatWatch:
         return self._watches.setdefault(life.life, BeatWatch(self._settings.takeover_ms / 1000, self._interval_s))

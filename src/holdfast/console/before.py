@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from typing import Final
 
 from holdfast.console.answers import NOT_OURS, as_json, is_ours
@@ -20,7 +21,7 @@ class BeforeBroker:
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
-        self.said = STARTING
+        self.say: Callable[[], str] = lambda: STARTING
         self._then: Handle | None = None
 
     def hand_over(self, then: Handle) -> None:
@@ -29,7 +30,7 @@ class BeforeBroker:
 
     def take_back(self, said: str) -> None:
         """There is none any more."""
-        self._then, self.said = None, said
+        self._then, self.say = None, lambda: said
 
     async def handle(self, request: HttpRequest) -> HttpAnswer:
         if self._then is not None:
@@ -37,6 +38,6 @@ class BeforeBroker:
         if not is_ours(request.headers.get("host", ""), self._names):
             return NOT_OURS
         if "text/html" in request.headers.get("accept", ""):
-            page = _PAGE.format(said=html.escape(self.said))
+            page = _PAGE.format(said=html.escape(self.say()))
             return HttpAnswer(503, "text/html; charset=utf-8", page.encode())
-        return as_json(503, {"error": self.said})
+        return as_json(503, {"error": self.say()})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.cluster.auth import Auth
+from holdfast.cluster.member import SeenLife
 from holdfast.console.history import History
 from holdfast.console.lag import Lags
 from holdfast.console.readers import ReaderSurvey, log_of
@@ -98,6 +99,7 @@ class Parts:
     lags: Lags
     readers: ReaderSurvey
     access: AccessParts
+    brokers: Callable[[], Sequence[SeenLife]]  # Of a cluster; empty where a broker is alone.
     free_size: Callable[[], int | None]  # Of the disk.
 
     def topic(self, name: str) -> ShownTopic:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from holdfast.cli.serve.console import ConsolePort
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.cli.serve.timings import Timings
+    from holdfast.cluster.member import Member
     from holdfast.log.logs import Logs
 
 log = logging.getLogger("holdfast")
@@ -245,11 +246,15 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
             await stack.enter_async_context(console.begun())
             place = place._replace(on_waiting=console.tell_waiting)
         over: asyncio.Future[Fenced] | None = None
+        member: Member | None = None
         if settings.cluster.member:
             from holdfast.cli.serve.cluster import joined, led
 
-            member = await stack.enter_async_context(joined(around, settings.cluster, settings.broker.node_id, place))
+            joining = joined(around, settings.cluster, settings.broker.node_id, place)
+            member = await stack.enter_async_context(joining)
             served.set()
+            if console:
+                console.tell_standing_by(settings.broker.node_id, lambda: _leader(member))
             leader = await led(stack, around, everything, place, member, stop)
             if leader is None:
                 return
@@ -260,7 +265,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if metrics:
             await stack.enter_async_context(metrics.served(broker, server))
         if console:
-            await stack.enter_async_context(console.served(broker, server, around, data))
+            brokers = member.seen if member is not None else tuple
+            await stack.enter_async_context(console.served(broker, server, around, data, brokers))
         url, here = around.objects.url, addresses(listeners)
         facts = {"event": "serving", "data": str(data), "store": url, "listen": here}
         facts |= {"cluster": broker.context.cluster_id}
@@ -287,6 +293,14 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
     if failure is not None:
         raise failure  # It had stopped by itself, or its log failed on the way out: not a clean stop.
     tell_stopped(partitions)
+
+
+def _leader(member: Member) -> str:
+    """Who leads, for people who look at the console of another."""
+    found = member.metadata.lives.leading
+    if found is None:
+        return "Nobody leads now."
+    return f"Broker {found.broker} leads, Kafka clients at {', '.join(map(str, found.listeners.values()))}."
 
 
 def _listeners(settings: config.Settings) -> list[OpenListener]:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from holdfast.broker.topics import OpenTopic
 from holdfast.cli.serve.doors import Door
 from holdfast.cli.serve.metrics import version
 from holdfast.cli.serve.timings import Timings
+from holdfast.cluster.member import SeenLife
 from holdfast.console.before import BeforeBroker
 from holdfast.console.console import Console
 from holdfast.console.files import Files
@@ -39,6 +40,8 @@ from holdfast.protocol.messages import decode_response, encode_request
 from holdfast.security.principal import Session
 
 log = logging.getLogger("holdfast")
+
+Brokers = Callable[[], Sequence[SeenLife]]
 
 _CLIENT = "holdfast-console"  # As quotas and log lines name it.
 
@@ -66,18 +69,23 @@ class ConsolePort:
         async with listening(self._before.handle, self._bound, tls):
             yield
 
+    def tell_standing_by(self, node_id: int, leader: Callable[[], str]) -> None:
+        """Another broker leads: what there is to be seen is at its console. Where that is, as with the store."""
+        told = leader if self._listener is None else lambda: "Another one leads."
+        self._before.say = lambda: f"Broker {node_id} is ready to take over. {told()}"
+
     def tell_waiting(self, reason: str) -> None:
         """The store is waited for; why, and where it is, only where nobody is asked who they are anyway."""
         why = reason if self._listener is None else "the broker's log says why"
-        self._before.said = f"The broker waits for its store: {why}."
+        self._before.say = lambda: f"The broker waits for its store: {why}."
 
     @asynccontextmanager
     async def served(
-        self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path
+        self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path, brokers: Brokers = tuple
     ) -> AsyncIterator[None]:
         """The pages, for as long as the block lasts."""
         context, listener = opened.context, self._listener
-        parts = self._parts(opened, server, around, data)
+        parts = self._parts(opened, server, around, data, brokers)
         gate = ConsoleGate(SideDoor(server, listener) if listener is not None else None, context.gate)
         door = VisitorsDoor(lambda: gate, listener is not None and listener.checks is not None)
         visits = Visits(door, around.clock, around.chance)
@@ -106,7 +114,7 @@ class ConsolePort:
         told = [] if self._listener is None else [self._listener.told.host.lower()]
         return frozenset({"localhost", *told, *self._settings.names})
 
-    def _parts(self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path) -> Parts:
+    def _parts(self, opened: Opened, server: Server, around: BrokerEnvironment, data: Path, brokers: Brokers) -> Parts:
         context, timings = opened.context, self._timings
 
         def topics() -> list[ShownTopic]:
@@ -167,6 +175,7 @@ class ConsolePort:
                 lambda: context.topics.metadata.quotas,
                 lambda: [*context.gate.audit.recent, *server.audit.recent],
             ),
+            brokers=brokers,
             free_size=free_size,
         )
 

@@ -23,7 +23,7 @@ async def overview(visit: Visit) -> dict[str, Any]:
         "findings": [{"level": level, "text": text} for level, text in findings(parts, rows, stat)],
         "figures": _figures(parts, rows, stat),
         "apis": _apis(parts.traffic),
-        "brokers": [_broker(parts)],
+        "brokers": [_broker(parts), *_others(parts)],
         "history": parts.history.shown(*SERIES),
     }
 
@@ -123,6 +123,24 @@ def _apis(traffic: Traffic) -> list[dict[str, Any]]:
             "mean_ms": round(counts.time.seconds / counts.time.count * 1000, 2) if counts.time.count else None,
         }
         for api, counts in most
+    ]
+
+
+def _others(parts: Parts) -> list[dict[str, Any]]:
+    """Those that share the store, and are ready to take over."""
+    return [
+        {
+            "node": each.life.broker,
+            "id": None,
+            "incarnation": each.life.incarnation,
+            "place": each.life.name,
+            "address": ", ".join(map(str, each.life.listeners.values())),
+            "silent_s": round(each.silent_s, 1),
+            "is_owner": False,
+            "is_this": False,
+        }
+        for each in parts.brokers()
+        if each.life.broker != parts.node_id
     ]
 
 

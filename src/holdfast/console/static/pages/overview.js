@@ -64,8 +64,10 @@ const API_COLUMNS = [
 const BROKER_COLUMNS = [
   { name: "node", cell: (row) => html`${row.node}${row.is_this && html` <${Badge}>this one<//>`}` },
   { name: "place" },
-  { name: "claim", title: "claim of the store", cell: (row) => html`number ${row.claim} <${Badge}
-    level=${row.is_owner ? "ok" : "bad"}>${row.is_owner ? "owner" : "taken over"}<//>` },
+  { name: "claim", title: "what it does", cell: (row) => (row.is_this ? html`<${Badge}
+    level=${row.is_owner ? "ok" : "bad"}>${row.is_owner ? "leads" : "taken over"}<//> claim ${row.claim} of the store`
+    : html`<${Badge} level=${row.silent_s > 2 ? "warn" : ""}>${row.silent_s > 2 ? `silent for ${row.silent_s} s` : "ready to take over"}<//>
+      Kafka clients at ${row.address}`) },
   { name: "incarnation", cell: (row) => html`<code>${row.incarnation.slice(0, 12)}</code>` },
 ];
 
