@@ -10,7 +10,7 @@ from holdfast.console.pages.overview import overview
 from holdfast.console.pages.partition import manifests, partition, segment
 from holdfast.console.pages.proof import proof, reports, verify
 from holdfast.console.pages.records import WANTED, record, records, timeline
-from holdfast.console.pages.store import objects, store
+from holdfast.console.pages.store import OBJECTS_ASKED, objects, store
 from holdfast.console.pages.subscriptions import subscriptions
 from holdfast.console.pages.topic import configs, topic
 from holdfast.console.pages.topics import topics
@@ -141,11 +141,7 @@ ROUTES: Final = (
         PageRight.CLUSTER,
         "200 objects below a prefix; or what one of them says, if it is JSON.",
         "one listing or one read of the store, in a thread",
-        {
-            "prefix": "`meta/`, `manifests/…`, `segments/…` or `owner/`",
-            "after": "the name before",
-            "name": "of one object",
-        },
+        OBJECTS_ASKED,
         is_scan=True,
     ),
     Route(
@@ -201,7 +197,7 @@ ROUTES: Final = (
         "/wal",
         wal,
         PageRight.CLUSTER,
-        "Write-ahead log: the last 240 rounds, fsync times, what a start after a crash would read again.",
+        "Write-ahead log: rounds, fsync times, what keeps it, what a start reads.",
         CHEAP,
     ),
 )

@@ -16,6 +16,11 @@ from holdfast.io.objects import NotFound, Objects
 OBJECTS_MAX: Final = 200
 SHOWN: Final = ("meta/", "manifests/", "segments/", "owner/")  # What is in auth/ is nobody's to see.
 _TEXT_SIZE_MAX = 256 << 10
+OBJECTS_ASKED: Final = {
+    "prefix": "`meta/`, `manifests/…`, `segments/…` or `owner/`",
+    "after": "the name before",
+    "name": "of one object",
+}
 
 
 async def store(visit: Visit) -> dict[str, Any]:
