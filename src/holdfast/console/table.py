@@ -193,11 +193,5 @@ ROUTES: Final = (
         "?user=User:x&operation=READ&kind=TOPIC&name=orders",
         is_scan=True,
     ),
-    Route(
-        "/wal",
-        wal,
-        PageRight.CLUSTER,
-        "Write-ahead log: rounds, fsync times, what keeps it, what a start reads.",
-        CHEAP,
-    ),
+    Route("/wal", wal, PageRight.CLUSTER, "Write-ahead log: rounds, fsyncs, what keeps it, what a start reads.", CHEAP),
 )
