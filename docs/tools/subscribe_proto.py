@@ -12,9 +12,10 @@ NOTICE = "<!-- Written by docs/tools/subscribe_proto.py. Do not edit: change sub
 HEAD = """# The protocol of subscriptions
 
 For clients in other languages: gRPC at the port that `subscribe.listen` names. The file is in every installation, as
-`holdfast/subscribe/wire/schema/subscribe.proto`. A client that asks for neither batches nor references gets each event
-as a message of its own, and needs nothing but this file: [twenty lines of Node](../../tests/node/subscribe.js). What
-events, cursors and filters mean is in the [guide](../guides/subscribe.md).
+`holdfast/subscribe/wire/schema/subscribe.proto`, and a server tells it by reflection, as `grpcurl` asks for it. A
+client that asks for neither batches nor references gets each event as a message of its own, and needs nothing else:
+[twenty lines of Node](../../tests/node/subscribe.js). What events, cursors and filters mean is in the
+[guide](../guides/subscribe.md).
 
 ```proto
 """

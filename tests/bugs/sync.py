@@ -54,10 +54,7 @@ BUGS = [
     ),
     Bug(
         "sync: a checkpoint of a partition that waits hides what was written before the record",
-        (
-            Edit("sync/carry/lane.py", "            self.moving.acquire()\n", "            pass\n"),
-            Edit("sync/carry/lane.py", "            self.moving.release()\n", "            pass\n"),
-        ),
+        (Edit("sync/carry/lane.py", "self._is_stuck = True  #", "self.moving.release()  #"),),
         (REFUSED + "test_a_checkpoint_while_a_partition_waits",),
     ),
     Bug(
@@ -69,6 +66,11 @@ BUGS = [
         "sync: a fetch session does not tell of offsets that have moved",
         (Edit("client/fetch_session.py", "if told.get(pair) != offset", "if pair not in told"),),
         ("tests/client/test_fetch_session.py",),
+    ),
+    Bug(
+        "sync: configs that were seen are not saved",
+        (Edit("sync/state/saving.py", "            self._save_configs(lanes, target, seen)\n", "            pass\n"),),
+        ("tests/sync/test_configs.py::test_a_change_while_no_sync_ran",),
     ),
     Bug(
         "sync: the table is drawn only at the end",

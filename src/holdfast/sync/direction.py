@@ -18,6 +18,7 @@ from holdfast.errors import HoldfastError, Unavailable
 from holdfast.protocol.codes import Code
 from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.worker import Worker
+from holdfast.sync.configs import SeenConfigs
 from holdfast.sync.goals import Goals
 from holdfast.sync.groups import Groups
 from holdfast.sync.progress import SyncCounts, SyncLook, Troubles, look_at
@@ -79,13 +80,16 @@ def _may_pass(failure: BaseException) -> bool:
 class Direction:
     """Copies from one cluster to another until it is stopped or, with `once`, caught up."""
 
-    def __init__(self, source: Side, target: Side, settings: SyncSettings, stop: threading.Event) -> None:
+    def __init__(
+        self, source: Side, target: Side, settings: SyncSettings, stop: threading.Event, seen: SeenConfigs
+    ) -> None:
         self.source, self.target = source, target
         self._settings = settings
         self._clock = source.clock
         self._stop = stop
         self._saver = Saver(settings.save_interval_s, self._clock)
         self._groups = Groups(both=settings.both)
+        self._seen = seen
         self._known: dict[ClusterPartition, Saved] = {}  # Where lanes stood when the last attempt ended.
         self._counts: dict[ClusterPartition, SyncCounts] = {}
         self._goals = Goals() if settings.once else None
@@ -159,7 +163,7 @@ class Direction:
         planned = plan(source, target, self._settings.chosen)
         decides = self._settings.both and self._settings.last_writer_wins
         compacted = compacted_topics([source, target], self._settings.patterns) if decides else ()
-        lanes = make_lanes(planned, sides, target, self._settings, compacted, self._known, self._counts)
+        lanes = make_lanes(planned, sides, target, self._settings, compacted, self._known, self._counts, self._seen)
         self._lanes = lanes
         if self._goals is not None:
             self._goals.set(lanes, source)
@@ -169,7 +173,12 @@ class Direction:
         some = (lanes[number::count] for number in range(count))
         attempt.workers = [Worker(*sides, each, attempt.stop, self._settings) for each in some]
         self._state = "running"
+        self._follow_configs(attempt, source, target)
         return attempt
+
+    def _follow_configs(self, attempt: Attempt, source: Client, target: Client) -> None:
+        if self._settings.configs:
+            self._seen.follow(attempt.faces, (self.source, self.target), source, target)
 
     def _watch(self, attempt: Attempt, source: Client, target: Client) -> bool:
         """Until it is stopped or caught up (True), or a worker has failed or topics have changed (False)."""
@@ -192,6 +201,7 @@ class Direction:
                 refresh_at = self._clock.monotonic() + self._settings.refresh_s
                 if self._faces(source, target) != attempt.faces:
                     return False
+                self._follow_configs(attempt, source, target)
         return True
 
     def _faces(self, source: Client, target: Client) -> Faces:
@@ -200,7 +210,7 @@ class Direction:
         return {name: _face(topics[name], ids.get(name)) for name in self._settings.chosen(topics)}
 
     def _save(self, lanes: list[CopyLane], source: Client, target: Client) -> None:
-        self._saver.save(lanes, target)
+        self._saver.save(lanes, target, self._seen)
         if self._settings.groups:
             self._groups.carry(lanes, source, target)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from holdfast.client import ClientSettings
 from holdfast.io.chance import Chance, SystemChance
 from holdfast.io.clock import Clock, SystemClock
+from holdfast.sync.configs import SeenConfigs
 from holdfast.sync.direction import Direction
 from holdfast.sync.errors import RecordRefused
 from holdfast.sync.progress import SyncLook
@@ -42,7 +43,8 @@ class Sync:
         self.sides = wait_for(ask, settings.start_s, clock)
         self._stop = threading.Event()
         ways = [self.sides, self.sides[::-1]] if settings.both else [self.sides]
-        self._directions = [Direction(source, target, settings, self._stop) for source, target in ways]
+        seen = SeenConfigs()
+        self._directions = [Direction(source, target, settings, self._stop, seen) for source, target in ways]
         self._failures: list[BaseException] = []
 
     def run(self, watch: Callable[[list[SyncLook]], None] | None = None, watch_s: float = 1.0) -> None:

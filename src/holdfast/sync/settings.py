@@ -19,6 +19,7 @@ class SyncSettings:
     own_only: bool = False  # Copy only what was produced at the source itself.
     last_writer_wins: bool = False
     set_aside: str | None = None  # The topic of the target for records that it refuses; None: their partition waits.
+    configs: bool = True  # Follow changes of topic configs.
     groups: bool = True  # Translate the offsets of consumer groups.
     workers: int = 4  # Threads for each direction.
     save_interval_s: float = 5.0

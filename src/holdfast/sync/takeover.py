@@ -10,11 +10,12 @@ from holdfast.client import Client
 from holdfast.sync.carry.aside import make_topic as make_aside
 from holdfast.sync.carry.lane import CopyLane
 from holdfast.sync.carry.winners import Winners
+from holdfast.sync.configs import SeenConfigs
 from holdfast.sync.progress import SyncCounts
 from holdfast.sync.settings import SyncSettings
 from holdfast.sync.sides import Side
 from holdfast.sync.state import checkpoint
-from holdfast.sync.state.checkpoint import Saved, SyncPoint
+from holdfast.sync.state.checkpoint import OF_TOPIC, Saved, SyncPoint
 from holdfast.sync.state.fence import FencedWriter, begin_writing, writer_id
 from holdfast.sync.topics import NO_ID, PlannedTopic, batch_size_max, make
 from holdfast.types import ClusterPartition, TopicPartition
@@ -50,6 +51,7 @@ def make_lanes(
     compacted: Container[str],
     known: Mapping[ClusterPartition, Saved],
     counts: dict[ClusterPartition, SyncCounts],
+    seen: SeenConfigs | None = None,
 ) -> list[CopyLane]:
     """The lanes of all topics. Checkpoints are read when nobody else can write any more."""
     source, target = sides
@@ -60,6 +62,9 @@ def make_lanes(
     saved = checkpoint.read_all(client, source.cluster_id)
     lanes = []
     for each in taken:
+        of_topic = saved.get(ClusterPartition(source.cluster_id, each.planned.source.id or NO_ID, OF_TOPIC))
+        if seen is not None and of_topic is not None and of_topic.configs is not None:
+            seen.remember(source.cluster_id, each.planned.name, of_topic.configs)
         for part in each.planned.source.partitions:
             home = ClusterPartition(source.cluster_id, each.planned.source.id or NO_ID, part.number)
             back = ClusterPartition(target.cluster_id, each.target_id, part.number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from uuid import UUID
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 EVERYTHING = ("*",)
 NO_ID = UUID(int=0)  # Of topics in clusters that give none.
 
-_OURS = "holdfast."  # Settings that other brokers do not know.
+OURS = "holdfast."  # Settings that other brokers do not know.
 _TIMES = "message.timestamp.type"
 _BROKERS_TIME = "LogAppendTime"
 _INTERNAL = "__"
@@ -81,12 +81,12 @@ def plan(source: Client, target: Client, choose: Callable[[Iterable[str]], list[
     here, there = list_topics(source), list_topics(target)
     planned = []
     for name in choose(here):
-        configs = {} if name in there else _to_copy(source.own_configs(name))
+        configs = {} if name in there else to_copy(source.own_configs(name))
         planned.append(PlannedTopic(here[name], there.get(name), configs))
     return planned
 
 
-def _to_copy(configs: dict[str, str]) -> dict[str, str]:
+def to_copy(configs: Mapping[str, str]) -> dict[str, str]:
     """A topic that takes the broker's time is made to keep the times that records have."""
     return {name: value for name, value in configs.items() if (name, value) != (_TIMES, _BROKERS_TIME)}
 
@@ -109,8 +109,8 @@ def _create(target: Client, planned: PlannedTopic) -> None:
     try:
         target.create_topics(wanted, planned.configs)
     except Refused as failure:
-        if failure.code == Code.INVALID_CONFIG and any(name.startswith(_OURS) for name in planned.configs):
-            others = {name: value for name, value in planned.configs.items() if not name.startswith(_OURS)}
+        if failure.code == Code.INVALID_CONFIG and any(name.startswith(OURS) for name in planned.configs):
+            others = {name: value for name, value in planned.configs.items() if not name.startswith(OURS)}
             target.create_topics(wanted, others)
         elif failure.code != Code.TOPIC_ALREADY_EXISTS:
             raise

@@ -44,6 +44,7 @@ AsideOption = Annotated[
         help="Write records that B refuses to this topic there, and go on. Without it their partition waits.",
     ),
 ]
+ConfigsOption = Annotated[bool, typer.Option("--configs/--no-configs", help="Carry changes of topic configs.")]
 GroupsOption = Annotated[bool, typer.Option("--groups/--no-groups", help="Translate offsets of consumer groups.")]
 SaveOption = Annotated[float, typer.Option("--save-interval", metavar="SECONDS", help="Between two checkpoints.")]
 WorkersOption = Annotated[int, typer.Option("--workers", metavar="COUNT", help="Threads for each direction.")]
@@ -75,6 +76,7 @@ def sync(
     last_writer_wins: WinsOption = False,
     own_only: OwnOption = False,
     set_aside: AsideOption = None,
+    configs: ConfigsOption = True,
     groups: GroupsOption = True,
     save_interval: SaveOption = 5.0,
     workers: WorkersOption = 4,
@@ -105,6 +107,7 @@ def sync(
         own_only=own_only,
         last_writer_wins=last_writer_wins,
         set_aside=set_aside,
+        configs=configs,
         groups=groups,
         workers=workers,
         save_interval_s=save_interval,

@@ -1,4 +1,4 @@
-"""The gRPC service: one call. Only this module and `feed` import grpc.
+"""The gRPC service: one call. Only this module, `reflection` and `feed` import grpc.
 
 Who calls is known before anything is read that they send: a call is taken as a stream of requests, which has one.
 """
@@ -33,6 +33,7 @@ from holdfast.subscribe.errors import (
 )
 from holdfast.subscribe.server.context import ServerContext
 from holdfast.subscribe.server.keepalive import with_signs
+from holdfast.subscribe.server.reflection import reflection_handlers
 from holdfast.subscribe.wire import messages
 from holdfast.subscribe.wire.errors import cause_of, cut, facts_of
 from holdfast.subscribe.wire.request import SubscribeRequest
@@ -194,7 +195,7 @@ async def serving(
         ("grpc.max_concurrent_streams", settings.subscriptions_max),  # Of one connection.
     )
     server = grpc.aio.server(options=_OPTIONS + limits)
-    server.add_generic_rpc_handlers((Service(site).handler(),))
+    server.add_generic_rpc_handlers((Service(site).handler(), *reflection_handlers(SERVICE)))
     try:
         if tls is None:
             port = server.add_insecure_port(address)

@@ -58,6 +58,7 @@ class CopyLane:
     aside: int | None = None  # The highest offset that was set aside, if that was looked up.
     # Held while batches are on their way. Not given back after a failure: nobody knows then whether they arrived.
     moving: threading.Lock = field(default_factory=threading.Lock)
+    _is_stuck: bool = False  # It holds `moving` until it is released.
     _target_end: int = 0
     _copy: Copy | None = None  # The last one that this process has written.
 
@@ -102,7 +103,9 @@ class CopyLane:
         """Go on after a hold, as after a failure: from what is found in the target."""
         self.winners = self.winners and self.winners.anew()
         self.resume(source, target)
-        self.moving = threading.Lock()
+        if self._is_stuck:
+            self._is_stuck = False
+            self.moving.release()
         self.held = None
 
     def _check_past(self, source: Client, target: Client, end: int) -> None:
@@ -143,7 +146,11 @@ class CopyLane:
         decoder = Decoder(place=f"{self.where} of cluster {self.home.cluster_id}", skip=skip)
         for columns in decoder.groups(committed(fetched), _GROUP_COUNT, _GROUP_SIZE):
             self.moving.acquire()
-            yield from self._group(columns)
+            try:
+                yield from self._group(columns)
+            except RecordRefused:
+                self._is_stuck = True  # What was written before the record lies behind the point: nobody moves that.
+                raise
             self.moving.release()
         self._reached(end_of(fetched, self.point.position), self.point.echoed)
 

@@ -5,7 +5,8 @@ value {"position": …, "target_id": …, "target_offset": …, "echoed": …, "
 
 All records of the source below `position` are applied; whatever is applied later lies in the target at `target_offset`
 or behind it. That pair is true for ever, so an old checkpoint costs time, and never a record. By `seen` and `copy` a
-later start finds out whether both sides are what they were.
+later start finds out whether both sides are what they were. The configs that a topic has at the source are in a record
+of their own, under its partition -1.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from holdfast.sync.origin.proof import NO_COPY, NOTHING_SEEN, Copy, Seen
 from holdfast.sync.state.fence import CHECKPOINT_PARTITION, CHECKPOINTS, FencedWriter
 from holdfast.types import ClusterPartition
 
+OF_TOPIC = -1  # In the place of a partition: what is said of its topic.
 _RECORDS_MAX = 1000  # Of one batch: a record has about 250 bytes.
 
 
@@ -47,6 +49,7 @@ class Saved:
 
     point: SyncPoint
     target_id: UUID
+    configs: Mapping[str, str] | None = None  # Of the topic, in the record of its partition -1.
 
 
 def make_topic(target: Client) -> None:
@@ -85,7 +88,8 @@ def _read(
     home = ClusterPartition(cluster, UUID(str(key["topic_id"])), int(str(key["partition"])))
     position, target_offset, echoed = (int(str(value[name])) for name in ("position", "target_offset", "echoed"))
     point = SyncPoint(position, target_offset, echoed, _seen(value.get("seen")), _copy(value.get("copy")))
-    found[home] = Saved(point, UUID(str(value["target_id"])))
+    configs = value.get("configs")
+    found[home] = Saved(point, UUID(str(value["target_id"])), configs if isinstance(configs, dict) else None)
 
 
 def _seen(value: object) -> Seen:
@@ -119,4 +123,6 @@ def _record(home: ClusterPartition, saved: Saved, topic: str, now_ms: int) -> Re
     value: dict[str, object] = {"position": point.position, "target_id": str(saved.target_id)}
     value |= {"target_offset": point.target_offset, "echoed": point.echoed}
     value |= {"seen": point.seen, "copy": point.copy, "saved_at_ms": now_ms}
+    if saved.configs is not None:
+        value["configs"] = dict(saved.configs)
     return Record(json.dumps(key, sort_keys=True).encode(), json.dumps(value).encode(), now_ms)

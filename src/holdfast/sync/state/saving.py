@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from holdfast.client import LATEST, Client
 from holdfast.client.errors import ProducerFenced
 from holdfast.io.clock import Clock
 from holdfast.sync.carry.lane import CopyLane
+from holdfast.sync.configs import SeenConfigs
 from holdfast.sync.errors import TakenOver
 from holdfast.sync.state import checkpoint
-from holdfast.sync.state.checkpoint import Saved, SyncPoint
+from holdfast.sync.state.checkpoint import OF_TOPIC, Saved, SyncPoint
 from holdfast.sync.state.fence import CHECKPOINT_PARTITION
 from holdfast.types import ClusterPartition
 
@@ -24,13 +26,14 @@ class Saver:
         self._clock = clock
         self._due = clock.monotonic() + interval_s
         self._saved: dict[ClusterPartition, SyncPoint] = {}  # What this process has saved.
+        self._configs: dict[UUID, dict[str, str]] = {}
         self.saves = 0
 
     def is_due(self) -> bool:
         return self._clock.monotonic() >= self._due
 
-    def save(self, lanes: Sequence[CopyLane], target: Client) -> None:
-        """Save the points that have changed."""
+    def save(self, lanes: Sequence[CopyLane], target: Client, seen: SeenConfigs | None = None) -> None:
+        """Save the points that have changed, and the configs."""
         self._due = self._clock.monotonic() + self._interval_s
         _catch_up(lanes, self._saved, target)
         by_topic: dict[str, list[CopyLane]] = {}
@@ -39,18 +42,31 @@ class Saver:
                 by_topic.setdefault(lane.where.topic, []).append(lane)
         for some in by_topic.values():
             self._save(some, target)
+        if seen is not None:
+            self._save_configs(lanes, target, seen)
         self.saves += 1
 
     def _save(self, lanes: Sequence[CopyLane], target: Client) -> None:
-        writer = lanes[0].writer
         points = {each.home: Saved(each.point, each.target_id) for each in lanes}
+        self._write(points, lanes[0], target)
+        self._saved |= {home: saved.point for home, saved in points.items()}
+
+    def _save_configs(self, lanes: Sequence[CopyLane], target: Client, seen: SeenConfigs) -> None:
+        for lane in {each.where.topic: each for each in lanes if each.resumed}.values():
+            configs = seen.of(lane.home.cluster_id, lane.where.topic)
+            if configs is not None and self._configs.get(lane.home.topic_id) != configs:
+                home = lane.home._replace(partition=OF_TOPIC)
+                self._write({home: Saved(SyncPoint(), lane.target_id, configs)}, lane, target)
+                self._configs[lane.home.topic_id] = dict(configs)
+
+    def _write(self, points: Mapping[ClusterPartition, Saved], lane: CopyLane, target: Client) -> None:
+        writer = lane.writer
         for batch, count in checkpoint.batches(points.items(), writer, self._clock.now_ms()):
             try:
                 target.produce({CHECKPOINT_PARTITION: batch})
             except ProducerFenced as failure:
-                raise TakenOver(writer.topic, lanes[0].home.cluster_id, lanes[0].back.cluster_id) from failure
+                raise TakenOver(writer.topic, lane.home.cluster_id, lane.back.cluster_id) from failure
             writer.wrote(CHECKPOINT_PARTITION, count)
-        self._saved |= {home: saved.point for home, saved in points.items()}
 
 
 def _catch_up(lanes: Iterable[CopyLane], saved: dict[ClusterPartition, SyncPoint], target: Client) -> None:

@@ -12,7 +12,8 @@ def generate(target: Path) -> None:
     """Write the classes and their types into a folder."""
     from grpc_tools import protoc
 
-    arguments = ["protoc", f"-I{HERE}", f"--python_out={target}", f"--pyi_out={target}", "subscribe.proto"]
+    files = ("subscribe.proto", "reflection.proto")
+    arguments = ["protoc", f"-I{HERE}", f"--python_out={target}", f"--pyi_out={target}", *files]
     if protoc.main(arguments):
         sys.exit("the schema could not be compiled")
 
