@@ -91,6 +91,26 @@ def test_topic_draws_the_marks_and_names_who_holds_readers(tab: Watched) -> None
     page.wait_for_selector("text=retention.ms")
 
 
+def test_topic_draws_its_partitions_on_an_axis_of_time(tab: Watched, place: Place) -> None:
+    """V7: what is stored ends where the last segment's newest record is, what is logged with the newest."""
+    row = place.asked.page("/topics/orders")["rows"][0]
+    page = tab.open("/topics/orders")
+    page.get_by_label("by time").check()
+    page.wait_for_url("**/topics/orders?axis=time")
+    bar = page.locator("li[data-partition='0'] svg")
+    bar.locator("[data-part=logged]").wait_for()
+    parts = {
+        each.get_attribute("data-part"): (int(each.get_attribute("data-from")), int(each.get_attribute("data-to")))
+        for each in bar.locator("[data-part]").all()
+    }
+    assert parts == {
+        "stored": (row["oldest_ms"], row["flushed_ms"]),
+        "logged": (row["flushed_ms"], row["newest_ms"]),
+    }
+    assert 0 < row["oldest_ms"] <= row["flushed_ms"] <= row["newest_ms"]
+    tab.keep("topic-in-time")
+
+
 def test_partition_shows_segments_down_to_their_bytes(tab: Watched) -> None:
     """V7."""
     page = tab.open("/topics/orders/0")

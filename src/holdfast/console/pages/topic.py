@@ -86,7 +86,7 @@ def bar(parts: Parts, log: PartitionLog | Corrupt, ids: dict[int, str]) -> dict[
         "size": parts.survey.size_of(log) + log.tail.size,
         "tail_size": log.tail.size,
         "segments": len(log.manifest.segments),
-        "newest_ms": newest_ms(log),
+        **_times(log),
         "unflushed_s": None if first is None else round(now - first.appended_at, 1),
         "is_flushing": log.is_flushing,
         "epoch": log.epochs.current,
@@ -98,6 +98,15 @@ def bar(parts: Parts, log: PartitionLog | Corrupt, ids: dict[int, str]) -> dict[
         "failure": None if log.failure is None else str(log.failure),
         "damaged": log.damaged,
     }
+
+
+def _times(log: PartitionLog) -> dict[str, int | None]:
+    """By the records' own timestamps: oldest, newest that is flushed, newest; and how long they are kept."""
+    segments, tail = log.manifest.segments, log.tail.in_memory
+    flushed = segments[-1].max_timestamp if segments else -1
+    oldest = segments[0].min_timestamp if segments else tail[0].max_timestamp if tail else -1
+    kept = log.settings.retention_ms if "delete" in log.settings.cleanup and log.settings.retention_ms >= 0 else None
+    return {"oldest_ms": oldest, "flushed_ms": flushed, "newest_ms": newest_ms(log), "retention_ms": kept}
 
 
 def expires_below(log: PartitionLog, now_ms: int) -> int | None:

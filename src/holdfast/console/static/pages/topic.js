@@ -3,7 +3,7 @@ import { A, Badge, Empty, Figure, Figures, go, Note, query, Section, Sheet, topi
 import { Change } from "../parts/change.js";
 import { ago, bytes, count, duration, rate, short } from "../parts/format.js";
 import { useLive, useOnce } from "../parts/live.js";
-import { Legend, Marks } from "../parts/marks.js";
+import { Legend, Marks, MarksInTime, span } from "../parts/marks.js";
 import { Pager, Table } from "../parts/table.js";
 
 export default function Topic({ names, query: asked, address }) {
@@ -14,13 +14,17 @@ export default function Topic({ names, query: asked, address }) {
       <${Buttons} topic=${name} may=${data.may} />
       <${Sums} of=${data.sums} now=${data.at_ms} />
       <${Still} rows=${data.rows} />
-      <${Section} title="Partitions" aside=${html`<${Legend} />`}>
-        <ul class="partitions">${data.rows.map((row) => html`<${Row} key=${row.partition} topic=${name} row=${row} now=${data.at_ms} />`)}</ul>
+      <${Section} title="Partitions" aside=${html`<${Axis} topic=${name} asked=${asked} /><${Legend} />`}>
+        <ul class="partitions">${data.rows.map((row) => html`<${Row} key=${row.partition} topic=${name} row=${row} now=${data.at_ms}
+          axis=${asked.axis === "time" ? span(data.rows) : null} />`)}</ul>
         <${Pager} start=${data.start} count=${data.rows.length} all=${data.all}
           onMove=${(start) => go(topicPath(name) + query({ ...asked, start }))} />
       <//>`}<//>
     <${Configs} topic=${name} /><//>`;
 }
+
+const Axis = ({ topic, asked }) => html`<label class="check"><input type="checkbox" checked=${asked.axis === "time"}
+  onChange=${(event) => go(topicPath(topic) + query({ ...asked, axis: event.target.checked ? "time" : "" }))} /> by time</label>`;
 
 const RECORD = [
   { name: "partition", title: "Partition", value: 0, kind: "number", min: 0 },
@@ -63,10 +67,11 @@ export function Still({ rows }) {
     <b>${row.undecided[0].transactional_id || `producer ${row.undecided[0].producer_id}`}</b>. </span>`)}<//>`;
 }
 
-function Row({ topic, row, now }) {
+function Row({ topic, row, now, axis }) {
   return html`<li data-partition=${row.partition}>
     <${A} class="number" href=${topicPath(topic, row.partition)}>${row.partition}<//>
-    <${Marks} marks=${{ undecided: [], ...row }} label="Partition ${row.partition}" />
+    ${axis ? html`<${MarksInTime} marks=${row} label="Partition ${row.partition}" now=${now} ...${axis} />`
+      : html`<${Marks} marks=${{ undecided: [], ...row }} label="Partition ${row.partition}" />`}
     <span class="facts">${row.failure ? "" : html`${count(row.high_watermark - row.log_start)} records · ${bytes(row.size)}${` · ${row.segments} segments · `}${row.newest_ms < 0 ? "no record yet" : ago(row.newest_ms, now)}
       ${row.unflushed_s !== null && html` · unflushed for ${duration(row.unflushed_s)}`}
       ${row.is_flushing && html` <${Badge}>flushing<//>`}`}</span>

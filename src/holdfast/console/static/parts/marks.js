@@ -1,7 +1,7 @@
 // The life of an offset in one bar: log start · flushed · last stable · high watermark · log end.
 
 import { html } from "../vendor/preact.js";
-import { count } from "./format.js";
+import { count, time } from "./format.js";
 
 const WIDTH = 1000;
 const LEAST = 26; // So much of the bar has every part that is not empty, or the newest would never be seen.
@@ -59,6 +59,29 @@ export function Marks({ marks, label, large }) {
           y2=${top + height + 2}><title>Retention's edge: below ${count(marks.expires_below)} all is old enough to go</title></line>`,
     ]}
   </svg>`;
+}
+
+// The same by the records' own timestamps, on one axis for all partitions: who is behind, and who is early, shows.
+export function MarksInTime({ marks, label, from, to, now }) {
+  if (marks.failure) return html`<p class="note bad">${marks.failure}</p>`;
+  const place = (ms) => Math.min(Math.max((ms - from) / Math.max(to - from, 1), 0), 1) * WIDTH;
+  const part = (name, start, end, title) => start >= 0 && end >= start && html`<rect class="part-${name}" data-part=${name} data-from=${start}
+    data-to=${end} x=${place(start)} y="2" width=${Math.max(place(end) - place(start), 2)} height="18"><title>${title}: ${time(start)} to ${time(end)}</title></rect>`;
+  const edge = marks.retention_ms === null ? null : now - marks.retention_ms;
+  return html`<svg class="marks" viewBox="0 0 ${WIDTH} 22" preserveAspectRatio="none" role="img"
+    aria-label="${label}: ${marks.newest_ms < 0 ? "no record" : `records from ${time(marks.oldest_ms)} to ${time(marks.newest_ms)}`}">
+    <rect class="part-none" x="0" y="2" width=${WIDTH} height="18" />
+    ${part("stored", marks.oldest_ms, marks.flushed_ms, "In segments, in the store")}
+    ${part("logged", Math.max(marks.flushed_ms, marks.oldest_ms), marks.newest_ms, "In the write-ahead log")}
+    ${edge !== null && edge > from && html`<line class="edge" x1=${place(edge)} x2=${place(edge)} y1="0" y2="22"><title>Retention's
+      edge: ${time(edge)}</title></line>`}
+  </svg>`;
+}
+
+// From the oldest record of all partitions to the newest.
+export function span(rows) {
+  const told = rows.filter((each) => each.newest_ms >= 0);
+  return { from: Math.min(...told.map((each) => each.oldest_ms)), to: Math.max(...told.map((each) => each.newest_ms)) };
 }
 
 const NAMES = [
