@@ -6,6 +6,7 @@ from tests.bugs.bug import Bug, Edit
 
 LIVES = "tests/cluster/test_lives.py"
 MEMBERS = "tests/cluster/test_members.py"
+TAILS = "tests/operate/test_round_tails.py"
 
 _LIVES = "cluster/lives.py"
 _LEASE = "cluster/lease.py"
@@ -67,6 +68,17 @@ BUGS = [
         (f"{MEMBERS}::test_a_leader_that_was_stopped_has_no_lease_when_it_goes_on",),
     ),
     Bug(
+        "a leader that hears no answers of the store counts as alive",
+        (
+            Edit(
+                _MEMBER,
+                "began, beat = self._clock.boottime(), self._beat + 1\n",
+                "began = self._clock.boottime()\n        self._beat = beat = self._beat + 1\n",
+            ),
+        ),
+        (f"{MEMBERS}::test_a_leader_that_hears_nothing_of_the_store_is_taken_over",),
+    ),
+    Bug(
         "a broker that leaves does not say so",
         (Edit(_MEMBER, "await self._calls.run(self._log.commit, end(self._life))", "pass"),),
         (f"{MEMBERS}::test_a_leader_that_leaves_is_followed_within_two_looks",),
@@ -85,5 +97,27 @@ BUGS = [
         "brokers that have gone stay in the cluster",
         (Edit(_MEMBER, "await self._end_silent(lives)", "pass"),),
         (f"{MEMBERS}::test_the_leader_ends_others_that_fall_silent",),
+    ),
+    Bug(
+        "rounds are counted that nobody can read any more, behind one that never came",
+        (
+            Edit(
+                "log/rounds/takeover.py",
+                "end = next(number for number in range(start, numbers[-1] + 2) if number not in taken)",
+                "end = numbers[-1] + 1 + 0 * len(taken)",
+            ),
+            Edit("log/rounds/takeover.py", "range(start, end)))\n", "[each for each in numbers if each >= start]))\n"),
+        ),
+        (f"{TAILS}::test_rounds_behind_one_that_never_came_do_not_count",),
+    ),
+    Bug(
+        "a round that is missing below a seal is passed over by tools",
+        (Edit("log/rounds/takeover.py", "        if above_is_sealed:\n", "        if False:\n"),),
+        (f"{TAILS}::test_a_round_that_is_missing_is_not_passed_over",),
+    ),
+    Bug(
+        "tools see nothing of what is only in rounds",
+        (Edit("operate/wal_tails.py", "    if not series:\n        return None\n", "    return None\n"),),
+        (f"{TAILS}::test_the_tail_of_a_live_log_is_seen_and_left_alone",),
     ),
 ]

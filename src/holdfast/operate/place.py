@@ -17,6 +17,7 @@ from holdfast.io.disk import RealDirectory
 from holdfast.io.objects import NotFound, Objects
 from holdfast.io.objects.open import open_objects
 from holdfast.io.versions import VersionRetries
+from holdfast.log.rounds.series import PREFIX as ROUNDS
 from holdfast.segment.names import parse_manifest_name
 from holdfast.types import MANIFESTS, PartitionId
 
@@ -38,8 +39,8 @@ def open_place(place: str, store: str | None) -> Place:
         raise Rejected(f"{place} is not a directory")
     if (path / CLUSTER).exists():
         return Place(_open_store(place), None)
-    wal = path / "wal"
-    return Place(_open_store(store or str(path / "objects")), log_directory(wal) if wal.is_dir() else None)
+    objects = _open_store(store or str(path / "objects"))
+    return Place(objects, wal_beside(path, objects))
 
 
 def _open_store(store: str) -> Objects:
@@ -93,6 +94,14 @@ def _homes(objects: Objects, prefix: str) -> Iterator[PartitionId]:
         home = parse_manifest_name(each.name)
         if home is not None:
             yield home
+
+
+def wal_beside(data: Path, objects: Objects) -> RealDirectory | None:
+    """The write-ahead log of a data directory; None if there is none, or it is in the store."""
+    wal = data / "wal"
+    if not wal.is_dir() or (not any(wal.iterdir()) and next(iter(objects.list(ROUNDS)), None) is not None):
+        return None
+    return log_directory(wal)
 
 
 def log_directory(path: Path) -> RealDirectory:

@@ -1,4 +1,6 @@
-"""The unflushed tails, read from the write-ahead log's files: without its lock, also while it is being written.
+"""The unflushed tails, read from the write-ahead log: without its lock, also while it is being written.
+
+It is in files, or in the store (`read_round_tails`): then all that is acknowledged is seen without any machine.
 
 Read it before the manifests. An entry leaves the write-ahead log only after the manifest that holds it is committed, so
 a manifest that is loaded later begins nowhere behind the tail that was read earlier, however the log moves.
@@ -8,19 +10,27 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
 from holdfast.errors import Corrupt
+from holdfast.io.chance import SystemChance
+from holdfast.io.clock import SystemClock
 from holdfast.io.disk import Directory
+from holdfast.io.objects import Objects
+from holdfast.io.versions import VersionRetries
 from holdfast.log import entry
 from holdfast.log.metadata import LogMetadata, decode
+from holdfast.log.rounds.layout import entries_of, kept_of
+from holdfast.log.rounds.series import all_series
+from holdfast.log.rounds.takeover import look_at_series
 from holdfast.operate.findings import WAL
 from holdfast.record.batch import BatchHeader, is_crc_right, split
 from holdfast.record.errors import InvalidBatch
 from holdfast.segment.verify import Finding
-from holdfast.types import PartitionId
+from holdfast.types import Buffer, PartitionId
 from holdfast.wal import Entry, NewerLog
 from holdfast.wal.errors import ChunkGap, DamagedLog, EntriesMissing
 from holdfast.wal.format.frame import Frame
@@ -30,6 +40,7 @@ from holdfast.wal.recovery.replay import Recovered, recover
 from holdfast.wal.state import LogId
 
 _LOOKS = 5
+_READS_AT_A_TIME = 16  # Of rounds.
 _SIZE_PER_READ = 1 << 20
 _WIDTH = 2 + len(BatchHeader._fields)
 
@@ -84,6 +95,33 @@ def read_tails(directory: Directory) -> WalTails:
     raise AssertionError("unreachable")
 
 
+def read_round_tails(objects: Objects) -> WalTails | None:
+    """All tails of a write-ahead log that is in the store; None if there is none."""
+    patience = VersionRetries(SystemClock(), SystemChance(), lambda _: None)  # For writers; here is none.
+    series = all_series(objects, patience)
+    if not series:
+        return None
+    tails, index = WalTails(), 0
+    with ThreadPoolExecutor(_READS_AT_A_TIME, thread_name_prefix="holdfast-rounds") as pool:
+        for each in series:
+            for found in look_at_series(each, pool):
+                kept = _kept(kept_of(found) or b"")
+                if kept is not None:
+                    tails.cluster, tails.deleted = kept.identity.cluster, tails.deleted | set(kept.deleted)
+                for content in entries_of(found):
+                    name = each.name(found.header.number)
+                    _add_one(tails, index, content.kind, content.home, content.content, name)
+                    index += 1
+    return tails
+
+
+def _add_one(tails: WalTails, index: int, kind: int, home: PartitionId, content: Buffer, name: str) -> None:
+    try:
+        _add_content(tails, index, kind, home, content)
+    except (Corrupt, InvalidBatch) as failure:
+        tails.problems.append(Finding(name, str(failure)))
+
+
 def _read(directory: Directory) -> WalTails:
     recovered = recover(directory)
     kept = _kept(recovered.state.user_data)
@@ -135,9 +173,13 @@ def _entries_of(frame: Frame) -> Iterator[Entry]:
 
 def _add(tails: WalTails, found: Entry) -> None:
     content = entry.decode(found.payload)
-    if content.kind == entry.DELETE_TOPIC:
-        tails.deleted.add(content.home.topic_id)
-    elif content.kind == entry.BATCHES:
-        rows = tails.rows.setdefault(content.home, TailRows())
-        for header, batch in split(content.content):
-            rows.add(found.log_id.index, header, crc_ok=is_crc_right(header, batch))
+    _add_content(tails, found.log_id.index, content.kind, content.home, content.content)
+
+
+def _add_content(tails: WalTails, index: int, kind: int, home: PartitionId, content: Buffer) -> None:
+    if kind == entry.DELETE_TOPIC:
+        tails.deleted.add(home.topic_id)
+    elif kind == entry.BATCHES:
+        rows = tails.rows.setdefault(home, TailRows())
+        for header, batch in split(content):
+            rows.add(index, header, crc_ok=is_crc_right(header, batch))

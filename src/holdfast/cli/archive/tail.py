@@ -8,8 +8,8 @@ from pathlib import Path
 from holdfast.catalog.catalog import Catalog
 from holdfast.cli.terminal.broker import asking
 from holdfast.client import ClientSettings
-from holdfast.operate.place import log_directory
-from holdfast.operate.wal_tails import read_tails
+from holdfast.operate.place import wal_beside
+from holdfast.operate.wal_tails import read_round_tails, read_tails
 
 
 def flush_first(broker: ClientSettings, topics: Iterable[str]) -> None:
@@ -21,10 +21,11 @@ def flush_first(broker: ClientSettings, topics: Iterable[str]) -> None:
 
 def unflushed(path: str, catalog: Catalog) -> dict[str, int]:
     """By topic, the offsets of its write-ahead log that no segment has; nothing where the log is not at hand."""
-    wal = Path(path) / "wal"
-    if "://" in path or Path(catalog.store.url) != Path(path).absolute() / "objects" or not wal.is_dir():
+    is_beside = "://" not in path and Path(catalog.store.url) == Path(path).absolute() / "objects"
+    wal = wal_beside(Path(path), catalog.store.open()) if is_beside else None
+    tails = read_round_tails(catalog.store.open()) if wal is None else read_tails(wal)
+    if tails is None:
         return {}
-    tails = read_tails(log_directory(wal))
     counts: dict[str, int] = {}
     for where, manifest in catalog.manifests.items():
         if manifest.home in tails.rows and manifest.home.topic_id not in tails.deleted:

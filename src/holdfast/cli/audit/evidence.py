@@ -10,9 +10,11 @@ from holdfast.catalog.store import Store
 from holdfast.cli.terminal.broker import asking
 from holdfast.client import EARLIEST, LATEST, Client, ClientSettings
 from holdfast.errors import Corrupt
+from holdfast.io.disk import RealDirectory
+from holdfast.log.rounds.series import PREFIX as ROUNDS
 from holdfast.operate.findings import said
-from holdfast.operate.place import log_directory
-from holdfast.operate.wal_tails import read_tails
+from holdfast.operate.place import wal_beside
+from holdfast.operate.wal_tails import WalTails, read_round_tails, read_tails
 from holdfast.record.batch import is_crc_right, split
 from holdfast.spark.jobs.audit.audit import Evidence
 from holdfast.spark.jobs.audit.expect import read_expected
@@ -23,22 +25,24 @@ from holdfast.types import PartitionId, TopicPartition
 def evidence_of(path: str, store: Store, broker: ClientSettings | None, expect: Path | None) -> Evidence:
     """Everything that was given, or lies beside the store."""
     wal = _wal_beside(path, store)
+    is_in_store = wal is None and next(iter(store.open().list(ROUNDS)), None) is not None
     return Evidence(
-        read_tails=None if wal is None else lambda: _tails(wal),
+        read_tails=partial(_tails, wal, store) if wal is not None or is_in_store else None,
         ask_broker=None if broker is None else partial(_marks, broker),
         fetch_tail=None if broker is None else partial(_fetch_tail, broker),
         acked={} if expect is None else read_expected(expect),
     )
 
 
-def _wal_beside(path: str, store: Store) -> Path | None:
+def _wal_beside(path: str, store: Store) -> RealDirectory | None:
     """The write-ahead log of a data directory whose own objects are audited."""
-    wal = Path(path) / "wal"
-    return wal if "://" not in path and Path(store.url) == Path(path).absolute() / "objects" and wal.is_dir() else None
+    if "://" in path or Path(store.url) != Path(path).absolute() / "objects":
+        return None
+    return wal_beside(Path(path), store.open())
 
 
-def _tails(wal: Path) -> Mapping[PartitionId, Sequence[AuditedBatch]]:
-    tails = read_tails(log_directory(wal))
+def _tails(wal: RealDirectory | None, store: Store) -> Mapping[PartitionId, Sequence[AuditedBatch]]:
+    tails = (read_round_tails(store.open()) if wal is None else read_tails(wal)) or WalTails()
     if tails.problems:
         raise Corrupt(f"{said(tails.problems[0])}: `holdfast wal verify` says more")
     return {

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 from holdfast.io.objects import NotFound
 from holdfast.log.rounds.errors import SeriesBroken
-from holdfast.log.rounds.format import Round
+from holdfast.log.rounds.format import SEAL, Round
 from holdfast.log.rounds.series import Series
 
 T = TypeVar("T")
+
+_LOOKS = 5
 
 
 def take_over(
@@ -30,6 +32,34 @@ def take_over(
     for each in series:
         take(each, read_series(each, executor))
     return load()
+
+
+def look_at_series(series: Series, executor: Executor | None = None) -> list[Round]:
+    """The rounds of a series that may still be written, as far as they count whatever comes: none is absent below.
+
+    Whoever ends it takes the first absent number, or did so: then it is read as one that is sealed. None if the series
+    is forgotten. Nothing is written.
+    """
+    for look in range(_LOOKS):
+        numbers = series.numbers()
+        try:
+            if not numbers or series.is_forgotten:
+                return []
+            start, taken = series.header(numbers[-1]).needed_from, set(numbers)
+            end = next(number for number in range(start, numbers[-1] + 2) if number not in taken)
+            rounds = list((executor.map if executor else map)(series.get, range(start, end)))
+            above_is_sealed = any(series.header(number).kind == SEAL for number in numbers if number > end)
+        except NotFound as missing:  # It moved on while we looked.
+            if look + 1 == _LOOKS:
+                raise SeriesBroken(missing.name) from missing
+            continue
+        sealed = next((number for number, found in enumerate(rounds) if found.is_seal), None)
+        if sealed is not None:
+            return rounds[:sealed]
+        if above_is_sealed:
+            raise SeriesBroken(series.name(end))
+        return rounds
+    raise AssertionError("unreachable")
 
 
 def read_series(series: Series, executor: Executor | None = None) -> list[Round]:

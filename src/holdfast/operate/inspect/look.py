@@ -19,7 +19,7 @@ from holdfast.operate.inspect.facts import (
     tail_facts,
 )
 from holdfast.operate.place import find_partitions, open_place, topic_id_of, topic_names
-from holdfast.operate.wal_tails import WalTails, read_tails
+from holdfast.operate.wal_tails import WalTails, read_round_tails, read_tails
 from holdfast.segment.errors import NoManifest
 from holdfast.segment.manifest.info import SegmentInfo
 from holdfast.segment.manifest.load import load_manifest
@@ -43,16 +43,15 @@ class Look:
     ) -> Look:
         """Look. What is wrong with the write-ahead log raises, unless it is only to be listed."""
         opened = open_place(place, store)
-        tails = None
-        if opened.wal is not None:
-            try:
-                tails = read_tails(opened.wal)
-            except Corrupt as damage:
-                if not tolerant:
-                    raise
-                tails = WalTails(problems=[Finding(WAL, str(damage))])
-            if tails.problems and not tolerant:
-                raise Corrupt(said(tails.problems[0]))  # Figures are not made up for what cannot be read.
+        tails: WalTails | None = None
+        try:
+            tails = read_round_tails(opened.objects) if opened.wal is None else read_tails(opened.wal)
+        except Corrupt as damage:
+            if not tolerant:
+                raise
+            tails = WalTails(problems=[Finding(WAL, str(damage))])
+        if tails is not None and tails.problems and not tolerant:
+            raise Corrupt(said(tails.problems[0]))  # Figures are not made up for what cannot be read.
         names = topic_names(opened.objects)  # Behind the tails, as all that comes from the store: see `log_tail`.
         homes = find_partitions(opened.objects, None if topic is None else topic_id_of(topic, names), partition)
         deleted = tails.deleted if tails is not None else ()
