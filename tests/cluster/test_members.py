@@ -117,6 +117,20 @@ def test_nobody_takes_over_from_a_store_that_answers_nobody() -> None:
     run(go)
 
 
+def test_a_leader_that_hears_nothing_of_the_store_is_taken_over() -> None:
+    """C2: what it says arrives, but it does not know, and answers nobody: it must not count as alive."""
+
+    async def go(world: World) -> None:
+        first, second, _ = await three(world)
+        first.wire.is_deaf = True
+        await world.pass_time(TAKEOVER_S)
+        assert first.member is not None
+        assert not first.member.has_lease(world.clock.boottime())
+        assert second.leads
+
+    run(go)
+
+
 def test_an_observer_that_slept_takes_nobody_over() -> None:
     """C2: the leader said nothing to it for an hour, because it did not listen."""
 

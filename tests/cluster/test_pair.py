@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from tests.kill.numbers import PARTITIONS, QUIET, TOPIC, History, produce, read_all
 from tests.support.broker_process import COMMAND, BrokerProcess
+from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
 
 from holdfast.client import Client
+from holdfast.errors import Unavailable
 from holdfast.testing import free_port
 from holdfast.testing.process import BrokerDidNotStart
 
@@ -208,6 +210,42 @@ def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path
             assert client.metadata([]).controller == 2
 
 
+@pytest.mark.s3
+@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE_REQUEST, Fault.HOLD_ANSWER])
+def test_a_leader_that_is_cut_off_from_the_store_answers_nobody(
+    fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C2, C3: its requests fail, or hang; another takes over, and it comes back as one that waits."""
+    if reason := missing():
+        pytest.skip(reason)
+    with S3Server() as server, FaultyProxy(server.port) as proxy:
+        for name, value in server.options.items():
+            monkeypatch.setenv(f"AWS_{name.upper()}", value)
+        with Cluster(tmp_path, f"s3://{server.fresh_bucket()}") as cluster:
+            monkeypatch.setenv("AWS_ENDPOINT", proxy.endpoint)
+            cluster.start(1)
+            cluster.until(1, "broker 1 leads")
+            monkeypatch.setenv("AWS_ENDPOINT", server.endpoint)
+            cluster.start(2)
+            cluster.until_known()
+            cluster.make_topic()
+            writers = Writers(cluster.bootstrap)
+            try:
+                writers.more()
+                proxy.plan = lambda method, path: fault
+                cluster.until(2, "broker 2 leads")
+                writers.more()
+                with pytest.raises(Unavailable), Client(cluster.brokers[1].address, patience_s=0.5) as client:
+                    client.list_groups()
+                proxy.plan = lambda method, path: None
+                cluster.until(1, "joins the cluster again")
+                cluster.until(1, "broker 1 joined the cluster, life 3", 60.0)
+                writers.more()
+            finally:
+                writers.end()
+            writers.check(cluster.bootstrap)
+
+
 def test_a_leader_that_leaves_is_followed_at_once(tmp_path: Path) -> None:
     """C2: SIGTERM ends its life in the metadata: nobody waits for it to fall silent."""
     settings = ("cluster.takeover_ms=60000", "cluster.lease_renew_ms=200")
@@ -244,6 +282,10 @@ def test_clients_hear_of_all_brokers_from_each_of_them(tmp_path: Path) -> None:
         with Client(second.address, follow_leaders=False, patience_s=20.0) as client:
             client.create_topics({"t": 2})
             assert [each.leader for each in client.topic("t").partitions] == [1, 1]
+        for _ in range(4):  # librdkafka asks for a producer's id wherever it is connected, and nowhere else.
+            producer = Producer({**QUIET, "bootstrap.servers": second.address, "enable.idempotence": True})
+            producer.produce("t", b"x")
+            assert producer.flush(20) == 0, "nobody gives this producer an id"
         consumer = Consumer({**QUIET, "bootstrap.servers": second.address, "group.id": "g", "log_level": 0})
         consumer.subscribe(["t"])
         while not consumer.assignment():

@@ -30,6 +30,7 @@ class Wire(Objects):
         self._objects = objects
         self.url = objects.url
         self.is_cut = False
+        self.is_deaf = False  # Puts arrive, and their answers do not.
         self.count = 0
 
     def _reach(self, action: str, name: str) -> Objects:
@@ -43,6 +44,8 @@ class Wire(Objects):
 
     def put(self, name: str, data: Sequence[Buffer]) -> None:
         self._reach("put", name).put(name, data)
+        if self.is_deaf:
+            raise StoreFailed("put", name, "its answer is lost")
 
     def get(self, name: str, start: int = 0, end: int | None = None) -> bytes:
         return self._reach("get", name).get(name, start, end)

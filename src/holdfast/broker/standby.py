@@ -16,7 +16,7 @@ from holdfast.broker.context import Others
 from holdfast.broker.net.request import Body, Done, Request
 from holdfast.broker.net.server import Work
 from holdfast.broker.topics import INTERNAL
-from holdfast.broker.waiting.waiting import Waiting, produced, refused
+from holdfast.broker.waiting.waiting import NotYet, Waiting, produced, refused
 from holdfast.cluster.metadata import Metadata, Topic
 from holdfast.errors import Unavailable
 from holdfast.io.address import Address
@@ -132,6 +132,10 @@ class Standby(Waiting):
             return [encode_produced(version, produced(produce.decode_request(version, request.body), ELSEWHERE))]
         if key == Key.FETCH:
             return encode_fetched(version, _fetched(fetch.decode_request(version, request.body)))
+        if (
+            key == Key.INIT_PRODUCER_ID
+        ):  # Whoever is told "elsewhere" asks the same broker again; who is cut off, another.
+            raise NotYet(key.name, self.why)
         message = decode_request(key, version, request.body)
         answer: Message
         if key == Key.API_VERSIONS:

@@ -167,13 +167,12 @@ class Member:
                 self._is_blind = True
 
     async def beat(self) -> None:
-        """Say once that we live."""
-        began = self._clock.boottime()
-        self._beat += 1
+        """Say once that we live. The number grows with the answer: who hears none has no lease, and is to be silent."""
+        began, beat = self._clock.boottime(), self._beat + 1
         state, seen = "leading" if self.leads else "waiting", self.metadata.version
-        lease = Lease(self.life.broker, self.life.life, self._beat, state, seen)
+        lease = Lease(self.life.broker, self.life.life, beat, state, seen)
         await self._calls.run(self._objects.put, lease.object_name, [lease.encode()])
-        self.beat_at = began
+        self._beat, self.beat_at = beat, began
 
     # To lead
 

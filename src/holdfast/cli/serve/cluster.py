@@ -20,6 +20,7 @@ from holdfast.cluster.metadata_log import MetadataLog
 from holdfast.cluster.settings import ClusterSettings
 from holdfast.errors import Fenced
 from holdfast.io.calls import ThreadCalls
+from holdfast.io.objects import Objects
 from holdfast.io.objects.off_loop import OffLoopObjects
 from holdfast.io.versions import VersionRetries
 from holdfast.log.ownership.owner import Here
@@ -39,12 +40,15 @@ class Led(NamedTuple):
 
 @asynccontextmanager
 async def joined(
-    around: BrokerEnvironment, settings: ClusterSettings, node_id: int, place: StartPlace
+    around: BrokerEnvironment, store: Objects, settings: ClusterSettings, node_id: int, place: StartPlace
 ) -> AsyncIterator[Member]:
-    """A member of the cluster that the store belongs to; it leaves on the way out."""
+    """A member of the cluster that the store belongs to; it leaves on the way out.
+
+    `store` is the same one, with calls that fail early: one that hangs would hide that others are silent.
+    """
     calls = ThreadCalls(_THREADS, 1)
     try:
-        objects = OffLoopObjects(around.objects)
+        objects = OffLoopObjects(store)
         patience = VersionRetries(around.clock, around.chance, calls.block)
         cluster = await calls.run(claim_store, objects, f"{around.chance.bits(128):032x}")
         incarnation = f"{around.chance.bits(128):032x}"

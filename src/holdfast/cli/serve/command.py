@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from holdfast.cli.serve.metrics import Metrics
     from holdfast.cli.serve.timings import Timings
     from holdfast.cluster.member import Member
+    from holdfast.io.objects import Objects
     from holdfast.log.logs import Logs
 
 log = logging.getLogger("holdfast")
@@ -250,7 +251,8 @@ async def _live(settings: config.Settings, stop: asyncio.Event, served: asyncio.
         if settings.cluster.member:
             from holdfast.cli.serve.cluster import joined, led
 
-            joining = joined(around, settings.cluster, settings.broker.node_id, place)
+            store, node_id = _impatient_store(settings), settings.broker.node_id
+            joining = joined(around, store, settings.cluster, node_id, place)
             member = await stack.enter_async_context(joining)
             served.set()
             if console:
@@ -350,6 +352,20 @@ def _surroundings(data: Path, settings: config.Settings, timings: Timings | None
         here(data),
         rounds,
     )
+
+
+def _impatient_store(settings: config.Settings) -> Objects:
+    """The store of a cluster, with calls that are given up before a lease ends."""
+    from holdfast.io.objects.open import is_remote, open_objects
+
+    url, limit_ms = settings.serve.store, settings.cluster.lease_ms
+    store = replace(
+        settings.store,
+        connect_timeout_ms=min(settings.store.connect_timeout_ms, limit_ms),
+        request_timeout_ms=min(settings.store.request_timeout_ms, limit_ms),
+        retries=0,
+    )
+    return open_objects(url, asdict(store) if is_remote(url) else None)
 
 
 def _timings(settings: config.Settings) -> Timings | None:
