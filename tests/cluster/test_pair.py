@@ -16,7 +16,19 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.kill.numbers import PARTITIONS, QUIET, TOPIC, History, produce, read_all
+from tests.kill.numbers import (
+    GROUPS,
+    PARTITIONS,
+    QUIET,
+    TOPIC,
+    History,
+    check,
+    check_committed,
+    follow,
+    produce,
+    read_all,
+    wait_for_groups,
+)
 from tests.support.broker_process import COMMAND, BrokerProcess
 from tests.support.faulty_proxy import Fault, FaultyProxy
 from tests.support.s3_server import S3Server, missing
@@ -182,6 +194,43 @@ def test_another_broker_goes_on_when_the_leader_is_killed(store: str, tmp_path: 
         print(f"without an ack for {' and '.join(f'{each:.1f} s' for each in gaps)}")
         assert max(gaps) <= GAP_S_MAX
         writers.check(cluster.brokers[4].address)
+
+
+def test_groups_go_on_when_the_leader_is_killed(tmp_path: Path) -> None:
+    """C2: members of both protocols read everything, and what they committed does not go back."""
+    with Cluster(tmp_path, str(tmp_path / "store")) as cluster:
+        cluster.start(1)
+        cluster.until(1, "broker 1 leads")
+        cluster.start(2)
+        cluster.until_known()
+        cluster.make_topic()
+        writers, stop = Writers(cluster.bootstrap), threading.Event()
+        history = writers.history
+        readers = [
+            threading.Thread(target=follow, args=(group, protocol, cluster.bootstrap, history, stop))
+            for group, protocols in GROUPS.items()
+            for protocol in protocols
+        ]
+        for each in readers:
+            each.start()
+        try:
+            writers.more(1000)
+            wait_for_groups(history, 500, 30.0)
+            check_committed(cluster.brokers[1].address, history)
+            cluster.lose(1)
+            writers.more(1000)
+            writers.end()
+            stored = read_all(cluster.brokers[2].address)
+            wait_for_groups(history, sum(map(len, stored)))
+            check_committed(cluster.brokers[2].address, history)
+        finally:
+            stop.set()
+            writers.end()
+            for each in readers:
+                each.join()
+        assert not check(history, stored)
+        assert not history.problems
+        assert history.committed
 
 
 def test_a_leader_that_was_stopped_answers_nobody_and_joins_again(tmp_path: Path) -> None:
