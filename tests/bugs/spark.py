@@ -48,4 +48,15 @@ BUGS = [
         (Edit("spark/source/looks.py", "            return None\n", "            return self._ends\n"),),
         ("tests/spark/test_idle.py::test_a_stream_with_a_broker_asks_it_alone",),
     ),
+    Bug(
+        "spark: a task reads more records than it may",
+        (
+            Edit(
+                "catalog/plan.py",
+                "                part, left = [], count_max\n",
+                "                part, left = [], count_max + 1\n",
+            ),
+        ),
+        ("tests/spark/test_source_options.py::test_tasks_of_so_many_records",),
+    ),
 ]

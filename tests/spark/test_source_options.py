@@ -87,6 +87,17 @@ def test_options_of_sparks_own_source_are_taken_with_one_warning(
         read(tmp_path, **{"kafka.security.protocl": "SSL"})
 
 
+def test_tasks_of_so_many_records(cluster: StoredCluster, tmp_path: Path) -> None:
+    """P1: with maxRecordsPerPartition no task reads more offsets than that, over the borders of segments, and together
+    they read each once."""
+    given = {"path": str(tmp_path), "subscribe": "t", "maxRecordsPerPartition": "7"}
+    reader = BatchReader(parse(given, stream=False), full_schema(include_headers=False))
+    parts: list[Any] = reader.partitions()
+    offsets = [[each for rows in reader.read(part) for each in rows.column("offset").to_pylist()] for part in parts]
+    assert [len(each) for each in offsets] == [7, 7, 7, 7, 2]
+    assert [each for some in offsets for each in some] == list(range(30))
+
+
 def test_a_table_that_lost_its_options() -> None:
     """P1: Spark keeps no options for tables of Python sources: it is said what to write instead."""
     with pytest.raises(Rejected, match="CREATE TEMPORARY VIEW"):

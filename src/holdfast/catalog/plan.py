@@ -62,8 +62,9 @@ def plan(
     committed: bool = True,
     min_partitions: int = 0,
     split_size: int = SPLIT_SIZE,
+    count_max: int | None = None,
 ) -> list[Task]:
-    """Tasks that together read every offset of the ranges once.
+    """Tasks that together read every offset of the ranges once; with `count_max`, each so many of them at most.
 
     Segments without a record in `times` are left out. With `committed`, so are aborted transactions, and no range may
     reach into an open one.
@@ -75,7 +76,10 @@ def plan(
         if times.may_hold(piece.segment)
     ]
     weighed = [weigh(each, times) for each in pieces]
-    return [Task(tuple(each), times) for each in pack(weighed, min_partitions, split_size)]
+    runs = pack(weighed, min_partitions, split_size)
+    if count_max is not None:
+        runs = (part for run in runs for part in counted(run, count_max))
+    return [Task(tuple(each), times) for each in runs]
 
 
 def pieces_of(
@@ -138,6 +142,24 @@ def pack(pieces: list[Weighed], min_partitions: int = 0, split_size: int = SPLIT
         at += piece.cost
     if run:
         yield run
+
+
+def counted(run: list[SegmentPart], count_max: int) -> Iterator[list[SegmentPart]]:
+    """The same pieces in runs of so many offsets at most."""
+    part: list[SegmentPart] = []
+    left = count_max
+    for piece in run:
+        at = piece.start
+        while at < piece.end:
+            end = min(piece.end, at + left)
+            part.append(replace(piece, start=at, end=end))
+            left -= end - at
+            at = end
+            if not left:
+                yield part
+                part, left = [], count_max
+    if part:
+        yield part
 
 
 def _cut(

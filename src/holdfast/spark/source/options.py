@@ -39,6 +39,7 @@ KNOWN = (
     "endingTimestamp",
     "endingOffsetsByTimestamp",
     "minPartitions",
+    "maxRecordsPerPartition",
     "maxOffsetsPerTrigger",
     "includeHeaders",
     "failOnDataLoss",
@@ -86,6 +87,7 @@ class ReadOptions:
     starting: Bound
     ending: Bound = field(default_factory=Latest)
     min_partitions: int = 0
+    max_records_per_partition: int | None = None
     max_offsets_per_trigger: int | None = None
     include_headers: bool = False
     fail_on_data_loss: bool = True
@@ -125,6 +127,7 @@ def parse(given: Mapping[str, str], *, stream: bool) -> ReadOptions:
         starting=_bound(named, "starting", Latest() if stream else Earliest()),
         ending=_bound(named, "ending", Latest()),
         min_partitions=_number(named, "minPartitions") or 0,
+        max_records_per_partition=_number(named, "maxRecordsPerPartition"),
         max_offsets_per_trigger=_number(named, "maxOffsetsPerTrigger"),
         include_headers=_switch(named, "includeHeaders", default=False),
         fail_on_data_loss=_switch(named, "failOnDataLoss", default=True),

@@ -112,6 +112,7 @@ def parts(
         committed=options.committed,
         min_partitions=options.min_partitions,
         split_size=options.split_size,
+        count_max=options.max_records_per_partition,
     ):
         yield SourcePart(task, catalog.store)
     for where, (start, end) in ranges.items():
@@ -119,9 +120,11 @@ def parts(
         if start < end:
             if options.kafka is None:
                 raise OutOfRange(str(where), start, end, *view.marks[where][:2])
-            home = catalog.manifest(where).home
-            tail = TailTask(where, home, start, end, options.kafka, options.committed, wanted.times)
-            yield SourcePart(tail, catalog.store)
+            home, step = catalog.manifest(where).home, options.max_records_per_partition or end - start
+            for first in range(start, end, step):
+                last = min(first + step, end)
+                tail = TailTask(where, home, first, last, options.kafka, options.committed, wanted.times)
+                yield SourcePart(tail, catalog.store)
 
 
 def rows_of(part: InputPartition, schema: StructType, options: ReadOptions) -> Iterator[pa.RecordBatch]:
