@@ -76,10 +76,10 @@ class Cluster:
         for each in self.brokers.values():
             each.close()
 
-    def made(self, number: int, name: str = "", port: int = 0) -> BrokerProcess:
+    def made(self, number: int, name: str = "", port: int = 0, more: tuple[str, ...] = ()) -> BrokerProcess:
         """A broker that is not started yet."""
         port = port or self._ports.setdefault(number, free_port())
-        settings = (*self._settings, f"node.id={number}")
+        settings = (*self._settings, f"node.id={number}", *more)
         return BrokerProcess(self._folder / (name or f"b{number}"), port=port, settings=settings, options=["--cluster"])
 
     def start(self, number: int) -> BrokerProcess:
@@ -385,6 +385,25 @@ def test_a_broker_that_is_alone_is_refused_on_a_store_that_others_share(tmp_path
         alone = BrokerProcess(tmp_path / "alone", settings=(f"serve.store={store}", "wal.place=store"))
         with pytest.raises(BrokerDidNotStart, match="is shared by brokers of a cluster"):
             alone.start()
+
+
+def test_a_log_on_disk_becomes_a_clusters_with_take_over(tmp_path: Path) -> None:
+    """C12: not by mistake, and with everything that is in it."""
+    store = str(tmp_path / "store")
+    with BrokerProcess(tmp_path / "b1", settings=(f"serve.store={store}", "subscribe.listen=none")) as alone:
+        with Client(alone.address) as client:
+            client.create_topics({"t": 1})
+        assert alone.stop() == 0
+    with Cluster(tmp_path, store) as cluster:
+        refused = cluster.start(1)  # Its port opens before it looks at the log.
+        assert refused.wait(20) != 0
+        assert "--take-over" in refused.said[-1]
+        first = cluster.made(1, more=("serve.take_over=true",))
+        cluster.brokers[1] = first
+        first.start()
+        cluster.until(1, "broker 1 leads")
+        with Client(first.address) as client:
+            assert "t" in client.metadata().topics
 
 
 @pytest.mark.parametrize(("missing_one", "said"), [("wal.place=disk", "wal.place=store"), ("serve.store=", "--store")])

@@ -98,7 +98,10 @@ async def led(
     calls = ThreadCalls()
     stack.callback(calls.close)
     found = await stack.enter_async_context(
-        opened(replace(around, calls=calls, others=member.others), replace(settings, take_over=was_seen))
+        opened(
+            replace(around, calls=calls, others=member.others),
+            replace(settings, take_over=settings.take_over or was_seen),
+        )
     )
     stack.push_async_callback(server.stop, STOP_S)  # Before the broker is closed, which was opened after the port.
     owner = found.context.logs.owner
