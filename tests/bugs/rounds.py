@@ -133,7 +133,13 @@ BUGS = [
     ),
     Bug(
         "a series that was forgotten while it was read is half of it",
-        (Edit(_TAKEOVER, "        return []\n", "        return rounds\n"),),
+        (
+            Edit(
+                _TAKEOVER,
+                "raise SeriesBroken(missing.name) from missing\n        return []\n",
+                "raise SeriesBroken(missing.name) from missing\n        return rounds\n",
+            ),
+        ),
         (f"{SERIES}::test_a_missing_round_is_damage_unless_the_series_is_forgotten",),
     ),
     Bug(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from holdfast.broker.net.server import Server
 from holdfast.broker.running import STOP_S, AllSettings, BrokerEnvironment, Opened, answering, follow, opened
 from holdfast.broker.standby import LeasedWork, Standby
+from holdfast.broker.topics import OPENS_AT_A_TIME
 from holdfast.broker.waiting.waiting import Switch
 from holdfast.cli.serve.start import StartPlace, addresses
 from holdfast.cluster.identity import claim_store
@@ -95,7 +96,7 @@ async def led(
         for task in (leads, stopped):
             task.cancel()
     began = around.clock.monotonic()
-    calls = ThreadCalls()
+    calls = ThreadCalls(OPENS_AT_A_TIME)  # Nobody is served while partitions are opened.
     stack.callback(calls.close)
     found = await stack.enter_async_context(
         opened(
