@@ -100,7 +100,7 @@ def test_what_was_run_beside_the_broker_has_left_its_last_word(place: Place, tmp
     """V6: a verification and a backup of the store that the broker serves; what damage says is not hidden."""
     data = Path(place.broker.data)
     for command in (["log", "verify", str(data)], ["backup", str(data), str(tmp_path / "backup")]):
-        subprocess.run([sys.executable, "-m", "holdfast", *command], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "holdfast", *command, "--report"], check=True, capture_output=True)
     rows = {each["kind"]: each for each in place.asked.page("/proof/reports")["rows"]}
     assert rows.keys() >= {"verify", "backup"}
     assert rows["verify"]["said"].startswith("sound: ")

@@ -22,7 +22,7 @@ from holdfast.cli.job.options import (
     store_options,
     tell_here,
 )
-from holdfast.cli.terminal.kept import keep_result
+from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.options import CommandConfigOption
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
@@ -78,6 +78,7 @@ def audit(
     conf: ConfOption = None,
     as_json: JsonOption = False,
     plot: PlotOption = None,
+    report: ReportOption = False,
     debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Account for every offset, and exit with 1 when one is missing, damaged or there twice.
@@ -91,6 +92,7 @@ def audit(
       holdfast audit orders --path ./data --bootstrap 127.0.0.1:9092
       holdfast audit --path ./data --command-config client.properties
       holdfast audit --path s3://bucket/prefix --expect acked.txt --json
+      holdfast audit --path s3://bucket/prefix --report
       holdfast audit --path s3://bucket/prefix --master spark://host:7077 --plot audit.png
     """
     from holdfast.catalog.store import find_store
@@ -110,7 +112,8 @@ def audit(
     ):
         reports = run(session, opened, topics or (), evidence, decode=not headers_only, on_done=progress)
     _show(reports, progress, as_json=as_json)
-    keep_result(opened.open(), "audit", _said(reports), is_good=all(each.is_sound for each in reports))
+    if report:
+        keep_result(opened.open(), "audit", _said(reports), is_good=all(each.is_sound for each in reports))
     if plot is not None:
         _plot(plot, reports, progress)
     if not all(each.is_sound for each in reports):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.terminal.kept import keep_result
+from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.talk import give_json, tell
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def backup(
     store: StoreOption = None,
     backup_store: BackupStoreOption = None,
     as_json: JsonOption = False,
+    report: ReportOption = False,
 ) -> None:
     """Copy a data directory and its store, also while a broker runs on it: all that was acknowledged is in the copy.
 
@@ -68,8 +69,9 @@ def backup(
     check_apart([data, place.wal.path, place.objects.url], [target, target_store])
     expect_target(Path(target), read_cluster(place.objects))  # Before anything is made there.
     made = back_up(place.wal, place.objects, Path(target), open_objects(target_store))
-    said = f"to {target}: {made.objects} objects of {made.size} bytes copied, {len(made.damaged)} of them damaged"
-    keep_result(place.objects, "backup", said, is_good=not made.damaged)
+    if report:
+        said = f"to {target}: {made.objects} objects of {made.size} bytes copied, {len(made.damaged)} of them damaged"
+        keep_result(place.objects, "backup", said, is_good=not made.damaged)
     _give("backed up", made, target, as_json=as_json)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast.cli.log.lines import DUMP_HEADING, STAT_COLUMNS, dump_line, partition_line, stat_row
-from holdfast.cli.terminal.kept import keep_result
+from holdfast.cli.terminal.kept import ReportOption, keep_result
 from holdfast.cli.terminal.talk import data_console, give_json, tell
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def verify_command(
     topic: TopicOption = None,
     partition: PartitionOption = None,
     as_json: JsonOption = False,
+    report: ReportOption = False,
 ) -> None:
     """Read everything and hold it against every crc and rule; exit with 1 when anything is damaged or missing.
 
@@ -155,7 +156,8 @@ def verify_command(
             print(f"{each.verdict}: {said(each)}")
         print(_verdict(totals, look))
         _tell_deleted(look)
-    keep_result(look.objects, "verify", _verdict(totals, look), is_good=not totals.problems)
+    if report:
+        keep_result(look.objects, "verify", _verdict(totals, look), is_good=not totals.problems)
     sys.stdout.flush()
     if totals.problems:
         raise typer.Exit(1)

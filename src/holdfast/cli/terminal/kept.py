@@ -1,13 +1,23 @@
-"""What a command has found out, left in the store for the console and for the next person."""
+"""What a command has found out, left in the store for the console and for the next person: if that is asked for.
+
+Looking changes nothing otherwise, and needs no right to write.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from holdfast.cli.terminal.talk import tell
 
 if TYPE_CHECKING:
     from holdfast.io.objects import Objects
+
+
+ReportOption = Annotated[
+    bool, typer.Option("--report", help="Leave what was found in the store (reports/), where the console shows it.")
+]
 
 
 def keep_result(objects: Objects, kind: str, said: str, *, is_good: bool) -> None:

@@ -30,8 +30,8 @@ export default function Proof({ query: asked }) {
 function Reports() {
   return html`<${Section} title="Last audit, backup and repair">
     <${Waiting} state=${useOnce("/proof/reports")}>${(data) => html`<${Table} label="Reports" rows=${data.rows} columns=${REPORTS(data.at_ms)}
-      empty=${html`<${Empty} title="None was run yet."><code>holdfast audit</code> counts what was delivered, <code>holdfast backup</code> copies
-        all of it, <code>holdfast log verify</code> holds every stored byte against its crcs: what each said last will be here.<//>`} />`}<//>
+      empty=${html`<${Empty} title="None has left its result here."><code>holdfast audit</code> counts what was delivered, <code>holdfast backup</code>
+        copies all of it, <code>holdfast log verify</code> holds every stored byte against its crcs: with <code>--report</code> what each said last will be here.<//>`} />`}<//>
   <//>`;
 }
 
