@@ -189,7 +189,7 @@ def test_the_wheel_says_what_it_needs_and_offers(installed: Installed) -> None:
 
 
 def test_everything_in_the_source_tree_is_in_the_wheel(installed: Installed) -> None:
-    listed = run("git", "ls-files", "--cached", "src/holdfast").stdout.split()
+    listed = run("git", "ls-files", "--cached", "src").stdout.split()
     with zipfile.ZipFile(installed.wheel) as wheel:
         held = set(wheel.namelist())
     there = {each.removeprefix("src/") for each in listed if (ROOT / each).exists()}
