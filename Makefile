@@ -1,6 +1,6 @@
 # Holdfast. `make help` lists the targets: one comment line above each says what it does.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
+.PHONY: help install spark run test test-fast check bench bench-wal bench-log bench-broker bench-subscribe bench-spark bench-operate demo crash bugs suites kill sync-torture torture fmt docs docs-site pictures lock clean
 
 BIN := .venv/bin
 STAMP := .venv/.holdfast
@@ -30,6 +30,9 @@ help:
 
 # install: make .venv and put everything pinned into it; nothing outside the checkout, and no work twice
 install: $(STAMP)-run $(STAMP)-dev
+
+# spark: put what the pipelines need into .venv, too; a JDK has to be there for what is large
+spark: $(STAMP)-spark
 
 # run: start a broker on ./data at 127.0.0.1:9092, its console at 127.0.0.1:9096, or elsewhere with DATA=, LISTEN= and CONSOLE=
 run: $(STAMP)-run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Final
 
 _EXTRAS: Final = {
@@ -21,4 +22,11 @@ def advice(missing: ModuleNotFoundError) -> str | None:
     package = (missing.name or "").partition(".")[0]
     if package not in _EXTRAS:
         return None
-    return f"{package} is not installed: pip install 'holdfast[{_EXTRAS[package]}]'"
+    extra = _EXTRAS[package]
+    return f"{package} is not installed: pip install 'holdfast[{extra}]', or '.[{extra}]' in a checkout"
+
+
+def need(package: str) -> None:
+    """Raises ModuleNotFoundError where a package is missing: before any work is done that would need it in the end."""
+    if find_spec(package) is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)

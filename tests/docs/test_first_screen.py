@@ -42,7 +42,7 @@ def test_its_figures_are_those_that_were_measured() -> None:
 
 def test_its_lines_print_what_they_are_said_to_print() -> None:
     lines = re.findall(r"^\$ (.*)\n(.*)$", SCREEN, re.MULTILINE)
-    assert lines[0][0] == "make run &"
+    assert lines[0][0].split()[:2] == ["make", "run"]
     with running_broker() as broker:
         assert any("Kafka clients at" in line for line in broker.said)
         for command, shown in lines[1:]:

@@ -114,6 +114,9 @@ def _show(done: list[Compacted], progress: JobProgress, *, as_json: bool) -> Non
         give_table(facts, _COLUMNS, as_json=False)
     before, after = sum(each.segments_before for each in done), sum(each.segments_after for each in done)
     gone = sum(each.records_before - each.records_after for each in done)
+    if not before:
+        print(f"there was nothing to compact, in {progress.seconds:.1f} s")
+        return
     print(f"{before} segments became {after}, {gone} records were let go, in {progress.seconds:.1f} s")
 
 

@@ -43,7 +43,8 @@ def init_producer_id(nodes: Nodes, transactional_id: str | None, timeout_ms: int
         transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
     )
     answer = connection.ask(Key.INIT_PRODUCER_ID, request)
-    check(f"a producer id for {transactional_id}", answer.error_code)
+    whose = f"for {transactional_id}" if transactional_id else "(who may write to a topic gets one)"
+    check(f"a producer id {whose}", answer.error_code)
     return ProducerIdentity(answer.producer_id, answer.producer_epoch)
 
 

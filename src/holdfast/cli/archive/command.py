@@ -28,6 +28,7 @@ from holdfast.cli.terminal.options import BootstrapOption, CommandConfigOption, 
 from holdfast.cli.terminal.table import give_table
 from holdfast.cli.terminal.talk import give_json, tell
 from holdfast.errors import Rejected
+from holdfast.extras import need
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal.progress import JobProgress
@@ -117,6 +118,8 @@ def archive(
     *names, place = topics
     if not names:
         raise Rejected(f"say which topics go to {place}: holdfast archive TOPIC… TARGET")
+    if to is not Format.PARQUET:
+        need("deltalake" if to is Format.DELTA else "pyiceberg")
     decoding = _decoding(value_format, value_schema)
     if bootstrap or config:
         flush_first(broker_at(bootstrap, config), names)

@@ -9,6 +9,7 @@ import typer
 
 from holdfast.cli.terminal.options import assignments
 from holdfast.cli.terminal.talk import tell
+from holdfast.extras import advice, need
 
 if TYPE_CHECKING:
     from holdfast.spark.session.session import SessionSettings
@@ -53,8 +54,27 @@ CatalogOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _check_plot(path: Path | None) -> Path | None:
+    """Before hours of work, not behind them."""
+    if path is not None:
+        try:
+            need("matplotlib")
+        except ModuleNotFoundError as missing:
+            raise typer.BadParameter(str(advice(missing))) from missing
+    return path
+
+
 PlotOption = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw what was done, and how fast.", dir_okay=False)
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE.png",
+        help="Draw what was done, and how fast.",
+        dir_okay=False,
+        callback=_check_plot,
+    ),
 ]
 DebugOption = Annotated[
     bool, typer.Option("--debug", callback=_show_debug, help="Show where a failure happened, also on executors.")
